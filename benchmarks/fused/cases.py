@@ -82,14 +82,14 @@ class _Source:
     def _spec(self, column: int) -> Spec:
         return self._specs[self._names[column]]
 
-    def known(self, column: int, *, texts: bool = False) -> ColumnFacts:
+    def facts(self, column: int, *, raw: bool = False) -> ColumnFacts:
         spec = self._spec(column)
         if spec.form.is_text:
             return ColumnFacts((0, 0), False, raw_ascii=True)
         dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
         return ColumnFacts((spec.low, spec.high), spec.nulls > 0, dictionary)
 
-    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[executor.Segment]:
+    def segments(self, columns: Sequence[int], raw: Sequence[int] = ()) -> list[executor.Segment]:
         self.asked = tuple(self._names[column] for column in columns)
         specs = [self._spec(column) for column in columns]
         packed = tuple(PackedColumn(each.form, each.base, self.rows, None, None, each.low, each.high) for each in specs)

@@ -181,7 +181,7 @@ def _measure() -> None:
             "roofline_ms": size / speed * 1000, "share": size / speed * 1000 / median,
             "rows_per_s": segment.rows / median * 1000, "groups": count, "equals_twin": agrees,
             "ways_agree": alike, "compile_ms": loaded.milliseconds, "registers": loaded.registers,
-            "blocks": loaded.blocks, "shared": loaded.kernel.shared, "options": str(default),
+            "blocks": loaded.blocks, "shared": loaded.kernel.shared_bytes, "options": str(default),
             "ways": {str(key): round(value[0], 4) for key, value in ways.items()},
         }  # fmt: skip
         lines.append(line)

@@ -84,7 +84,7 @@ class Hosted:
 
     def _launch(self, kernel: Kernel, given: Sequence[Any], grid: int) -> None:
         entry = getattr(self._library, self._names[kernel.source])
-        self._library.run_blocks(entry, _pointers(given), grid, kernel.block, kernel.shared)
+        self._library.run_blocks(entry, _pointers(given), grid, kernel.block_threads, kernel.shared_bytes)
 
 
 class HostedFile:

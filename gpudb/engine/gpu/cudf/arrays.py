@@ -72,15 +72,15 @@ def _fit(halves: Any, valid: Any | None) -> bool:
 
 def dictionary_encode(column: Any) -> tuple[Any, Any | None, pl.Series]:
     """Dictionary-encodes texts: codes (any for NULL), validity (None: all valid), and distinct texts on the host."""
-    places, texts = encode_texts(column)
-    return cupy.minimum(places, max(len(texts) - 1, 0)).astype(np.int64), validity_mask(column), texts
+    codes, texts = encode_texts(column)
+    return cupy.minimum(codes, max(len(texts) - 1, 0)).astype(np.int64), validity_mask(column), texts
 
 
 def encode_texts(column: Any) -> tuple[Any, pl.Series]:
     """Returns texts as int32 codes (after the last for NULL), and the distinct texts; see `dictionary_encode`."""
-    keys, places = plc.transform.encode(plc.Table([column]), stream=current_stream())
+    keys, codes = plc.transform.encode(plc.Table([column]), stream=current_stream())
     texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow(stream=current_stream()))).cast(pl.String).drop_nulls()
-    return values_array(places), texts
+    return values_array(codes), texts
 
 
 def _value_bytes(first: int, column: Any, width: int) -> Any:

@@ -274,8 +274,10 @@ class CudfBackend:
         named = [key.alias(f"key{number}") for number, key in enumerate(keys)]
         table = self.compute(lazy.with_columns(named)).table
         width = table.num_columns - len(keys)
-        places = list(range(width, width + len(keys)))
-        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current_stream())
+        positions = list(range(width, width + len(keys)))
+        moved, starts = plc.partitioning.hash_partition(
+            table.table, positions, count, seed=SEED, stream=current_stream()
+        )
         return self._split_at(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
 
     def partition_by_number(
@@ -283,8 +285,8 @@ class CudfBackend:
     ) -> list[ComputedFrame]:
         """See `Backend`."""
         table = self.compute(lazy).table
-        places = _cast(table.column_map[place].obj, _SMALL)
-        return self._partition(table, places, [place], count, away)
+        positions = _cast(table.column_map[place].obj, _SMALL)
+        return self._partition(table, positions, [place], count, away)
 
     def partition_by_range(
         self,
@@ -302,25 +304,25 @@ class CudfBackend:
         keys = plc.Table([table.column_map[name].obj for name in names])
         nulls_last = [not key.nulls_first for key in order]
         by = sort_order([key.descending for key in order], nulls_last=nulls_last, num_keys=len(names))
-        places = plc.search.lower_bound(edges, keys, *by, stream=current_stream())
+        positions = plc.search.lower_bound(edges, keys, *by, stream=current_stream())
         if spread:
-            first = _cast(places, _PLACE)
+            first = _cast(positions, _PLACE)
             last = _cast(plc.search.upper_bound(edges, keys, *by, stream=current_stream()), _PLACE)
             zero, one, turn, turns = map(_int64_scalar, (0, 1, TURN, TURNS))
             turned = _apply_operator(
                 plc.filling.sequence(table.num_rows, zero, turn, stream=current_stream()), turns, _MOD
             )
             turns = _apply_operator(turned, _apply_operator(_apply_operator(last, first, _SUB), one, _ADD), _MOD)
-            places = _cast(_apply_operator(first, turns, _ADD), _SMALL)
-        return self._partition(table, places, names, count, away)
+            positions = _cast(_apply_operator(first, turns, _ADD), _SMALL)
+        return self._partition(table, positions, names, count, away)
 
     def _partition(
-        self, table: Any, places: Any, without: Sequence[str], count: int, away: bool
+        self, table: Any, positions: Any, without: Sequence[str], count: int, away: bool
     ) -> list[ComputedFrame]:
         """Partitions a table's rows by their part numbers, and drops the columns in `without`."""
         kept = [each for each in table.columns if each.name not in without]
         rows = plc.Table([each.obj for each in kept])
-        moved, starts = plc.partitioning.partition(rows, places, count, stream=current_stream())
+        moved, starts = plc.partitioning.partition(rows, positions, count, stream=current_stream())
         return self._split_at(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
     def _split_at(
@@ -349,8 +351,10 @@ class CudfBackend:
         firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE, stream=current_stream())
         repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts, stream=current_stream())
         *columns, starts = repeated.columns()
-        places = plc.filling.sequence(repeated.num_rows(), _int64_scalar(0), _int64_scalar(1), stream=current_stream())
-        numbers = _apply_operator(places, starts, _SUB)
+        positions = plc.filling.sequence(
+            repeated.num_rows(), _int64_scalar(0), _int64_scalar(1), stream=current_stream()
+        )
+        numbers = _apply_operator(positions, starts, _SUB)
         synchronize()
         every = [
             *table.columns,
@@ -423,8 +427,8 @@ class CudfBackend:
 
     def take_host_steps(self) -> tuple[str, ...]:
         """See `Backend`."""
-        told, self._state.reasons = tuple(dict.fromkeys(self._state.reasons)), []
-        return told
+        reasons, self._state.reasons = tuple(dict.fromkeys(self._state.reasons)), []
+        return reasons
 
 
 def _to_gpu_tables(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:

@@ -62,9 +62,9 @@ class CudfChunkReader:
         """See `ChunkReader`."""
         decoded = read_columns(file, columns, first, last)
         found: list[ColumnChunk | NotFused] = []
-        for column, lanes in zip(columns, decoded, strict=True):
+        for column, parts in zip(columns, decoded, strict=True):
             try:
-                found.append(_to_chunk(column, *lanes))
+                found.append(_to_chunk(column, *parts))
             except NotFused as reason:
                 found.append(reason)
         synchronize()
@@ -88,8 +88,8 @@ def _to_chunk(column: Column, made: Any, *more: Any) -> ColumnChunk:
         raise NotFused(f"a column of type {column.type.plain}")
     valid = validity_bits(made)
     if column.type.name in TEXT:
-        places, keys = encode_texts(made)
-        return ColumnChunk(places, valid, keys)
+        codes, keys = encode_texts(made)
+        return ColumnChunk(codes, valid, keys)
     return ColumnChunk(integer_halves(made) if made.type().id() == plc.TypeId.DECIMAL128 else values_array(made), valid)
 
 
@@ -102,9 +102,9 @@ class _PackingKernels:
         self._modules: dict[str, Any] = {}
         self._lock = Lock()
 
-    def __call__(self, name: str, blocks: int, given: Sequence[Any]) -> None:
+    def __call__(self, name: str, blocks: int, arguments: Sequence[Any]) -> None:
         function = self._functions.get(name) or self._function(name)
-        function((blocks,), (BLOCK_THREADS,), tuple(given))
+        function((blocks,), (BLOCK_THREADS,), tuple(arguments))
 
     def compile(self) -> None:
         """Compiles all kernels in advance, so that no statement waits for one."""

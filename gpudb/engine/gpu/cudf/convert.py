@@ -23,13 +23,13 @@ def to_device(frame: pl.DataFrame) -> Any:
     """Copies a Polars frame to GPU memory; raises NotSupportedOnWorkers for types without a column type there."""
     kinds = [data_type(kind) for kind in frame.schema.values()]
     wide = [name for name, kind in frame.schema.items() if kind == pl.Int128]
-    given: Any = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
-    bytes_of = [place for place, kind in enumerate(frame.dtypes) if kind == pl.Binary]
+    source: Any = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
+    bytes_of = [position for position, kind in enumerate(frame.dtypes) if kind == pl.Binary]
     if bytes_of:
-        given = given.to_arrow(compat_level=pl.CompatLevel.oldest())
-    for place in bytes_of:
-        given = given.set_column(place, given.column_names[place], relabel_as_text(given.column(place)))
-    made = plc.Table.from_arrow(given, stream=current_stream())
+        source = source.to_arrow(compat_level=pl.CompatLevel.oldest())
+    for position in bytes_of:
+        source = source.set_column(position, source.column_names[position], relabel_as_text(source.column(position)))
+    made = plc.Table.from_arrow(source, stream=current_stream())
     synchronize()
     return build_frame(made.columns(), frame.columns, kinds, frame.height)
 

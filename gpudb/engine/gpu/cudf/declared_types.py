@@ -41,12 +41,12 @@ def cast_to_declared(frame: Any, schema: Any) -> Any:
 
 
 def _cast_column(column: Any, kind: Any, stream: Any) -> Any:
-    held, wanted = column.obj, kind.plc_type
-    if held.type().id() != wanted.id():
+    held, target = column.obj, kind.plc_type
+    if held.type().id() != target.id():
         # Some integers hold the bits of dates: see `dialect`.
-        if not (plc.traits.is_numeric(held.type()) and plc.traits.is_numeric(wanted)):
+        if not (plc.traits.is_numeric(held.type()) and plc.traits.is_numeric(target)):
             return column
-        held = plc.unary.cast(held, wanted, stream=stream)
+        held = plc.unary.cast(held, target, stream=stream)
     elif column.dtype.polars_type == kind.polars_type:
         return column
     order = {"is_sorted": column.is_sorted, "order": column.order, "null_order": column.null_order}

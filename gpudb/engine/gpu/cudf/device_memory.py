@@ -89,11 +89,11 @@ def _driver_pool(total: int) -> Any:
     """
     from cuda.bindings import driver, runtime
 
-    wanted = runtime.cudaMemPoolProps()
-    wanted.allocType = runtime.cudaMemAllocationType.cudaMemAllocationTypePinned
-    wanted.location.type = runtime.cudaMemLocationType.cudaMemLocationTypeDevice
-    wanted.location.id = 0
-    failed, pool = runtime.cudaMemPoolCreate(wanted)
+    properties = runtime.cudaMemPoolProps()
+    properties.allocType = runtime.cudaMemAllocationType.cudaMemAllocationTypePinned
+    properties.location.type = runtime.cudaMemLocationType.cudaMemLocationTypeDevice
+    properties.location.id = 0
+    failed, pool = runtime.cudaMemPoolCreate(properties)
     kinds = runtime.cudaMemPoolAttr
     for kind, value in (
         (kinds.cudaMemPoolAttrReleaseThreshold, driver.cuuint64_t(total)),

@@ -215,10 +215,10 @@ class IntRange(expr.Expr):  # type: ignore[misc]
 
 def _gather(self: Any, frame: Any, **context: Any) -> Any:
     """Returns the values at some indexes."""
-    values, places = (each.evaluate(frame, **context) for each in self.children)
-    if not places.size:
+    values, indexes = (each.evaluate(frame, **context) for each in self.children)
+    if not indexes.size:
         return Column(plc.copying.empty_like(values.obj, stream=frame.stream), dtype=self.dtype)
-    found = places.obj
+    found = indexes.obj
     if found.null_count():
         beyond = plc.Scalar.from_py(values.size, found.type(), stream=frame.stream)
         found = plc.replace.replace_nulls(found, beyond, stream=frame.stream)

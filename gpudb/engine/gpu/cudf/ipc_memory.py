@@ -90,9 +90,9 @@ class MappedMemory:
 
 def _map_handle(handle: bytes) -> int:
     """Maps memory of another process and returns its address."""
-    given = runtime.cudaIpcMemHandle_t()
-    ctypes.memmove(given.getPtr(), handle, len(handle))
-    failed, base = runtime.cudaIpcOpenMemHandle(given, runtime.cudaIpcMemLazyEnablePeerAccess)
+    ipc_handle = runtime.cudaIpcMemHandle_t()
+    ctypes.memmove(ipc_handle.getPtr(), handle, len(handle))
+    failed, base = runtime.cudaIpcOpenMemHandle(ipc_handle, runtime.cudaIpcMemLazyEnablePeerAccess)
     if failed:
         runtime.cudaGetLastError()  # otherwise libraries would report it as theirs
         raise OSError(failed.name)

@@ -16,7 +16,7 @@ from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 
 _MAX_DICTIONARIES = 16
 """Maximum dictionaries whose texts are cached on the GPU."""
@@ -29,60 +29,62 @@ class ResultFrameBuilder:
 
     def __init__(self, frames: CudfBackend) -> None:
         self._frames = frames
-        self._texts: LruCache[ByIdentity[Dictionary], Any] = LruCache(_MAX_DICTIONARIES)
+        self._texts: LruCache[IdentityKey[Dictionary], Any] = LruCache(_MAX_DICTIONARIES)
 
-    def __call__(self, lanes: Sequence[ResultColumn]) -> CudfFrame | None:
+    def __call__(self, results: Sequence[ResultColumn]) -> CudfFrame | None:
         """Returns the frame."""
         made = []
-        for lane in lanes:
-            column = self._decode(lane, lane.dictionary) if lane.dictionary is not None else _build_column(lane)
+        for result in results:
+            column = self._decode(result, result.dictionary) if result.dictionary is not None else _build_column(result)
             if column is None:
                 return None
             made.append(column)
         synchronize()
-        kinds = [data_type(pl.String() if lane.dictionary is not None else lane.kind) for lane in lanes]
-        return CudfFrame(build_frame(made, [lane.name for lane in lanes], kinds, lanes[0].rows), self._frames)
+        kinds = [data_type(pl.String() if result.dictionary is not None else result.kind) for result in results]
+        return CudfFrame(build_frame(made, [result.name for result in results], kinds, results[0].rows), self._frames)
 
-    def _decode(self, lane: ResultColumn, dictionary: Dictionary) -> Any:
+    def _decode(self, result: ResultColumn, dictionary: Dictionary) -> Any:
         """Decodes dictionary codes."""
-        key = ByIdentity(dictionary)
+        key = IdentityKey(dictionary)
         texts = self._texts.get(key)
         if texts is None:
             texts = to_device(pl.DataFrame({"v": dictionary.values})).table
             self._texts.put(key, texts)
-        codes = lane.parts[0] if lane.valid is None else cupy.where(lane.valid, lane.parts[0], np.int64(2**31 - 1))
-        places = _build_numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
+        codes = (
+            result.parts[0] if result.valid is None else cupy.where(result.valid, result.parts[0], np.int64(2**31 - 1))
+        )
+        indexes = _build_numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
         bounds = plc.copying.OutOfBoundsPolicy
-        policy = bounds.DONT_CHECK if lane.valid is None else bounds.NULLIFY
-        made = plc.copying.gather(texts, places, policy, stream=current_stream()).columns()[0]
+        policy = bounds.DONT_CHECK if result.valid is None else bounds.NULLIFY
+        made = plc.copying.gather(texts, indexes, policy, stream=current_stream()).columns()[0]
         synchronize()  # another thread may evict the texts
         return made
 
 
-def _build_column(lane: ResultColumn) -> Any | None:
-    kind = data_type(lane.kind).plc_type.id()
+def _build_column(result: ResultColumn) -> Any | None:
+    kind = data_type(result.kind).plc_type.id()
     if kind == plc.TypeId.DECIMAL128:
-        if len(lane.parts) > 2:
+        if len(result.parts) > 2:
             return None
-        return _build_wide_column(lane)
-    if kind not in KINDS or len(lane.parts) > 1:
+        return _build_wide_column(result)
+    if kind not in KINDS or len(result.parts) > 1:
         return None
-    return _build_numbers(lane.parts[0].astype(KINDS[kind]), kind, lane.valid)
+    return _build_numbers(result.parts[0].astype(KINDS[kind]), kind, result.valid)
 
 
-def _build_wide_column(lane: ResultColumn) -> Any:
+def _build_wide_column(result: ResultColumn) -> Any:
     """Assembles 128-bit integers from one 64-bit word, or from a 32-bit limb and one with all higher bits."""
-    low = lane.parts[0].view(np.uint64)
-    halves = cupy.empty((lane.rows, 2), np.uint64)
-    if len(lane.parts) == 1:
-        halves[:, 0], halves[:, 1] = low, (lane.parts[0].view(np.int64) >> 63).view(np.uint64)
+    low = result.parts[0].view(np.uint64)
+    halves = cupy.empty((result.rows, 2), np.uint64)
+    if len(result.parts) == 1:
+        halves[:, 0], halves[:, 1] = low, (result.parts[0].view(np.int64) >> 63).view(np.uint64)
     else:
-        above = lane.parts[1].view(np.int64)
+        above = result.parts[1].view(np.int64)
         total = low + (above << 32).view(np.uint64)
         # The low limb's sum is not negative, so the carry is at most one.
         carried = (total < low).astype(np.int64)
         halves[:, 0], halves[:, 1] = total, ((above >> 32) + carried).view(np.uint64)
-    return _make_column(plc.DataType(plc.TypeId.DECIMAL128, scale=0), lane.rows, halves, lane.valid)
+    return _make_column(plc.DataType(plc.TypeId.DECIMAL128, scale=0), result.rows, halves, result.valid)
 
 
 def _build_numbers(values: Any, kind: Any, valid: Any | None) -> Any:

@@ -26,9 +26,9 @@ class PackedLayout:
 
         Raises MemoryError where memory is too small.
         """
-        places, data = plc.contiguous_split.pack(frame.table, stream=current_stream()).release()
+        metadata, data = plc.contiguous_split.pack(frame.table, stream=current_stream()).release()
         schema = tuple((each.name, each.dtype.polars_type) for each in frame.columns)
-        return cls(schema, frame.num_rows, bytes(places)), data.obj
+        return cls(schema, frame.num_rows, bytes(metadata)), data.obj
 
     def unpack(self, buffer: Any) -> Any:
         """Returns the frame that a packed GPU buffer contains, without a copy."""

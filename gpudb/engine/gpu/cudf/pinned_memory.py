@@ -47,8 +47,8 @@ class PinnedFrame(Offloaded):
         The caller keeps both alive until the stream is complete.
         """
         kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current_stream().__cuda_stream__()[1]
-        for place, block in enumerate(self._addresses):
-            start = place * BLOCK_BYTES
+        for position, block in enumerate(self._addresses):
+            start = position * BLOCK_BYTES
             target, source = (buffer + start, block) if back else (block, buffer + start)
             (failed,) = runtime.cudaMemcpyAsync(target, source, min(BLOCK_BYTES, self.size - start), kind, stream)
             if failed:

@@ -64,18 +64,18 @@ class CudfTableCache:
     def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over this worker's share of the files that its filter does not exclude."""
         share = scan_partition(scan, share)
-        wanted = share.row_ranges(scan.table)
-        files = tuple(file for file in pruned_files(scan, parameters) if _length(wanted[file.path]))
+        rows_by_path = share.row_ranges(scan.table)
+        files = tuple(file for file in pruned_files(scan, parameters) if _length(rows_by_path[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
-        rows = sum(_length(wanted[file.path]) for file in files)
+        rows = sum(_length(rows_by_path[file.path]) for file in files)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
         found = self._cached_columns if share.chunks == 1 else self._chunk_columns
-        every = found(scan, columns, files, share, wanted)
-        for place, (column, parts) in enumerate(zip(columns, every, strict=True)):
+        every = found(scan, columns, files, share, rows_by_path)
+        for position, (column, parts) in enumerate(zip(columns, every, strict=True)):
             for (suffix, kind), array in zip(physical_columns(column.type).items(), parts, strict=True):
-                names.append(f"c{place}{suffix}")
+                names.append(f"c{position}{suffix}")
                 kinds.append(data_type(kind))
                 arrays.append(array)
         if not columns:
@@ -91,11 +91,11 @@ class CudfTableCache:
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
         share: Partition,
-        wanted: Mapping[str, _Rows],
+        rows_by_path: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Returns columns over a share of some files of their table, and caches them."""
         self._load(scan, columns, files, share)
-        return [self._cached_column(scan, column, files, share, wanted) for column in columns]
+        return [self._cached_column(scan, column, files, share, rows_by_path) for column in columns]
 
     def _chunk_columns(
         self,
@@ -103,15 +103,15 @@ class CudfTableCache:
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
         share: Partition,
-        wanted: Mapping[str, _Rows],
+        rows_by_path: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Returns columns over a chunk of a share; columns that are not cached are read together, and not cached."""
         whole = cached_partition(scan.table, share)
         kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
         kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
         missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
-        fresh = iter(_read_files(missing, [(file, wanted[file.path]) for file in files]))
-        return [next(fresh) if held is None else _slice_column(held, files, wanted) for held in kept]
+        fresh = iter(_read_files(missing, [(file, rows_by_path[file.path]) for file in files]))
+        return [next(fresh) if held is None else _slice_column(held, files, rows_by_path) for held in kept]
 
     def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Partition) -> None:
         """Reads missing columns concurrently, if there is room for twice their size."""
@@ -120,7 +120,7 @@ class CudfTableCache:
         missing = [
             column
             for column in columns
-            if not self.columns.holds((scan.table.oid, column.field_id, column.type, whole))
+            if not self.columns.contains((scan.table.oid, column.field_id, column.type, whole))
         ]
         rows = sum(_length(each) for each in owned.values())
         if len(missing) < 2 or self.bytes + 2 * _WIDTH * rows * min(len(missing), CONCURRENT_READS) > self._budget:
@@ -131,7 +131,12 @@ class CudfTableCache:
             pass
 
     def _cached_column(
-        self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Partition, wanted: Mapping[str, _Rows]
+        self,
+        scan: Scan,
+        column: Column,
+        files: tuple[DataFile, ...],
+        share: Partition,
+        rows_by_path: Mapping[str, _Rows],
     ) -> list[Any]:
         """Returns a column over a share of some files of its table."""
         table, whole = scan.table, cached_partition(scan.table, share)
@@ -142,7 +147,7 @@ class CudfTableCache:
             held = self._extend(key, held, scan, column, files, owned)
         if share == whole and list(held.files) == [file.path for file in files]:
             return list(held.lanes)
-        return _slice_column(held, files, wanted)
+        return _slice_column(held, files, rows_by_path)
 
     def _extend(
         self,
@@ -154,15 +159,15 @@ class CudfTableCache:
         owned: Mapping[str, _Rows],
     ) -> _ResidentColumn:
         """Extends a cached column by the files that it lacks; drops those that have left the table."""
-        wanted = {file.path for file in files} | set(held.files if held else ())
-        order = tuple(file for file in scan.table.files if file.path in wanted)
+        rows_by_path = {file.path for file in files} | set(held.files if held else ())
+        order = tuple(file for file in scan.table.files if file.path in rows_by_path)
         old: dict[str, list[list[Any]]] = {}
         if held is not None:
             start = 0
             for path, rows in held.files.items():
                 last = start + _length(rows)
                 old[path] = [
-                    [plc.copying.slice(lane, [start, last], stream=current_stream())[0] for lane in held.lanes]
+                    [plc.copying.slice(part, [start, last], stream=current_stream())[0] for part in held.lanes]
                 ]
                 start = last
         (whole,) = _read_files([column], [(file, owned[file.path]) for file in order], old)
@@ -181,12 +186,12 @@ def _length(rows: _Rows) -> int:
     return rows[1] - rows[0]
 
 
-def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], wanted: Mapping[str, _Rows]) -> list[Any]:
+def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], rows_by_path: Mapping[str, _Rows]) -> list[Any]:
     """Returns the wanted rows of some files from a cached column that has them all."""
     edges: dict[str, tuple[int, int]] = {}
     start = 0
     for path, (skipped, end) in held.files.items():
-        first, last = wanted.get(path, (0, 0))
+        first, last = rows_by_path.get(path, (0, 0))
         edges[path] = start + first - skipped, start + last - skipped
         start += end - skipped
     runs: list[int] = []
@@ -196,7 +201,7 @@ def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], wanted: Mapp
             runs[-1] = last
         else:
             runs += [first, last]
-    return [_concatenate(plc.copying.slice(lane, runs, stream=current_stream()), lane) for lane in held.lanes]
+    return [_concatenate(plc.copying.slice(part, runs, stream=current_stream()), part) for part in held.lanes]
 
 
 def _read_files(
@@ -216,10 +221,10 @@ def _read_files(
         return [empty_columns(column) for column in columns]
     return [
         [
-            _concatenate([part[place][lane] for part in parts], parts[0][place][lane])
-            for lane in range(len(parts[0][place]))
+            _concatenate([part[position][lane] for part in parts], parts[0][position][lane])
+            for lane in range(len(parts[0][position]))
         ]
-        for place in range(len(columns))
+        for position in range(len(columns))
     ]
 
 

@@ -29,16 +29,16 @@ class _Scalar(_libcudf, metaclass=_Kind):  # type: ignore[misc,valid-type]
     """Creates libcudf scalars."""
 
     @classmethod
-    def from_py(cls, *given: Any, **options: Any) -> Any:
+    def from_py(cls, *args: Any, **options: Any) -> Any:
         """See `pylibcudf.Scalar`."""
         synchronize()
-        return _libcudf.from_py(*given, **options)
+        return _libcudf.from_py(*args, **options)
 
     @classmethod
-    def from_arrow(cls, *given: Any, **options: Any) -> Any:
+    def from_arrow(cls, *args: Any, **options: Any) -> Any:
         """See `pylibcudf.Scalar`."""
         synchronize()
-        return _libcudf.from_arrow(*given, **options)
+        return _libcudf.from_arrow(*args, **options)
 
 
 def install() -> None:
@@ -52,8 +52,8 @@ def _completing(make: Callable[..., Any]) -> Callable[..., Any]:
     """Wraps a function whose scalar is read next."""
 
     @wraps(make)
-    def made(*given: Any, **options: Any) -> Any:
-        scalar = make(*given, **options)
+    def made(*args: Any, **options: Any) -> Any:
+        scalar = make(*args, **options)
         synchronize()
         return scalar
 

@@ -79,11 +79,11 @@ def synchronize_all() -> None:
         each.cupy.synchronize()
 
 
-def run_synchronized(work: Callable[..., _T], *given: Any) -> _T:
+def run_synchronized(work: Callable[..., _T], *args: Any) -> _T:
     """Runs a function and waits for its work on the GPU, even if it fails."""
     current_stream()
     try:
-        return work(*given)
+        return work(*args)
     finally:
         synchronize()
 

@@ -34,14 +34,14 @@ from gpudb.engine.gpu.fused.planning.prepare import prepare
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import PreparedPipeline
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, are_on_host, to_frame
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.fused_nodes import Fused
 
 _LOG = logging.getLogger(__name__)
 
 MAX_PARTS = 256
 """Prepared parts that are cached; their build sides take at most an eighth of the packed columns' budget."""
-_Key = tuple[ByIdentity[Fused], Hashable]
+_Key = tuple[IdentityKey[Fused], Hashable]
 """A fused part, and what its parameters, share and build sides depend on."""
 
 
@@ -114,7 +114,7 @@ class NumpyRunner:
         the part is not tried again.
         """
         scan = find_scan(node.root)
-        refused = self._refused.get((ByIdentity(node), key))
+        refused = self._refused.get((IdentityKey(node), key))
         if refused is not None:
             self.declined = refused
             self._reports.reports.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
@@ -144,7 +144,7 @@ class NumpyRunner:
 
     def get(self, node: Fused, key: Hashable) -> ReadyPart | None:
         """Returns the part that is cached under a key."""
-        found = self._parts.get((ByIdentity(node), key))
+        found = self._parts.get((IdentityKey(node), key))
         if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
             return None
         return found
@@ -159,11 +159,11 @@ class NumpyRunner:
         prepared = _with_current_segments(ready)
 
         def run(some: PreparedPipeline) -> executor.Outcome:
-            left = ready.pruning.prune(some.pipeline, some.segments)
-            whole = len(left) == len(some.segments) and all(map(operator.is_, left, some.segments))
+            kept = ready.pruning.prune(some.pipeline, some.segments)
+            whole = len(kept) == len(some.segments) and all(map(operator.is_, kept, some.segments))
             if whole and some.pipeline is ready.prepared.pipeline:
                 return self._run_whole(ready, some)
-            return self._run(replace(some, segments=left))
+            return self._run(replace(some, segments=kept))
 
         return self._to_columns(prepared, prepared.outcome(run))
 
@@ -175,13 +175,13 @@ class NumpyRunner:
     def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
         """Remembers that a kernel cannot compute a part: its data do not change under its key."""
         if key is not None:
-            self._refused.put((ByIdentity(node), key), reason)
+            self._refused.put((IdentityKey(node), key), reason)
 
     def _keep(self, key: Hashable, ready: ReadyPart) -> None:
         for each, kept in self._parts.items():
             if kept.source.is_stale:
                 self._parts.pop(each)
-        self._parts.put((ByIdentity(ready.node), key), ready)
+        self._parts.put((IdentityKey(ready.node), key), ready)
 
     def _await_kernels(self, prepared: PreparedPipeline) -> None:
         """Waits until the kernels of a part can run; raises Compiling where that takes too long."""
@@ -200,10 +200,10 @@ class NumpyRunner:
 
         def run(some: PreparedPipeline) -> executor.Outcome:
             nonlocal skipped
-            left = pruned.prune(some.pipeline, some.segments)
-            skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
-            read.extend(left)
-            return self._run(replace(some, segments=left))
+            kept = pruned.prune(some.pipeline, some.segments)
+            skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in kept)
+            read.extend(kept)
+            return self._run(replace(some, segments=kept))
 
         outcome = prepared.outcome(run)
         spent = self._milliseconds(1000 * (time.perf_counter() - started))
@@ -264,9 +264,9 @@ class KernelRunner(NumpyRunner):
         super().__init__(tables, self._launcher.compile_pool)
 
     def _to_device(self, prepared: PreparedPipeline) -> PreparedPipeline:
-        place: Any = self._launcher.to_device
-        tables = tuple((place(made), place(known)) for made, known in prepared.tables)
-        lookups = tuple(tuple(place(each) for each in made) for made in prepared.lookups)
+        copy: Any = self._launcher.to_device
+        tables = tuple((copy(made), copy(known)) for made, known in prepared.tables)
+        lookups = tuple(tuple(copy(each) for each in made) for made in prepared.lookups)
         self._launcher.synchronize()
         return replace(prepared, lookups=lookups, tables=tables)
 
@@ -295,10 +295,10 @@ class KernelRunner(NumpyRunner):
             each.replays.clear()
 
     def _to_columns(self, prepared: PreparedPipeline, outcome: executor.Outcome) -> list[ResultColumn] | ComputedFrame:
-        lanes = prepared.columns(outcome)
-        if are_on_host(lanes):
-            return lanes
-        held = self._build_frame(lanes)
+        columns = prepared.columns(outcome)
+        if are_on_host(columns):
+            return columns
+        held = self._build_frame(columns)
         return held if held is not None else prepared.columns(outcome.to_host())
 
     def _milliseconds(self, waited: float) -> float:

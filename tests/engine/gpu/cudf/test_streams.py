@@ -280,13 +280,13 @@ def test_what_the_host_gives_is_read_though_the_device_comes_to_it_late(frames: 
     found: dict[str, pl.DataFrame] = {}
 
     def work() -> None:
-        rows = frames.from_host(warmup._rows()).lazy
-        for name, lazy in warmup._plans(rows):
+        rows = frames.from_host(warmup._sample_rows()).lazy
+        for name, lazy in warmup._sample_plans(rows):
             late((1,), (1,), (np.int64(CYCLES),))
             found[name] = frames.compute(lazy).to_polars()
 
     _in_lane(Priority.SHORT, frames, work).join()
-    wanted = dict(warmup._plans(warmup._rows().lazy()))
+    wanted = dict(warmup._sample_plans(warmup._sample_rows().lazy()))
     assert found.keys() == wanted.keys()
     for name, lazy in wanted.items():
         assert_frame_equal(found[name], lazy.collect(), check_row_order=False)

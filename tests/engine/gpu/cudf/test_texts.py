@@ -37,7 +37,7 @@ def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
     table = next(each for each in lab.request("SELECT 1").snapshot.relations.values() if each.name == "x")
     for column in table.columns[-2:]:
         found = []
-        for tables in (PackedTables(2**28, texts=0), PackedTables(2**28, CudfChunkReader(), texts=0)):
+        for tables in (PackedTables(2**28, raw_text_rows=0), PackedTables(2**28, CudfChunkReader(), raw_text_rows=0)):
             (run,) = tables.runs(table, WHOLE, table.files)
             packed = tables.column(table, column, run, WHOLE, True)
             assert packed.texts is not None
@@ -62,7 +62,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
 ) -> None:
     monkeypatch.setattr(matching, "MANY_ROWS", -1)
     monkeypatch.setattr(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100))
-    tables, kernels = survey.resident(frames, texts=0)
+    tables, kernels = survey.resident(frames, raw_text_rows=0)
     for query in corpus.TEXTS:
         request = lab.request(query)
         wanted = outcome(lambda r=request: embedded(lab, r))

@@ -36,7 +36,7 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
             corpus.fill(lab, seed)
             corpus.fill_texts(lab, seed)
             # Texts lie as they are in tables of any size, and small zones leave rows before them out.
-            texts = PackedTables(2**28, texts=0)
+            texts = PackedTables(2**28, raw_text_rows=0)
             for query in (*corpus.QUERIES, *corpus.TEXTS):
                 kernels = Recording(texts) if query in corpus.TEXTS else Recording()
                 few, rows = (0, 128) if query in corpus.TEXTS else (matching.MANY_ROWS, zones.ZONE_ROWS)

@@ -208,7 +208,7 @@ def test_who_wants_what_is_there_does_not_wait_for_what_is_read() -> None:
         held.may.set()
         for each in reading:
             each.join(120)
-        assert tables.columns.holds((run, other.field_id, other.type, False))
+        assert tables.columns.contains((run, other.field_id, other.type, False))
     finally:
         held.may.set()
         lab.close()

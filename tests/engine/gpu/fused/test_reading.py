@@ -237,7 +237,7 @@ def test_tables_are_packed_the_same_with_little_memory(
 ) -> None:
     monkeypatch.setattr(read_batches, "_MIN_SPLIT_ROWS", 100)
     table, little = _table(lab), _Small(fits)
-    large, small = PackedTables(2**28, texts=texts), PackedTables(2**28, little, texts)
+    large, small = PackedTables(2**28, raw_text_rows=texts), PackedTables(2**28, little, texts)
     monkeypatch.setattr(small, "has_raw_text", large.has_raw_text)  # which looks into some rows
     for run in large.runs(table, WHOLE, table.files):
         assert large.load(table, table.columns, run, WHOLE) == []
@@ -248,7 +248,7 @@ def test_tables_are_packed_the_same_with_little_memory(
     for column in table.columns:
         kept = large.has_raw_text(table, column, WHOLE)
         ours, theirs = (
-            each.column(table, column, run, WHOLE, each.variant(table, column, texts=kept))
+            each.column(table, column, run, WHOLE, each.variant(table, column, raw=kept))
             for each, run in ((large, one), (small, other))
         )
         assert (ours.encoding, ours.base, ours.low, ours.high) == (

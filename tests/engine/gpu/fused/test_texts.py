@@ -112,7 +112,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
     monkeypatch.setattr(matching, "MANY_ROWS", -1)
     monkeypatch.setattr(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100))
     monkeypatch.setattr(zones, "ZONE_ROWS", 128)
-    tables = PackedTables(2**28, texts=0)
+    tables = PackedTables(2**28, raw_text_rows=0)
     cut = False
     some = bool(embedded(lab, lab.request("SELECT 1 FROM x")))
     for query in corpus.TEXTS:
@@ -140,7 +140,7 @@ def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytes
     monkeypatch.setattr(matching, "MANY_ROWS", -1)
     lab.run("CREATE TABLE IF NOT EXISTS few AS SELECT 'n' || i % 3 AS t, 'n' || i AS u FROM generate_series(1, 900) i")
     for column, texts_are in (("t", False), ("u", True)):
-        kernels = Recording(PackedTables(2**28, texts=0))
+        kernels = Recording(PackedTables(2**28, raw_text_rows=0))
         request = lab.request(f"SELECT count(*) FROM few WHERE {column} LIKE '%2'")
         assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
         (prepared,) = kernels.prepared
@@ -156,7 +156,7 @@ def test_case_is_ignored_in_ascii_alone(lab: Lab, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100))
     lab.run("CREATE TABLE IF NOT EXISTS odd AS SELECT 'É' || i AS t FROM generate_series(1, 9) i")
     request = lab.request("SELECT count(*) FROM odd WHERE t ILIKE 'é_'")
-    kernels = Recording(PackedTables(2**28, texts=0))
+    kernels = Recording(PackedTables(2**28, raw_text_rows=0))
     assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
     assert not any(prepared.raw_fields for prepared in kernels.prepared)
 

@@ -16,17 +16,17 @@ FEW_YEARS = 12
 def emit_date_field(out: StatementWriter, expr: DateField, value_of: Callable[[Expr], Code]) -> Code:
     """Emits a field of a date or timestamp; `value_of` emits its argument."""
     arg = expr.arg
-    form = out.encodings[arg.column] if isinstance(arg, Field) else None
-    packed = expr.micros and form is not None and form.width <= 4 and form.unit >= 1_000_000
+    encoding = out.encodings[arg.column] if isinstance(arg, Field) else None
+    packed = expr.micros and encoding is not None and encoding.width <= 4 and encoding.unit >= 1_000_000
     assert expr.bounds is not None
     if expr.field == "year" and expr.bounds[0] > 0 and expr.bounds[1] - expr.bounds[0] < FEW_YEARS:
         return _emit_year(out, expr, value_of, packed)
     value, valid = value_of(arg)
     if packed:
         assert isinstance(arg, Field)
-        assert form is not None
+        assert encoding is not None
         # Packed from a midnight on, in units that divide a day: 32 bits suffice.
-        a_day = DAY // form.unit
+        a_day = DAY // encoding.unit
         raw = f"f{arg.column}[v]"
         days = f"(int)(base{arg.column} / {DAY}LL) + (int)({raw} / {a_day}u)"
         if expr.field == "hour":

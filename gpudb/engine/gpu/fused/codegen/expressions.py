@@ -36,12 +36,12 @@ class Emitter(StatementWriter):
         2⁶⁴).
         """
         if kind == "u32" and c_type(expr.bounds) == "int" and -(2**31) <= low < 2**31:
-            given = self.parameter(low % 2**32, "u32")
-            packed = stored_columns.packed_distance(self, expr, given)
+            offset = self.parameter(low % 2**32, "u32")
+            packed = stored_columns.packed_distance(self, expr, offset)
             if packed is not None:
                 return packed
             value, valid = self.value(expr)
-            return f"((u32){value} - {given})", valid
+            return f"((u32){value} - {offset})", valid
         value, valid = self.value(expr)
         return f"({kind})((i64){value} - {self.parameter(low, 'i64')})", valid
 
@@ -112,13 +112,13 @@ class Emitter(StatementWriter):
             case TableEntry(arg=arg, table=table, size=size):
                 value, valid = self.value(arg)
                 null = self.parameter(size, "int")
-                place = self.variable("int", value if valid is None else f"{valid} ? (int){value} : {null}")
-                made = self.variable(kind, f"({kind})m{table}[{place}]")
-                return made, self.variable("bool", f"k{table}[{place}]") if expr.nullable else None
+                position = self.variable("int", value if valid is None else f"{valid} ? (int){value} : {null}")
+                made = self.variable(kind, f"({kind})m{table}[{position}]")
+                return made, self.variable("bool", f"k{table}[{position}]") if expr.nullable else None
             case LikeMatch(arg=Field(column=column), table=table, length=length, fold=fold):
                 begin, count = stored_columns.read_text(self, column)
-                given = self.parameter(length, "int")
-                text = f"like<{str(fold).lower()}>({begin}, {count}, m{table}, {given})"
+                pattern_length = self.parameter(length, "int")
+                text = f"like<{str(fold).lower()}>({begin}, {count}, m{table}, {pattern_length})"
                 return self.variable("bool", text), self.value(expr.arg)[1]
             case DateField():
                 return date_fields.emit_date_field(self, expr, self.value)
@@ -135,17 +135,17 @@ class Emitter(StatementWriter):
             case FloatSortKey(arg=arg, signed=signed):
                 value, valid = self.value(arg)
                 return self.variable("i64", f"ordered({value}{'' if signed else ' + 0.0'})"), valid
-            case Limb(arg=arg, number=place, last=last):
+            case Limb(arg=arg, number=position, last=last):
                 value, valid = self.value(arg)
                 wide = c_type(arg.bounds)
-                shifted = f"(({'i128' if wide == 'i128' else 'i64'}){value} >> {32 * place})"
+                shifted = f"(({'i128' if wide == 'i128' else 'i64'}){value} >> {32 * position})"
                 return f"(i64){shifted}" if last else f"(i64)(u32){shifted}", valid
         raise AssertionError(type(expr).__name__)
 
     def _payload(self, expr: Payload, kind: str) -> Code:
-        step, place, hit, first = self.matches[expr.lookup]
+        step, position, hit, first = self.matches[expr.lookup]
         column = expr.column
-        array = f"a{expr.lookup}_{column}[{place}]"
+        array = f"a{expr.lookup}_{column}[{position}]"
         if not step.payloads[column]:
             return self.variable("double", array), hit
         raw = first if column == 0 and first is not None else self.variable("u64", array)
@@ -173,16 +173,16 @@ class Emitter(StatementWriter):
         valid = self._and_valid(one, other)
         if expr.bounds is None:
             made = self.variable("double", f"{a} {expr.op} {b}")
-            there = "" if valid is None else f" & {valid}"
+            if_valid = "" if valid is None else f" & {valid}"
             divides = f" & ({b} != 0)" if expr.zero else ""
             if expr.code:
                 finite = "" if expr.zero else f" & finite({b})"
-                self.fail(f"infinite({made}) & finite({a}){finite}{divides}{there}", expr.code)
+                self.fail(f"infinite({made}) & finite({a}){finite}{divides}{if_valid}", expr.code)
             if expr.under:
                 other = f"finite({b})" if expr.zero else f"({b} != 0)"
-                self.fail(f"({made} == 0) & ({a} != 0) & {other}{divides}{there}", expr.under)
+                self.fail(f"({made} == 0) & ({a} != 0) & {other}{divides}{if_valid}", expr.under)
             if expr.zero:
-                self.fail(f"({b} == 0) & ({a} == {a}){there}", expr.zero)
+                self.fail(f"({b} == 0) & ({a} == {a}){if_valid}", expr.zero)
             return made, valid
         left, right = expr.left.bounds, expr.right.bounds
         assert left is not None
@@ -253,17 +253,17 @@ class Emitter(StatementWriter):
         self._branch(expr, 0, made, known, kind)
         return made, known if expr.nullable else None
 
-    def _branch(self, expr: CaseWhen, place: int, made: str, known: str, kind: str) -> None:
-        if place == len(expr.branches):
+    def _branch(self, expr: CaseWhen, position: int, made: str, known: str, kind: str) -> None:
+        if position == len(expr.branches):
             self._assign(expr.default, made, known, kind)
             return
-        condition, then = expr.branches[place]
+        condition, then = expr.branches[position]
         with self.block():
             true = self.condition(condition)
             with self.block(f"if ({true})"):
                 self._assign(then, made, known, kind)
             with self.block("else"):
-                self._branch(expr, place + 1, made, known, kind)
+                self._branch(expr, position + 1, made, known, kind)
 
     def _assign(self, expr: Expr, made: str, known: str, kind: str) -> None:
         value, valid = self.value(expr)

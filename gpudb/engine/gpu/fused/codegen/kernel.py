@@ -64,8 +64,8 @@ class Kernel:
     source: str
     parameters: tuple[tuple[str, ...], ...]
     constants: tuple[Constant, ...]
-    block: int
-    shared: int
+    block_threads: int
+    shared_bytes: int
     max_rows: int | None = None
 
 
@@ -75,14 +75,14 @@ def choose_options(pipeline: Pipeline) -> Options:
     The code for a row is compiled once per row of a thread: where it is long, or runs row by row, a thread has fewer
     rows.
     """
-    widest = max((form.width for form in pipeline.columns), default=1)
+    widest = max((encoding.width for encoding in pipeline.columns), default=1)
     sink = pipeline.sink
-    apart = len(sink.accumulators) if isinstance(sink, GroupSink) and sink.keys else 0
+    grouped_sums = len(sink.accumulators) if isinstance(sink, GroupSink) and sink.keys else 0
     lookups = sum(isinstance(step, Lookup) for step in pipeline.steps)
     exprs = [each for step in pipeline.steps for each in step_exprs(step)] + sink_exprs(sink)
-    if any(form.is_text for form in pipeline.columns) or any(map(runs_row_by_row, pipeline.steps)):
+    if any(encoding.is_text for encoding in pipeline.columns) or any(map(runs_row_by_row, pipeline.steps)):
         return Options(4)
-    much = weigh(exprs) + 2 * apart + 4 * lookups
+    much = weigh(exprs) + 2 * grouped_sums + 4 * lookups
     large = any(isinstance(step, Lookup) and _largest_array_bytes(step) > _L1_BYTES for step in pipeline.steps)
     if widest == 8 or much > _HEAVY:
         return Options(4, large=large, keep_matches=large)
@@ -106,7 +106,7 @@ class _Generator:
         self._v = options.rows
         self._eager = options.eager
         self._out = Emitter(pipeline.columns)
-        self._filtered = bool(pipeline.steps) or any(form.is_text for form in pipeline.columns)
+        self._filtered = bool(pipeline.steps) or any(encoding.is_text for encoding in pipeline.columns)
         self._loaded: set[int] = set()
         self._survivors: SurvivorWriter | None = None
         self._lookups = LookupWriter(
@@ -134,11 +134,11 @@ class _Generator:
     def generate(self) -> Kernel:
         self._body()
         constants = self._out.constants
-        taken = self._parameters()
-        taken += [(f"const {kind}", f"c{n}", ("constant", str(n))) for n, (kind, _) in enumerate(constants)]
+        parameters = self._parameters()
+        parameters += [(f"const {kind}", f"c{n}", ("constant", str(n))) for n, (kind, _) in enumerate(constants)]
         name = "fused"
-        declared = ",\n    ".join(f"{kind} {label}" for kind, label, _ in taken)
-        more = (TEXT_HEADER,) if any(form.is_text for form in self._pipeline.columns) else ()
+        declared = ",\n    ".join(f"{kind} {label}" for kind, label, _ in parameters)
+        more = (TEXT_HEADER,) if any(encoding.is_text for encoding in self._pipeline.columns) else ()
         includes = "".join(f'#include "{each}"\n' for each in (*HEADERS, *more))
         source = (
             f"{includes}\n"
@@ -146,20 +146,20 @@ class _Generator:
             + "\n".join(self._out.lines)
             + "\n}\n"
         )
-        given = tuple(key for _, _, key in taken)
-        return Kernel(name, source, given, tuple(constants), self._block, self._shared, self._sink.max_rows)
+        keys = tuple(key for _, _, key in parameters)
+        return Kernel(name, source, keys, tuple(constants), self._block, self._shared, self._sink.max_rows)
 
     def _parameters(self) -> Parameters:
         found: Parameters = []
-        for column, form in enumerate(self._pipeline.columns):
+        for column, encoding in enumerate(self._pipeline.columns):
             found.append(("const u8* __restrict__", f"d{column}", ("data", str(column))))
-            if form.nullable:
+            if encoding.nullable:
                 found.append(("const u8* __restrict__", f"b{column}", ("valid", str(column))))
-            if form.is_text:
+            if encoding.is_text:
                 found.append(("const u8* __restrict__", f"texts{column}", ("texts", str(column))))
                 found.append(("const i64* __restrict__", f"starts{column}", ("starts", str(column))))
                 found.append(("const i64", f"skip{column}", ("skip", str(column))))
-            elif not form.is_float and form.width < 8:
+            elif not encoding.is_float and encoding.width < 8:
                 found.append(("const i64", f"base{column}", ("base", str(column))))
         for step in self._pipeline.steps:
             if isinstance(step, Lookup):
@@ -267,14 +267,14 @@ class _Generator:
             out.emit("if (!alive) continue;")
         self._loaded |= set(new)
         for column in new:
-            form = self._pipeline.columns[column]
-            out.emit(f"{stored_type(form)} f{column}[{v}];")
-            place = f"first + skip{column}" if form.is_text else "first"
-            out.emit(f"load<{form.width}, {v}>(d{column}, {place}, f{column});")
-            if form.is_text:
-                out.emit(f"const u8* const at{column} = texts{column} + starts{column}[({place}) >> {_GROUP_BITS}];")
-                out.emit(f"const u32 before{column} = end_before(d{column}, {place}, {GROUP_ROWS - 1});")
-            if form.nullable:
+            encoding = self._pipeline.columns[column]
+            out.emit(f"{stored_type(encoding)} f{column}[{v}];")
+            position = f"first + skip{column}" if encoding.is_text else "first"
+            out.emit(f"load<{encoding.width}, {v}>(d{column}, {position}, f{column});")
+            if encoding.is_text:
+                out.emit(f"const u8* const at{column} = texts{column} + starts{column}[({position}) >> {_GROUP_BITS}];")
+                out.emit(f"const u32 before{column} = end_before(d{column}, {position}, {GROUP_ROWS - 1});")
+            if encoding.nullable:
                 out.emit(f"const u32 n{column} = load_valid<{v}>(b{column}, first);")
 
     def _filter(self, conditions: list[Expr]) -> None:

@@ -44,11 +44,11 @@ class StatementWriter:
     parameters.
     """
 
-    def __init__(self, forms: tuple[Encoding, ...]) -> None:
+    def __init__(self, encodings: tuple[Encoding, ...]) -> None:
         self.lines: list[str] = []
         self.prologue: list[str] = []
         self.constants: list[Constant] = []
-        self.encodings = forms
+        self.encodings = encodings
         self._depth = 1
         self._memo: list[dict[Expr, Code]] = [{}]
         self._name_count = 0

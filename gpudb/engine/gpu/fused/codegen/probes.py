@@ -27,10 +27,10 @@ def lookup_parameters(step: Lookup) -> Parameters:
     """Returns the parameters for a lookup's arrays, in the order of `lookup_tables.build_lookup_table`."""
     n = step.number
     found: Parameters = []
-    places = iter(range(len(step.payloads) + 2))
+    positions = iter(range(len(step.payloads) + 2))
 
     def array(kind: str, label: str) -> None:
-        found.append((f"const {kind}* __restrict__", label, ("array", str(n), str(next(places)))))
+        found.append((f"const {kind}* __restrict__", label, ("array", str(n), str(next(positions)))))
 
     if step.hashed:
         array("i64", f"h{n}")
@@ -56,8 +56,8 @@ class LookupWriter:
         self._out, self._v = out, v
         self.keeps_matches = keep_matches
         steps = pipeline.steps
-        first = next((place for place, step in enumerate(steps) if runs_row_by_row(step)), len(steps))
-        together = together or any(form.is_text for form in pipeline.columns)
+        first = next((position for position, step in enumerate(steps) if runs_row_by_row(step)), len(steps))
+        together = together or any(encoding.is_text for encoding in pipeline.columns)
         few = (
             None
             if together or pipeline.few_rows_after is None or pipeline.few_rows_after > first
@@ -79,8 +79,8 @@ class LookupWriter:
         """Emits the copies of bitmaps into shared memory, from byte `first` on."""
         for step in self.shared_bitmaps:
             n, size = step.number, bitmap_size(prod(step.sizes) + 1)
-            place = self._out.parameter(first, "int")
-            self._out.emit(f"const u32 near{n} = hidden({place});")
+            position = self._out.parameter(first, "int")
+            self._out.emit(f"const u32 near{n} = hidden({position});")
             words = self._out.parameter(size // 4, "int")
             self._out.emit(f"copy_words((u32*)((u8*)shared + near{n}), (const u32*)z{n}, {words});")
             first += size
@@ -112,8 +112,8 @@ class LookupWriter:
         (key,), (low,), (size,) = step.keys, step.lows, step.sizes
         narrow = _is_narrow(key, low, size)
         distance, valid = out.distance(key, low, "u32" if narrow else "u64")
-        place = f"min({distance}, {nobody})" if narrow else f"(u32)min({distance}, (u64){nobody})"
-        return place if valid is None else f"{valid} ? {place} : {nobody}"
+        position = f"min({distance}, {nobody})" if narrow else f"(u32)min({distance}, (u64){nobody})"
+        return position if valid is None else f"{valid} ? {position} : {nobody}"
 
     def probe_all_rows(self, step: Lookup, *, first: bool) -> None:
         """Emits a lookup for all rows of the thread: first all loads, then their evaluation.
@@ -161,46 +161,46 @@ class LookupWriter:
         The row is probed again, which saves registers for the indexes of all rows, unless these are kept.
         """
         out, n = self._out, step.number
-        place, first = f"place{n}", None
+        position, first = f"place{n}", None
         if self.keeps_matches:
-            out.emit(f"const {'i64' if step.hashed else 'u32'} {place} = picked(p{n}, {at});")
+            out.emit(f"const {'i64' if step.hashed else 'u32'} {position} = picked(p{n}, {at});")
             if not step.hashed and not step.presence:
-                first = out.variable("u64", f"a{n}_0[{place}]")
+                first = out.variable("u64", f"a{n}_0[{position}]")
         elif step.hashed:
             index, *_ = self._combined_key(step)
-            out.emit(f"const i64 {place} = max(probe(h{n}, mask{n}, (i64)({index})), 0ll);")
+            out.emit(f"const i64 {position} = max(probe(h{n}, mask{n}, (i64)({index})), 0ll);")
         else:
-            out.emit(f"const u32 {place} = {self._direct_index(step)};")
+            out.emit(f"const u32 {position} = {self._direct_index(step)};")
             if not step.presence:
-                first = out.variable("u64", f"a{n}_0[{place}]")
-        out.matches[n] = step, place, f"(hit{n} >> {at} & 1u)" if step.kind == "left" else None, first
+                first = out.variable("u64", f"a{n}_0[{position}]")
+        out.matches[n] = step, position, f"(hit{n} >> {at} & 1u)" if step.kind == "left" else None, first
 
     def probe_row(self, step: Lookup, rest: Callable[[], None]) -> None:
         """Emits a lookup for one row; `rest` emits the processing of each match."""
         out, n = self._out, step.number
-        place, found = f"y{n}", f"e{n}"
+        position, found = f"y{n}", f"e{n}"
         if step.hashed:
             index, _, inside = self._combined_key(step)
-            out.emit(f"const i64 {place} = {inside} ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
-            out.emit(f"const bool {found} = {place} >= 0;")
+            out.emit(f"const i64 {position} = {inside} ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
+            out.emit(f"const bool {found} = {position} >= 0;")
         elif step.unique:
-            out.emit(f"const u32 {place} = {self._direct_index(step)};")
+            out.emit(f"const u32 {position} = {self._direct_index(step)};")
         else:
             index, _, inside = self._combined_key(step)
             out.emit(f"const bool {found} = {inside};")
-            out.emit(f"const u32 {place} = {found} ? (u32)({index}) : 0u;")
+            out.emit(f"const u32 {position} = {found} ? (u32)({index}) : 0u;")
         if not step.unique:
-            self._each_match(step, place, found, rest)
+            self._each_match(step, position, found, rest)
             return
         first = None
         if step.presence:
-            out.emit(f"const bool {found} = z{n}[{place} >> 3] >> ({place} & 7) & 1;")
+            out.emit(f"const bool {found} = z{n}[{position} >> 3] >> ({position} & 7) & 1;")
         elif not step.hashed:
             first = f"first{n}"
-            out.emit(f"const u64 {first} = a{n}_0[{place}];")
+            out.emit(f"const u64 {first} = a{n}_0[{position}];")
             out.emit(f"const bool {found} = {first} != 0;")
         if step.condition is not None and step.kind == "left":
-            where = f"max({place}, 0ll)" if step.hashed else place
+            where = f"max({position}, 0ll)" if step.hashed else position
             out.emit(f"bool hit{n} = {found};")
             out.matches[n] = step, where, None, first
             with out.block(f"if (hit{n})"):
@@ -210,22 +210,22 @@ class LookupWriter:
             rest()
             return
         if step.condition is not None:
-            out.matches[n] = step, f"max({place}, 0ll)" if step.hashed else place, None, first
+            out.matches[n] = step, f"max({position}, 0ll)" if step.hashed else position, None, first
             self._conditional_match(step, f"if ({found})", "", rest)
             return
         hit = None
         if step.kind == "left":
             hit = found
             if step.hashed:
-                place = f"max({place}, 0ll)"
+                position = f"max({position}, 0ll)"
         else:
             out.emit(f"if ({found if step.kind == 'anti' else '!' + found}) continue;")
-        out.matches[n] = step, place, hit, first
+        out.matches[n] = step, position, hit, first
         rest()
 
-    def _each_match(self, step: Lookup, place: str, here: str, rest: Callable[[], None]) -> None:
+    def _each_match(self, step: Lookup, position: str, here: str, rest: Callable[[], None]) -> None:
         out, n = self._out, step.number
-        out.emit(f"const u32 begin{n} = {here} ? s{n}[{place}] : 0u, end{n} = {here} ? s{n}[{place} + 1] : 0u;")
+        out.emit(f"const u32 begin{n} = {here} ? s{n}[{position}] : 0u, end{n} = {here} ? s{n}[{position} + 1] : 0u;")
         last, hit = f"end{n}", None
         if step.kind == "left" and step.condition is not None:
             self._each_match_or_none(step, rest)

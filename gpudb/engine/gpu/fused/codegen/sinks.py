@@ -149,11 +149,11 @@ class GroupWriter:
         # Another copy would displace a block: large tables have one large block.
         if size * self._copies > SHARED_BYTES:
             self.block_threads = 512 if (size + reserved) * 2 <= MAX_SHARED_BYTES else 1024
-        place = 0
+        position = 0
         for number in sorted(range(len(sizes)), key=lambda n: -sizes[n]):
-            self._offsets[number] = place
-            place += sizes[number] * sink.slots * self._copies
-        self.shared_bytes = -(-place // 16) * 16
+            self._offsets[number] = position
+            position += sizes[number] * sink.slots * self._copies
+        self.shared_bytes = -(-position // 16) * 16
 
     @property
     def max_rows(self) -> int | None:
@@ -190,8 +190,8 @@ class GroupWriter:
         out.emit(f"const u32 slots = {out.parameter(sink.slots, 'u32')}, cells = slots * {self._copies};")
         out.emit(f"const u32 copy = hidden(threadIdx.x & {self._copies - 1});")
         for number, cell in enumerate(self._cells):
-            place = out.parameter(self._offsets[number], "int")
-            out.emit(f"{cell}::cell* const g_{number} = ({cell}::cell*)((u8*)shared + {place});")
+            position = out.parameter(self._offsets[number], "int")
+            out.emit(f"{cell}::cell* const g_{number} = ({cell}::cell*)((u8*)shared + {position});")
             out.emit(f"{cell}::clear(g_{number}, cells);")
 
     def _wrapping_cells(self) -> list[int]:
@@ -246,10 +246,10 @@ class GroupWriter:
     def _write_hashed(self) -> None:
         out, words = self._out, self._sink.key_words
         key, slot = out.new_name("key"), out.new_name("slot")
-        for place, keys in enumerate(words):
-            out.emit(f"const i64 {key}_{place} = (i64)({self._combined_key(keys, 'u64')});")
-        given = ", ".join(f"{key}_{place}" for place in range(len(words)))
-        out.emit(f"const i64 {slot} = group_slot_together<{len(words)}>(group_keys, group_mask, {{{given}}});")
+        for position, keys in enumerate(words):
+            out.emit(f"const i64 {key}_{position} = (i64)({self._combined_key(keys, 'u64')});")
+        key_words = ", ".join(f"{key}_{position}" for position in range(len(words)))
+        out.emit(f"const i64 {slot} = group_slot_together<{len(words)}>(group_keys, group_mask, {{{key_words}}});")
         with out.block(f"if ({slot} < 0)"):
             out.emit("state[1] = 1u;")
         with out.block("else"):
@@ -294,10 +294,10 @@ class GroupWriter:
         codes = [out.value(each.value) for each in sink.accumulators]
         out.emit(f"const u32 same = lanes_with({slot});")
         for number, (each, (value, valid)) in enumerate(zip(sink.accumulators, codes, strict=True)):
-            given = f"({_word_type(each)})" + ("(i64)" if each.op == "add" else "") + value
+            value_code = f"({_word_type(each)})" + ("(i64)" if each.op == "add" else "") + value
             if valid is not None:
-                given = f"{valid} ? {given} : {_start_value(each)}"
-            out.emit(f"{_OPS[each.op]}::together(words + {number}ull * {stride} + {slot}, {given}, same);")
+                value_code = f"{valid} ? {value_code} : {_start_value(each)}"
+            out.emit(f"{_OPS[each.op]}::together(words + {number}ull * {stride} + {slot}, {value_code}, same);")
 
     def end(self) -> None:
         """Emits the transfer of a block's groups to global memory."""
@@ -309,13 +309,13 @@ class GroupWriter:
         elif self._copies:
             out.emit("__syncthreads();")
             for number, (cell, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
-                given = f"slots, {self._copies}, words + {number}ull * slots"
+                arguments = f"slots, {self._copies}, words + {number}ull * slots"
                 if cell.startswith("Distances"):
                     assert each.value.bounds is not None
                     low, count = out.parameter(each.value.bounds[0], "i64"), _find_counter(sink, each.value)
-                    out.emit(f"{cell}::gather(g_{number}, g_{count}, {low}, {given});")
+                    out.emit(f"{cell}::gather(g_{number}, g_{count}, {low}, {arguments});")
                 else:
-                    out.emit(f"gather<{cell}, {_OPS[each.op]}>(g_{number}, {given});")
+                    out.emit(f"gather<{cell}, {_OPS[each.op]}>(g_{number}, {arguments});")
 
 
 def _word_type(each: Accumulator) -> str:

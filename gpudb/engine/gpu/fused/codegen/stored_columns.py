@@ -15,18 +15,18 @@ _COMMUTED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def read_column(out: StatementWriter, column: int, kind: str) -> Code:
     """Emits the value of a row's column in a C++ type."""
-    form, raw = out.encodings[column], f"f{column}[v]"
+    encoding, raw = out.encodings[column], f"f{column}[v]"
     valid = _valid(out, column)
-    if form.is_text:
+    if encoding.is_text:
         return "0", valid
-    if form.is_float:
-        text = f"(double)__uint_as_float({raw})" if form.width == 4 else f"__longlong_as_double({raw})"
-    elif form.width == 8:
+    if encoding.is_float:
+        text = f"(double)__uint_as_float({raw})" if encoding.width == 4 else f"__longlong_as_double({raw})"
+    elif encoding.width == 8:
         text = f"({kind}){raw}"
     elif kind == "int":
-        text = f"(int)((u32)base{column} + {form.unit}u * {raw})"
+        text = f"(int)((u32)base{column} + {encoding.unit}u * {raw})"
     else:
-        text = f"base{column} + {form.unit}LL * (i64){raw}"
+        text = f"base{column} + {encoding.unit}LL * (i64){raw}"
     return out.variable(kind, text), valid
 
 
@@ -48,12 +48,12 @@ def compare_packed(out: StatementWriter, op: str, left: Expr, right: Expr) -> Co
         left, op, right = right, _COMMUTED[op], left
     if not isinstance(left, Field) or not isinstance(right, Literal) or not isinstance(right.value, int):
         return None
-    column, form = left.column, out.encodings[left.column]
-    if form.is_float or form.width == 8 or c_type(right.bounds) not in {"int", "i64"}:
+    column, encoding = left.column, out.encodings[left.column]
+    if encoding.is_float or encoding.width == 8 or c_type(right.bounds) not in {"int", "i64"}:
         return None
     limit = out.parameter(right.value, "i64") if right.is_parameter else f"{right.value}LL"
     beyond = "true" if op in {">", "<="} else "false"
-    first = out.precompute("u32", f"stored_from({limit}, base{column}, {form.unit}ull, {beyond})")
+    first = out.precompute("u32", f"stored_from({limit}, base{column}, {encoding.unit}ull, {beyond})")
     return out.variable("bool", f"f{column}[v] {'>=' if op in {'>', '>='} else '<'} {first}"), _valid(out, column)
 
 
@@ -61,8 +61,8 @@ def packed_distance(out: StatementWriter, expr: Expr, low: str) -> Code | None:
     """Emits the distance of a packed 32-bit column from a low, modulo 2³²; None for other expressions."""
     if not isinstance(expr, Field):
         return None
-    form = out.encodings[expr.column]
-    if form.is_float or form.width == 8:
+    encoding = out.encodings[expr.column]
+    if encoding.is_float or encoding.width == 8:
         return None
     offset = out.precompute("u32", f"(u32)base{expr.column} - {low}")
-    return f"({form.unit}u * f{expr.column}[v] + {offset})", _valid(out, expr.column)
+    return f"({encoding.unit}u * f{expr.column}[v] + {offset})", _valid(out, expr.column)

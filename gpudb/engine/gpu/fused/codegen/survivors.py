@@ -32,14 +32,14 @@ class SurvivorWriter:
     def load_for(self, exprs: Iterable[Expr]) -> None:
         """Emits the reads that expressions of the row need."""
         exprs = list(exprs)
-        wanted = {number for each in exprs for number in lookups_read(each)}
+        needed = {number for each in exprs for number in lookups_read(each)}
         again: list[Lookup] = []
         # A lookup's keys may be payloads of earlier lookups.
         for step in reversed(self._probes.joint_steps):
-            if isinstance(step, Lookup) and step.number in wanted - self._found_again:
+            if isinstance(step, Lookup) and step.number in needed - self._found_again:
                 again.insert(0, step)
                 if not self._probes.keeps_matches:
-                    wanted |= {number for each in step.keys for number in lookups_read(each)}
+                    needed |= {number for each in step.keys for number in lookups_read(each)}
         read = [*exprs, *(key for step in again for key in step.keys if not self._probes.keeps_matches)]
         new = {column for each in read for column in columns_read(each)} - self._loaded
         emit_row_loads(self._out, new)
@@ -52,13 +52,13 @@ class SurvivorWriter:
 def emit_row_loads(out: Emitter, columns: Iterable[int]) -> None:
     """Emits the loads of columns of one row, as the thread's first."""
     for column in sorted(columns):
-        form = out.encodings[column]
-        out.emit(f"{stored_type(form)} f{column}[1];")
-        out.emit(f"load_row<{form.width}>(d{column}, row, f{column});")
-        if form.nullable:
+        encoding = out.encodings[column]
+        out.emit(f"{stored_type(encoding)} f{column}[1];")
+        out.emit(f"load_row<{encoding.width}>(d{column}, row, f{column});")
+        if encoding.nullable:
             out.emit(f"const u32 n{column} = load_valid_row(b{column}, row);")
 
 
-def stored_type(form: Encoding) -> str:
+def stored_type(encoding: Encoding) -> str:
     """Returns the C++ type of a stored value."""
-    return "u64" if form.width == 8 else "u32"
+    return "u64" if encoding.width == 8 else "u32"

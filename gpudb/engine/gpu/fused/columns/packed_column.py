@@ -74,20 +74,20 @@ class PackedColumn:
     def decode(self, first: int = 0, last: int | None = None, xp: Any = np) -> tuple[Any, Any]:
         """Decodes values to int64 or float64, with their validity mask (None: all valid); NULLs decode to any value."""
         last = self.rows if last is None else last
-        width, form = self.encoding.width, self.encoding
-        there = None if self.valid is None else _unpack_bits(self.valid, first, last, xp)
-        if form.is_text:
-            return xp.zeros(last - first, np.int64), there
+        width, encoding = self.encoding.width, self.encoding
+        valid = None if self.valid is None else _unpack_bits(self.valid, first, last, xp)
+        if encoding.is_text:
+            return xp.zeros(last - first, np.int64), valid
         raw = self.data[first * width : last * width]
-        if form.is_float:
+        if encoding.is_float:
             made = raw.view(np.float32 if width == 4 else np.float64).astype(np.float64)
         elif width == 3:
             parts = raw.reshape(-1, 3).astype(np.int64)
-            made = self.base + form.unit * (parts[:, 0] | parts[:, 1] << 8 | parts[:, 2] << 16)
+            made = self.base + encoding.unit * (parts[:, 0] | parts[:, 1] << 8 | parts[:, 2] << 16)
         else:
             made = raw.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.int64}[width]).astype(np.int64)
-            made = self.base + form.unit * made
-        return made, there
+            made = self.base + encoding.unit * made
+        return made, valid
 
 
 def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = None) -> PackedColumn:
@@ -99,12 +99,14 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     nullable = valid is not None and not bool(valid.all())
     bitmap = _pack_bits(valid, xp) if nullable else None
     if values.dtype.kind == "f":
-        form = Encoding(values.dtype.itemsize, 1, True, nullable)
-        return PackedColumn(form, 0, rows, _pad(values.view(np.uint8), rows, form.width, xp), bitmap, None, None)
+        encoding = Encoding(values.dtype.itemsize, 1, True, nullable)
+        return PackedColumn(
+            encoding, 0, rows, _pad(values.view(np.uint8), rows, encoding.width, xp), bitmap, None, None
+        )
     zones = compute_zones(values, valid if nullable else None, xp)
     if zones.bounds is None:
-        form = Encoding(1, 1, False, nullable)
-        return PackedColumn(form, 0, rows, xp.zeros(padded_bytes(rows, 1), np.uint8), bitmap, None, None, zones)
+        encoding = Encoding(1, 1, False, nullable)
+        return PackedColumn(encoding, 0, rows, xp.zeros(padded_bytes(rows, 1), np.uint8), bitmap, None, None, zones)
     low, high = zones.bounds
     known = values[valid] if nullable else values
 
@@ -116,8 +118,8 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     stored = (values - base) // unit if unit > 1 else values - base
     if nullable:
         stored = xp.where(valid, stored, 0)
-    form = Encoding(width, unit, False, nullable)
-    return PackedColumn(form, base, rows, _pad(_narrow(stored, width), rows, width, xp), bitmap, low, high, zones)
+    encoding = Encoding(width, unit, False, nullable)
+    return PackedColumn(encoding, base, rows, _pad(_narrow(stored, width), rows, width, xp), bitmap, low, high, zones)
 
 
 def pack_texts(made: RawText, rows: int, valid: Any = None, xp: Any = np) -> PackedColumn:
@@ -137,10 +139,10 @@ def concatenate(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
         bits = [part.decode(0, None, xp)[1] for part in parts] if nullable else []
         masks = [xp.ones(part.rows, bool) if each is None else each for part, each in zip(parts, bits, strict=False)]
         return pack_texts(held, rows, xp.concatenate(masks) if nullable else None, xp)
-    form, base, low, high = common_encoding(parts)
-    width, unit, real = form.width, form.unit, form.is_float
+    encoding, base, low, high = common_encoding(parts)
+    width, unit, real = encoding.width, encoding.unit, encoding.is_float
     data = xp.zeros(padded_bytes(rows, width), np.uint8)
-    there = xp.ones(rows, bool) if nullable else None
+    validity = xp.ones(rows, bool) if nullable else None
     start = 0
     for part in parts:
         for first in range(0, part.rows, _COPIED_ROWS):
@@ -152,11 +154,13 @@ def concatenate(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
                 values, valid = part.decode(first, last, xp)
                 stored = (values - base) // unit if unit > 1 else values - base
                 data[to] = _narrow(stored if valid is None else xp.where(valid, stored, 0), width)
-            if there is not None and part.encoding.nullable:
-                there[start + first : start + last] = _unpack_bits(part.valid, first, last, xp)
+            if validity is not None and part.encoding.nullable:
+                validity[start + first : start + last] = _unpack_bits(part.valid, first, last, xp)
         start += part.rows
     zones = concatenate_zones([(part.rows, part.zones) for part in parts])
-    return PackedColumn(form, base, rows, data, None if there is None else _pack_bits(there, xp), low, high, zones)
+    return PackedColumn(
+        encoding, base, rows, data, None if validity is None else _pack_bits(validity, xp), low, high, zones
+    )
 
 
 def common_encoding(parts: Sequence[PackedColumn]) -> tuple[Encoding, int, int | None, int | None]:

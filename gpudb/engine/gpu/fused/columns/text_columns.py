@@ -51,10 +51,10 @@ class RawText:
 
     def to_list(self, first: int, last: int) -> list[bytes]:
         """Returns the texts of some rows, on the host."""
-        places = self.offsets(first, last)
-        start = int(places[0]) if len(places) else 0
-        held = self.data[start : int(places[-1])].tobytes() if len(places) else b""
-        cuts = (places - start).tolist()
+        offsets = self.offsets(first, last)
+        start = int(offsets[0]) if len(offsets) else 0
+        held = self.data[start : int(offsets[-1])].tobytes() if len(offsets) else b""
+        cuts = (offsets - start).tolist()
         return [held[a:b] for a, b in pairwise(cuts)]
 
 

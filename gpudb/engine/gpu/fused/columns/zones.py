@@ -30,8 +30,8 @@ class Zones:
     @property
     def bounds(self) -> tuple[int, int] | None:
         """The least and the greatest value of the column; None where no value is valid."""
-        there = self.lows <= self.highs
-        return (int(self.lows[there].min()), int(self.highs[there].max())) if there.any() else None
+        has_values = self.lows <= self.highs
+        return (int(self.lows[has_values].min()), int(self.highs[has_values].max())) if has_values.any() else None
 
 
 def compute_zones(values: Any, valid: Any, xp: Any) -> Zones:
@@ -53,8 +53,8 @@ def _reduce_zones(values: Any, what: str) -> _Array:
     parts += [values[full * ZONE_ROWS :].reshape(1, -1)] if len(values) % ZONE_ROWS else []
     found = [getattr(part, what)(axis=1) for part in parts]
     # CuPy arrays copy to the host with `get`.
-    there = [each.get() if hasattr(each, "get") else each for each in found]
-    return np.concatenate(there) if there else np.zeros(0, np.int64)
+    on_host = [each.get() if hasattr(each, "get") else each for each in found]
+    return np.concatenate(on_host) if on_host else np.zeros(0, np.int64)
 
 
 def concatenate_zones(parts: Sequence[tuple[int, Zones | None]]) -> Zones | None:

@@ -36,9 +36,9 @@ def compact_groups(keys: Array | None, words: Array) -> Array:
 
     `keys` (words of a key, slots) belong to a hash table, `words` (accumulators, slots) to the groups.
     """
-    place = np.flatnonzero(words[0] if keys is None else keys[0] != -1)
-    first = place[None] if keys is None else keys[:, place]
-    return np.concatenate([first, words[:, place]]).T
+    slots = np.flatnonzero(words[0] if keys is None else keys[0] != -1)
+    first = slots[None] if keys is None else keys[:, slots]
+    return np.concatenate([first, words[:, slots]]).T
 
 
 def rows_to_groups(sink: GroupSink, rows: Array) -> GroupedRows:

@@ -62,10 +62,10 @@ class CompilePool:
         Raises Compiling if that takes longer than the patience of a first request, and than `least` seconds, which the
         general engine would take; NotFused for a kernel that does not compile.
         """
-        asked = [self._job(source) for source in dict.fromkeys(sources)]
-        jobs = tuple(job for job, _ in asked)
+        requests = [self._job(source) for source in dict.fromkeys(sources)]
+        jobs = tuple(job for job, _ in requests)
         if not all(job.done() for job in jobs):
-            wait(jobs, max(self._patience if any(new for _, new in asked) else 0.0, least))
+            wait(jobs, max(self._patience if any(new for _, new in requests) else 0.0, least))
         if not all(job.done() for job in jobs):
             raise Compiling(jobs)
         for job in jobs:
@@ -109,5 +109,5 @@ class CompilePool:
 
 def nvrtc_pool(architecture: str) -> CompilePool:
     """Returns a pool that compiles for an architecture (`sm_90`)."""
-    given = {"headers": load_headers(), "architecture": architecture}
-    return CompilePool(partial(nvrtc.find_compiled, **given), partial(nvrtc.compile_source, **given))  # type: ignore[arg-type]
+    target = {"headers": load_headers(), "architecture": architecture}
+    return CompilePool(partial(nvrtc.find_compiled, **target), partial(nvrtc.compile_source, **target))  # type: ignore[arg-type]

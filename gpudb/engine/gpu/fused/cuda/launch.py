@@ -20,7 +20,7 @@ from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers, group_byte
 from gpudb.engine.gpu.fused.ir.pipeline import GroupSink, NotFused, Pipeline, RowSink
 from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, specialize
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 
 _MAX_LOADED = 4096
 """Maximum pipelines whose loaded kernels are cached; for others the source is generated again."""
@@ -70,11 +70,11 @@ class Launcher:
         self._loaded: LruCache[tuple[str, Options], LoadedKernel] = LruCache(_MAX_LOADED)
         self._functions: dict[str, tuple[Any, nvrtc.CompiledKernel]] = {}
         self._shared: dict[str, int] = {}
-        self._by_identity: LruCache[tuple[ByIdentity[Pipeline], tuple[Encoding, ...]], LoadedKernel] = LruCache(
+        self._by_identity: LruCache[tuple[IdentityKey[Pipeline], tuple[Encoding, ...]], LoadedKernel] = LruCache(
             _MAX_BY_IDENTITY
         )
         self._timing = _Timing()
-        self._capacities: LruCache[ByIdentity[Pipeline], int] = LruCache(_MAX_BY_IDENTITY)
+        self._capacities: LruCache[IdentityKey[Pipeline], int] = LruCache(_MAX_BY_IDENTITY)
         self._compact_function: Any = None
         device = cupy.cuda.Device()
         self._processors: int = device.attributes["MultiProcessorCount"]
@@ -95,10 +95,12 @@ class Launcher:
         kernel = generate_kernel(pipeline, options)
         function, made = self._function(kernel)
         driver = self._cupy.cuda.driver
-        if kernel.shared > self._shared.get(kernel.source, 48 * 1024):
-            driver.funcSetAttribute(function.ptr, _SHARED_ATTRIBUTE, kernel.shared)
-            self._shared[kernel.source] = kernel.shared
-        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
+        if kernel.shared_bytes > self._shared.get(kernel.source, 48 * 1024):
+            driver.funcSetAttribute(function.ptr, _SHARED_ATTRIBUTE, kernel.shared_bytes)
+            self._shared[kernel.source] = kernel.shared_bytes
+        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            function.ptr, kernel.block_threads, kernel.shared_bytes
+        )
         registers = driver.funcGetAttribute(_REGISTERS_ATTRIBUTE, function.ptr)
         return LoadedKernel(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
 
@@ -123,7 +125,7 @@ class Launcher:
 
     def kernel_for(self, pipeline: Pipeline, segment: Segment) -> LoadedKernel:
         """Returns a pipeline's kernel for the encodings of a segment's columns."""
-        key = ByIdentity(pipeline), tuple(column.encoding for column in segment.columns)
+        key = IdentityKey(pipeline), tuple(column.encoding for column in segment.columns)
         found = self._by_identity.get(key)
         if found is None:
             found = self.load(specialize(pipeline, segment))
@@ -197,7 +199,7 @@ class Launcher:
             if outcome is not None:
                 end.synchronize()
                 if capacity > first:
-                    self._capacities.put(ByIdentity(pipeline), capacity)
+                    self._capacities.put(IdentityKey(pipeline), capacity)
                 self._timing.milliseconds = xp.cuda.get_elapsed_time(begin, end)
                 return outcome
             capacity = max(
@@ -212,7 +214,7 @@ class Launcher:
         capacity, rows = _FIRST_SLOTS, sum(segment.rows for segment in segments)
         while capacity > 2 * max(rows, 8):
             capacity //= 2
-        known = self._capacities.get(ByIdentity(pipeline))
+        known = self._capacities.get(IdentityKey(pipeline))
         return capacity if known is None else max(capacity, known)
 
     def replay(
@@ -221,15 +223,15 @@ class Launcher:
         segments: Sequence[Segment],
         lookups: Sequence[Sequence[Any]],
         tables: Sequence[Table],
-        most: int,
+        max_bytes: int,
     ) -> Replay | None:
         """Prepares a pipeline that has run for repeated launches: see `run`.
 
-        All arrays are on the device, and must stay there. None where the sink is not groups, needs more than `most`
-        bytes, or memory is short.
+        All arrays are on the device, and must stay there. None where the sink is not groups, needs more than
+        `max_bytes` bytes, or memory is short.
         """
         capacity = self._capacity(pipeline, segments)
-        if not isinstance(pipeline.sink, GroupSink) or group_bytes(pipeline.sink, capacity) > most:
+        if not isinstance(pipeline.sink, GroupSink) or group_bytes(pipeline.sink, capacity) > max_bytes:
             return None
         try:
             with self._map_memory_errors():
@@ -258,9 +260,9 @@ class Launcher:
     ) -> Launch:
         """Returns the launch of a kernel over a segment that is not empty; all arguments are on the device."""
         kernel = loaded.kernel
-        given = kernel_arguments(kernel, segment, arrays, tables, target)
+        arguments = kernel_arguments(kernel, segment, arrays, tables, target)
         grid = grid_size(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
-        return Launch(loaded.function, grid, kernel.block, kernel.shared, tuple(given))
+        return Launch(loaded.function, grid, kernel.block_threads, kernel.shared_bytes, tuple(arguments))
 
 
 def kernel_arguments(
@@ -271,34 +273,34 @@ def kernel_arguments(
     target: ResultBuffers,
 ) -> list[Any]:
     """Returns a kernel's arguments in the order of its parameters: arrays and scalars."""
-    given: list[Any] = []
+    arguments: list[Any] = []
     for key in kernel.parameters:
         match key:
             case ("data", column):
                 part = segment.columns[int(column)]
-                given.append(part.data if part.texts is None else part.texts.ends)
+                arguments.append(part.data if part.texts is None else part.texts.ends)
             case ("texts" | "starts" | "skip" as which, column):
-                given.append(_text_argument(segment.columns[int(column)].texts, which))
+                arguments.append(_text_argument(segment.columns[int(column)].texts, which))
             case ("valid", column):
-                given.append(segment.columns[int(column)].valid)
+                arguments.append(segment.columns[int(column)].valid)
             case ("base", column):
-                given.append(np.int64(segment.columns[int(column)].base))
+                arguments.append(np.int64(segment.columns[int(column)].base))
             case ("array", lookup, which):
-                given.append(arrays[int(lookup)][int(which)])
+                arguments.append(arrays[int(lookup)][int(which)])
             case ("mask", lookup):
-                given.append(np.int64(len(arrays[int(lookup)][0]) - 1))
+                arguments.append(np.int64(len(arrays[int(lookup)][0]) - 1))
             case ("table", number):
-                given.append(tables[int(number)][0])
+                arguments.append(tables[int(number)][0])
             case ("known", number):
-                given.append(tables[int(number)][1])
+                arguments.append(tables[int(number)][1])
             case ("rows",):
-                given.append(np.int64(segment.rows))
+                arguments.append(np.int64(segment.rows))
             case ("constant", number):
                 kind, value = kernel.constants[int(number)]
-                given.append(_SCALARS[kind](value))
+                arguments.append(_SCALARS[kind](value))
             case _:
-                given.append(target.argument(key))
-    return given
+                arguments.append(target.argument(key))
+    return arguments
 
 
 def grid_size(kernel: Kernel, together: int, rows: int, resident: int) -> int:
@@ -306,10 +308,10 @@ def grid_size(kernel: Kernel, together: int, rows: int, resident: int) -> int:
 
     At most as many as can be `resident` on the device, but more where the rows per block are limited.
     """
-    turns = -(-rows // (kernel.block * together))
+    turns = -(-rows // (kernel.block_threads * together))
     if kernel.max_rows is None:
         return min(turns, resident)
-    return max(min(turns, resident), -(-turns // max(kernel.max_rows // (kernel.block * together), 1)))
+    return max(min(turns, resident), -(-turns // max(kernel.max_rows // (kernel.block_threads * together), 1)))
 
 
 def _text_argument(texts: RawText | None, which: str) -> Any:

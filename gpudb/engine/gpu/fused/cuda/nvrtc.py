@@ -39,8 +39,8 @@ class CompiledKernel:
 def _library() -> ctypes.CDLL:
     names: list[str] = []
     spec = find_spec("nvidia")
-    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-        names += map(str, sorted(Path(place).glob("*/lib/libnvrtc.so.*"), reverse=True))
+    for directory in (spec.submodule_search_locations or ()) if spec is not None else ():
+        names += map(str, sorted(Path(directory).glob("*/lib/libnvrtc.so.*"), reverse=True))
     for name in (*names, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
         try:
             return ctypes.CDLL(name)
@@ -112,9 +112,9 @@ def cache_folder() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "gpudb"
 
 
-def _read(place: Path) -> CompiledKernel | None:
+def _read(path: Path) -> CompiledKernel | None:
     try:
-        data = place.read_bytes()
+        data = path.read_bytes()
     except OSError:
         return None
     head, _, cubin = data.partition(b"\n")
@@ -124,14 +124,14 @@ def _read(place: Path) -> CompiledKernel | None:
     return CompiledKernel(cubin, int(numbers[0]), int(numbers[1]), 0.0)
 
 
-def _write(place: Path, made: CompiledKernel) -> None:
+def _write(path: Path, made: CompiledKernel) -> None:
     """Writes a temporary file and renames it, so that no process reads a partial one; ignores a read-only cache."""
     head = f"{made.registers} {made.spilled} {hashlib.sha256(made.cubin).hexdigest()}\n".encode()
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(head + made.cubin)
-        Path(file.name).replace(place)
+        Path(file.name).replace(path)
     except OSError:
         return
 
@@ -149,8 +149,8 @@ def _compile(source: str, headers: Mapping[str, str], architecture: str) -> Comp
     )
     try:
         options = [*OPTIONS, f"--gpu-architecture={architecture}", "--ptxas-options=-v"]
-        given = (ctypes.c_char_p * len(options))(*(each.encode() for each in options))
-        status = library.nvrtcCompileProgram(program, ctypes.c_int(len(options)), given)
+        arguments = (ctypes.c_char_p * len(options))(*(each.encode() for each in options))
+        status = library.nvrtcCompileProgram(program, ctypes.c_int(len(options)), arguments)
         log = _text(program, "ProgramLog")
         if status:
             raise InternalError(f"a kernel does not compile: {log[:2000]}")

@@ -31,13 +31,13 @@ class Launch:
 
     function: Any
     grid: int
-    block: int
-    shared: int
+    block_threads: int
+    shared_bytes: int
     arguments: tuple[Any, ...]
 
     def start(self) -> None:
         """Starts the kernel on the current stream."""
-        self.function((self.grid,), (self.block,), self.arguments, shared_mem=self.shared)
+        self.function((self.grid,), (self.block_threads,), self.arguments, shared_mem=self.shared_bytes)
 
 
 class Replay:
@@ -53,12 +53,12 @@ class Replay:
         segments: Sequence[Segment],
         launches: Sequence[Launch],
         target: ResultBuffers,
-        gather: Callable[[ResultBuffers], None],
+        compact: Callable[[ResultBuffers], None],
     ) -> None:
         self._pipeline, self._target = pipeline, target
         self._columns = tuple(ref(column) for segment in segments for column in segment.columns)
         self._rows = tuple(segment.rows for segment in segments)
-        self._launches, self._compact = [_without_arrays(xp, each) for each in launches], gather
+        self._launches, self._compact = [_without_arrays(xp, each) for each in launches], compact
         self._pinned = allocate_pinned(target.transfer_words)
         # Another computation may have used the buffers until now, on this thread's stream.
         xp.cuda.get_current_stream().synchronize()
@@ -95,5 +95,5 @@ def allocate_pinned(words: int) -> Array:
 
 def _without_arrays(xp: Any, launch: Launch) -> Launch:
     """Returns a launch that holds addresses instead of arrays."""
-    given = tuple(np.uint64(each.data.ptr) if isinstance(each, xp.ndarray) else each for each in launch.arguments)
-    return Launch(launch.function, launch.grid, launch.block, launch.shared, given)
+    arguments = tuple(np.uint64(each.data.ptr) if isinstance(each, xp.ndarray) else each for each in launch.arguments)
+    return Launch(launch.function, launch.grid, launch.block_threads, launch.shared_bytes, arguments)

@@ -133,16 +133,16 @@ class ResultBuffers:
         return first, np.int32(many), self.words, *sizes, cursor, np.int64(compaction.MAX_GROUPS), rows
 
     def fetch(
-        self, gather: Callable[[ResultBuffers], None] | None = None, *, keep: bool = False, into: Array | None = None
+        self, compact: Callable[[ResultBuffers], None] | None = None, *, keep: bool = False, into: Array | None = None
     ) -> Outcome | None:
         """Returns the outcome on the host; None where the capacity was too small.
 
         With `keep` a large outcome stays on the device. `compact` compacts groups of many slots. The first transfer
         goes `into` an array of `transfer_words` words, if given.
         """
-        gathers = self._compacted and gather is not None
-        if gathers and gather is not None:
-            gather(self)
+        gathers = self._compacted and compact is not None
+        if gathers and compact is not None:
+            compact(self)
         first = self._buffer[: _STATE_WORDS if self._compacted and not gathers else _STATE_WORDS + _COPIED_WORDS]
         small = first.get() if into is None else first.get(out=into[: len(first)])
         code, full, *_ = small[:_STATE_WORDS].view(np.uint32).tolist()
@@ -154,25 +154,26 @@ class ResultBuffers:
             return Outcome(rows=self._values(count, keep and count > HOST_ROWS), code=code)
         if full:
             return None
-        count, given = int(small[_STATE_WORDS - 1]), small[_STATE_WORDS:]
+        count, words_on_host = int(small[_STATE_WORDS - 1]), small[_STATE_WORDS:]
         if gathers and count <= compaction.MAX_GROUPS:
             wide = compaction.row_words(self._sink)
-            if count * wide > len(given):
-                given = self._buffer[_STATE_WORDS : _STATE_WORDS + count * wide].get()
+            if count * wide > len(words_on_host):
+                words_on_host = self._buffer[_STATE_WORDS : _STATE_WORDS + count * wide].get()
             return Outcome(
-                grouped=compaction.rows_to_groups(self._sink, given[: count * wide].reshape(count, wide)), code=code
+                grouped=compaction.rows_to_groups(self._sink, words_on_host[: count * wide].reshape(count, wide)),
+                code=code,
             )
-        words = None if self._compacted else given.reshape(self._shape)
+        words = None if self._compacted else words_on_host.reshape(self._shape)
         return Outcome(grouped=self._groups(self._sink, words, keep), code=code)
 
     def _values(self, count: int, keep: bool) -> list[tuple[Any, Any]]:
         assert isinstance(self._sink, RowSink)
         found: list[tuple[Any, Any]] = []
-        for each, out, there in zip(self._sink.values, self.out, self.there, strict=True):
+        for each, out, valid in zip(self._sink.values, self.out, self.there, strict=True):
             if keep and _words_per_value(each) == 1:
                 # A copy frees the rest of the buffer.
                 held = out[:count].astype(np.int64 if out.dtype.kind == "i" else out.dtype)
-                found.append((held, there[:count].astype(bool) if each.nullable else None))
+                found.append((held, valid[:count].astype(bool) if each.nullable else None))
                 continue
             made = out[: count * _words_per_value(each)].get()
             if _words_per_value(each) == 2:
@@ -180,7 +181,7 @@ class ResultBuffers:
                 made = (high << 64) | low
             elif made.dtype.kind == "i":
                 made = made.astype(np.int64)
-            found.append((made, there[:count].get().astype(bool) if each.nullable else None))
+            found.append((made, valid[:count].get().astype(bool) if each.nullable else None))
         return found
 
     def _groups(self, sink: GroupSink, held: Any | None, keep: bool) -> GroupedRows:
@@ -190,21 +191,21 @@ class ResultBuffers:
         """
         xp = self._xp
         if keep and held is None:
-            place = xp.flatnonzero(self.words[0] if self.keys is None else self.keys[0] != -1)
-            if len(place) > HOST_ROWS:
-                groups = place[None] if self.keys is None else self.keys[:, place]
-                return self._from_words(sink, groups, self.words[:, place])
+            slots = xp.flatnonzero(self.words[0] if self.keys is None else self.keys[0] != -1)
+            if len(slots) > HOST_ROWS:
+                groups = slots[None] if self.keys is None else self.keys[:, slots]
+                return self._from_words(sink, groups, self.words[:, slots])
         if self.keys is not None:
-            place = xp.flatnonzero(self.keys[0] != -1)
-            found = self.keys[:, place]
+            slots = xp.flatnonzero(self.keys[0] != -1)
+            found = self.keys[:, slots]
             order = xp.argsort(found[0]) if len(found) == 1 else xp.lexsort(xp.ascontiguousarray(found[::-1]))
-            groups, words = found[:, order].get(), self.words[:, place[order]].get()
+            groups, words = found[:, order].get(), self.words[:, slots[order]].get()
         elif held is not None:
             groups = (np.flatnonzero(held[0]) if sink.storage == "dense" else np.zeros(1, np.int64))[None]
             words = held[:, groups[0]]
         else:
-            place = xp.flatnonzero(self.words[0])
-            groups, words = place.get()[None], self.words[:, place].get()
+            slots = xp.flatnonzero(self.words[0])
+            groups, words = slots.get()[None], self.words[:, slots].get()
         return self._from_words(sink, groups, words)
 
     @staticmethod

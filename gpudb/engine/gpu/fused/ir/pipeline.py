@@ -212,8 +212,8 @@ class Limb(Expr):
 
 
 for _kind in (
-    Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry, LikeMatch,
-    DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb,
+    Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry,
+    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 

@@ -32,18 +32,18 @@ They do not depend on constants, so that the kernel is the same for other consta
 
 
 def order_steps(
-    steps: Sequence[Filter | Lookup], passing: Mapping[int, float], forms: Sequence[Encoding]
+    steps: Sequence[Filter | Lookup], passing: Mapping[int, float], encodings: Sequence[Encoding]
 ) -> tuple[Filter | Lookup, ...]:
     """Returns the steps reordered; `passing` is a lookup's estimated selectivity, by its number."""
     if any(can_fail(each) for step in steps for each in step_exprs(step)):
         return tuple(steps)
-    left, made = list(steps), []
+    remaining, made = list(steps), []
     found: set[int] = set()
     loaded: set[int] = set()
-    while left:
-        ready = [step for step in left if _required_lookups(step) <= found]
-        best = min(ready, key=lambda step: (_sort_key(step, passing, forms, loaded), left.index(step)))
-        left.remove(best)
+    while remaining:
+        ready = [step for step in remaining if _required_lookups(step) <= found]
+        best = min(ready, key=lambda step: (_sort_key(step, passing, encodings, loaded), remaining.index(step)))
+        remaining.remove(best)
         made.append(best)
         loaded |= {column for each in step_exprs(best) for column in columns_read(each)}
         if isinstance(best, Lookup):
@@ -58,10 +58,10 @@ def estimate_few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, f
     anyway.
     """
     share = 1.0
-    for place, step in enumerate(steps):
+    for position, step in enumerate(steps):
         share *= leaving.get(step.number, 1.0) if isinstance(step, Lookup) else _selectivity(step.condition)
-        if share <= _FEW and not any(isinstance(each, Filter) for each in steps[place + 1 : place + 2]):
-            return place + 1
+        if share <= _FEW and not any(isinstance(each, Filter) for each in steps[position + 1 : position + 2]):
+            return position + 1
     return len(steps) if steps and last else None
 
 
@@ -96,13 +96,13 @@ def _required_lookups(step: Filter | Lookup) -> set[int]:
 
 
 def _sort_key(
-    step: Filter | Lookup, passing: Mapping[int, float], forms: Sequence[Encoding], loaded: set[int]
+    step: Filter | Lookup, passing: Mapping[int, float], encodings: Sequence[Encoding], loaded: set[int]
 ) -> tuple[int, float]:
     if isinstance(step, Filter):
         # Filters of raw text follow lookups that drop more rows at less cost.
         return (1, _TEXT) if is_expensive(step.condition) else (0, 0.0)
     columns = {column for each in step.keys for column in columns_read(each)} - loaded
-    cost = _BYTE * sum(forms[column].width for column in columns)
+    cost = _BYTE * sum(encodings[column].width for column in columns)
     size = 1.0
     for each in step.sizes:
         size *= each

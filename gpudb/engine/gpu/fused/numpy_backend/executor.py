@@ -106,14 +106,14 @@ def _group_rows(block: RowBlock, sink: GroupSink) -> GroupedRows:
             distance = (values - key.low).astype(np.int64)
             row *= key.size
             row += distance if valid is None else np.where(valid, distance, key.size - 1)
-    groups, place = _unique(numbers)
+    groups, position = _unique(numbers)
     words = []
     for each in sink.accumulators:
         values, valid = block.evaluate(each.value)
         held = values.astype(np.float64 if each.op == "fadd" else np.int64)
-        where = place
+        where = position
         if valid is not None:
-            held, where = held[valid], place[valid]
+            held, where = held[valid], position[valid]
         words.append(_accumulate(each.op, where, held, groups.shape[1]))
     return GroupedRows(groups, tuple(words))
 
@@ -121,17 +121,17 @@ def _group_rows(block: RowBlock, sink: GroupSink) -> GroupedRows:
 def _unique(numbers: Array) -> tuple[Array, Array]:
     """Returns the distinct columns in order, and the index of each column among them."""
     if len(numbers) == 1:
-        groups, place = np.unique(numbers[0], return_inverse=True)
-        return groups[None], place
-    groups, place = np.unique(numbers, axis=1, return_inverse=True)
-    return groups, place.reshape(-1)
+        groups, position = np.unique(numbers[0], return_inverse=True)
+        return groups[None], position
+    groups, position = np.unique(numbers, axis=1, return_inverse=True)
+    return groups, position.reshape(-1)
 
 
-def _accumulate(op: str, place: Array, values: Array, count: int) -> Array:
+def _accumulate(op: str, position: Array, values: Array, count: int) -> Array:
     start = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}[op]
     made = np.full(count, start, np.float64 if op == "fadd" else np.int64)
     with np.errstate(invalid="ignore"):
-        {"add": np.add, "fadd": np.add, "min": np.minimum, "max": np.maximum}[op].at(made, place, values)
+        {"add": np.add, "fadd": np.add, "min": np.minimum, "max": np.maximum}[op].at(made, position, values)
     return made
 
 
@@ -143,9 +143,9 @@ def merge_groups(sink: GroupSink, parts: Sequence[GroupedRows]) -> GroupedRows:
         return GroupedRows(np.zeros((len(sink.key_words), 0), np.int64), words)
     if len(parts) == 1:
         return parts[0]
-    groups, place = _unique(np.concatenate([part.groups for part in parts], axis=1))
+    groups, position = _unique(np.concatenate([part.groups for part in parts], axis=1))
     words = tuple(
-        _accumulate(each.op, place, np.concatenate([part.words[n] for part in parts]), groups.shape[1])
+        _accumulate(each.op, position, np.concatenate([part.words[n] for part in parts]), groups.shape[1])
         for n, each in enumerate(sink.accumulators)
     )
     return GroupedRows(groups, words)

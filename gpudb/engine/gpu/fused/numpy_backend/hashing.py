@@ -33,25 +33,25 @@ def build_hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
     while size < 2 * len(keys):
         size *= 2
     table = xp.full(size, EMPTY, np.int64)
-    place = (hash_keys(keys) & np.uint64(size - 1)).astype(np.int64)
+    slot = (hash_keys(keys) & np.uint64(size - 1)).astype(np.int64)
     waiting = xp.arange(len(keys))
     while len(waiting):
-        slots = place[waiting]
+        slots = slot[waiting]
         free = table[slots] == EMPTY
         # One of several keys for a slot wins it; equal keys share it.
         table[slots[free]] = keys[waiting[free]]
         waiting = waiting[table[slots] != keys[waiting]]
-        place[waiting] = (place[waiting] + 1) % size
-    return table, place
+        slot[waiting] = (slot[waiting] + 1) % size
+    return table, slot
 
 
 def probe_hash_table(table: _Array, keys: _Array) -> tuple[_Array, _Array]:
     """Returns each key's slot in a hash table, and whether the table has the key."""
     size = len(table)
-    place = (hash_keys(keys) & np.uint64(size - 1)).astype(np.int64)
-    waiting = np.flatnonzero((table[place] != keys) & (table[place] != EMPTY))
+    slot = (hash_keys(keys) & np.uint64(size - 1)).astype(np.int64)
+    waiting = np.flatnonzero((table[slot] != keys) & (table[slot] != EMPTY))
     while len(waiting):
-        place[waiting] = (place[waiting] + 1) % size
-        held = table[place[waiting]]
+        slot[waiting] = (slot[waiting] + 1) % size
+        held = table[slot[waiting]]
         waiting = waiting[(held != keys[waiting]) & (held != EMPTY)]
-    return place, table[place] == keys
+    return slot, table[slot] == keys

@@ -18,14 +18,14 @@ ANY_CHARACTER, ANY_SEQUENCE = 0xFE, 0xFF
 def encode_pattern(pattern: str) -> bytes | None:
     """Encodes a LIKE pattern, whose escape is the backslash; None if it ends with its escape."""
     made = bytearray()
-    place = 0
-    while place < len(pattern):
-        each = pattern[place]
+    position = 0
+    while position < len(pattern):
+        each = pattern[position]
         if each == "\\":
-            place += 1
-            if place == len(pattern):
+            position += 1
+            if position == len(pattern):
                 return None
-            made += pattern[place].encode()
+            made += pattern[position].encode()
         elif each == "%":
             if not made or made[-1] != ANY_SEQUENCE:
                 made.append(ANY_SEQUENCE)
@@ -33,7 +33,7 @@ def encode_pattern(pattern: str) -> bytes | None:
             made.append(ANY_CHARACTER)
         else:
             made += each.encode()
-        place += 1
+        position += 1
     return bytes(made)
 
 

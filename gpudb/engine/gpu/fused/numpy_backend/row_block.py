@@ -78,61 +78,61 @@ class RowBlock:
     def probe(self, step: Lookup) -> None:
         arrays = list(self._lookups[step.number])
         index = np.zeros(len(self.rows), np.int64)
-        there = np.ones(len(self.rows), bool)
+        matched = np.ones(len(self.rows), bool)
         for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
             values, valid = self.evaluate(key)
             inside = (values >= low) & (values < low + size)
-            there &= inside if valid is None else inside & valid
-            index = index * size + np.where(there, values - low, 0).astype(np.int64)
+            matched &= inside if valid is None else inside & valid
+            index = index * size + np.where(matched, values - low, 0).astype(np.int64)
         if step.hashed:
-            place, found = probe_hash_table(arrays.pop(0), index)
-            there &= found
+            position, found = probe_hash_table(arrays.pop(0), index)
+            matched &= found
         else:
-            place = index
+            position = index
         counts = None
         if not step.unique:
             starts = arrays.pop(0).astype(np.int64)
-            begin = np.where(there, starts[np.minimum(place, len(starts) - 2)], 0)
-            counts = np.where(there, starts[np.minimum(place, len(starts) - 2) + 1], 0) - begin
-            there &= counts > 0
-            place = begin
+            begin = np.where(matched, starts[np.minimum(position, len(starts) - 2)], 0)
+            counts = np.where(matched, starts[np.minimum(position, len(starts) - 2) + 1], 0) - begin
+            matched &= counts > 0
+            position = begin
         elif step.presence:
             bitmap = arrays.pop(0)
-            place = np.where(there, place, 0)
-            there &= (bitmap[place >> 3] >> (place & 7).astype(np.uint8)) & 1 == 1
+            position = np.where(matched, position, 0)
+            matched &= (bitmap[position >> 3] >> (position & 7).astype(np.uint8)) & 1 == 1
         elif not step.hashed:
-            place = np.where(there, place, 0)
-            there &= arrays[0][place] > 0
-        place = np.where(there, place, 0)
+            position = np.where(matched, position, 0)
+            matched &= arrays[0][position] > 0
+        position = np.where(matched, position, 0)
         if step.condition is not None and step.kind == "left":
-            self._left_join(step, arrays, place, there, counts)
+            self._left_join(step, arrays, position, matched, counts)
             return
         if step.condition is not None:
-            there = self._has_match(step, arrays, place, there, counts)
+            matched = self._has_match(step, arrays, position, matched, counts)
         if step.kind in {"semi", "anti"}:
-            self.keep(there if step.kind == "semi" else ~there)
+            self.keep(matched if step.kind == "semi" else ~matched)
             return
-        self._join_matches(step, arrays, place, there, counts)
+        self._join_matches(step, arrays, position, matched, counts)
 
     def _has_match(
-        self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None
+        self, step: Lookup, arrays: Sequence[Array], position: Array, matched: Array, counts: Array | None
     ) -> Array:
         """Returns which rows have a match for which the step's condition is true."""
         assert step.condition is not None
         rows, payloads = self.rows, self._payloads
-        kept = self._join_matches(step, arrays, place, there, counts)
+        kept = self._join_matches(step, arrays, position, matched, counts)
         met = np.zeros(len(rows), bool)
         met[kept[self.is_true(step.condition)]] = True
         self.rows, self._payloads = rows, payloads
         return met
 
     def _left_join(
-        self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None
+        self, step: Lookup, arrays: Sequence[Array], position: Array, matched: Array, counts: Array | None
     ) -> None:
         """Joins rows with each match for which the step's condition is true, and keeps rows without one."""
         assert step.condition is not None
         rows, payloads = self.rows, self._payloads
-        kept = self._join_matches(replace(step, kind="inner"), arrays, place, there, counts)
+        kept = self._join_matches(replace(step, kind="inner"), arrays, position, matched, counts)
         true = self.is_true(step.condition)
         met = np.zeros(len(rows), bool)
         met[kept[true]] = True
@@ -148,26 +148,30 @@ class RowBlock:
         self._payloads = {key: _concatenate(found[1][key], other) for key, other in self._payloads.items()}
 
     def _join_matches(
-        self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None
+        self, step: Lookup, arrays: Sequence[Array], position: Array, matched: Array, counts: Array | None
     ) -> Array:
         """Joins rows with each of their matches; returns the index of each result row's source row."""
-        kept = np.arange(len(self.rows)) if step.kind == "left" else np.flatnonzero(there)
-        place, there = place[kept], there[kept]
+        kept = np.arange(len(self.rows)) if step.kind == "left" else np.flatnonzero(matched)
+        position, matched = position[kept], matched[kept]
         if counts is not None:
             times = np.maximum(counts[kept], 1)
             before = np.cumsum(times) - times
             within = np.arange(int(times.sum())) - np.repeat(before, times)
-            kept, place, there = np.repeat(kept, times), np.repeat(place, times) + within, np.repeat(there, times)
+            kept, position, matched = (
+                np.repeat(kept, times),
+                np.repeat(position, times) + within,
+                np.repeat(matched, times),
+            )
         self.keep(kept)
         for number, array in enumerate(arrays):
-            self._payloads[step.number, number] = self._payload(step, number, array, place, there)
+            self._payloads[step.number, number] = self._payload(step, number, array, position, matched)
         return kept
 
     def _payload(
-        self, step: Lookup, number: int, array: Array, place: Array, there: Array
+        self, step: Lookup, number: int, array: Array, position: Array, matched: Array
     ) -> tuple[Array, Array | None]:
-        valid = there if step.kind == "left" else None
-        raw = array[place] if len(array) else np.zeros(len(place), array.dtype)
+        valid = matched if step.kind == "left" else None
+        raw = array[position] if len(array) else np.zeros(len(position), array.dtype)
         if not step.payloads[number]:
             return raw, valid
         bias = step.biases[number]
@@ -244,9 +248,9 @@ class RowBlock:
             case TableEntry(arg=arg, table=table, size=size):
                 values, valid = self.evaluate(arg, active)
                 entries, known = self._tables[table]
-                place = values if valid is None else np.where(valid, values, size)
-                place = np.clip(place, 0, size)
-                return entries[place].astype(np.int64), None if known is None else known[place]
+                position = values if valid is None else np.where(valid, values, size)
+                position = np.clip(position, 0, size)
+                return entries[position].astype(np.int64), None if known is None else known[position]
             case LikeMatch(arg=Field(column=column), table=table, length=length, fold=fold):
                 return self._match_texts(column, self._tables[table][0][:length].tobytes(), fold=fold)
             case DateField(field=name, arg=arg, micros=micros):
@@ -315,18 +319,18 @@ class RowBlock:
 
     def _choose(self, expr: CaseWhen, active: Array | None) -> tuple[Array, Array | None]:
         count = len(self.rows)
-        left = np.ones(count, bool) if active is None else active.copy()
+        undecided = np.ones(count, bool) if active is None else active.copy()
         made: Array = np.zeros(count, _dtype(expr))
         known = np.zeros(count, bool)
         for condition, value in (*expr.branches, (None, expr.default)):
-            taken = left
+            chosen = undecided
             if condition is not None:
-                values, valid = self.evaluate(condition, left)
-                taken = left & values.astype(bool) & (True if valid is None else valid)
-            values, valid = self.evaluate(value, taken)
-            made = np.where(taken, values.astype(made.dtype), made)
-            known |= taken & (True if valid is None else valid)
-            left = left & ~taken
+                values, valid = self.evaluate(condition, undecided)
+                chosen = undecided & values.astype(bool) & (True if valid is None else valid)
+            values, valid = self.evaluate(value, chosen)
+            made = np.where(chosen, values.astype(made.dtype), made)
+            known |= chosen & (True if valid is None else valid)
+            undecided = undecided & ~chosen
         return made, known if expr.nullable else None
 
 
@@ -335,7 +339,7 @@ def _concatenate(one: tuple[Array, Array | None], other: tuple[Array, Array | No
     parts = one, other
     valid = None
     if one[1] is not None or other[1] is not None:
-        valid = np.concatenate([np.ones(len(values), bool) if there is None else there for values, there in parts])
+        valid = np.concatenate([np.ones(len(values), bool) if known is None else known for values, known in parts])
     return np.concatenate([values for values, _ in parts]), valid
 
 

@@ -107,8 +107,8 @@ def chunk_from_series(series: pl.Series, *, text: bool = False) -> ColumnChunk:
     valid = series.is_not_null().to_numpy() if series.null_count() else None
     if text:
         keys = series.drop_nulls().unique(maintain_order=True)
-        places = pl.DataFrame({"v": keys, "p": np.arange(len(keys))})
-        found = series.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+        codes = pl.DataFrame({"v": keys, "p": np.arange(len(keys))})
+        found = series.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
         return ColumnChunk(found.fill_null(0).to_numpy(), valid, keys)
     if series.dtype == pl.Int128:
         low, high = series.min(), series.max()

@@ -34,8 +34,8 @@ class GrowingDictionary:
         if len(new):
             values = pl.concat([values, new.alias("")])
             self.dictionary = Dictionary(values)
-        places = pl.DataFrame({"v": values, "p": np.arange(len(values))})
-        found = keys.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+        codes = pl.DataFrame({"v": values, "p": np.arange(len(values))})
+        found = keys.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
         return found.to_numpy()
 
 

@@ -34,15 +34,15 @@ class PackedTables:
 
     One thread at a time reads missing columns; threads that find theirs cached do not wait for it.
 
-    In tables of at least `texts` rows, columns of mostly distinct texts may be raw text (None: never).
+    In tables of at least `raw_text_rows` rows, columns of mostly distinct texts may be raw text (None: never).
     """
 
     def __init__(
-        self, budget: int, pieces: ChunkReader | HostChunkReader | None = None, texts: int | None = None
+        self, budget: int, reader: ChunkReader | HostChunkReader | None = None, raw_text_rows: int | None = None
     ) -> None:
-        self.budget, self._raw_text_rows = budget, texts
+        self.budget, self._raw_text_rows = budget, raw_text_rows
         self._distinct: dict[tuple[int, int], bool] = {}
-        self._reader = pieces or HostChunkReader()
+        self._reader = reader or HostChunkReader()
         self._lock, self._loading = threading.RLock(), threading.RLock()
         self.columns: ColumnCache[_Key, PackedColumn] = ColumnCache()
         self._dictionaries = Dictionaries()
@@ -65,13 +65,13 @@ class PackedTables:
 
     def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[FileRun]:
         """Returns the runs that contain some of a table's files."""
-        wanted = {file.path for file in files}
+        paths = {file.path for file in files}
         with self._lock:
             known = self._runs.setdefault((table.oid, share), FileRuns(share, self.budget))
             found, gone = known.cover(table)
             self.version += known.changed
             self.columns.discard_where(lambda key: key[0] in gone)
-        return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
+        return [run for run in found if run.rows and any(file.path in paths for file in run.files)]
 
     def evict(self, table: int) -> int:
         """Evicts a table's columns and metadata; returns the bytes of the columns."""
@@ -109,11 +109,11 @@ class PackedTables:
         keys = None if isinstance(piece, NotFused) else piece.keys
         return keys is not None and len(keys) > most * (min(first + rows, last) - first)
 
-    def variant(self, table: Table, column: Column, *, texts: bool = False) -> Variant:
-        """Returns how a column is packed now; `texts` selects raw text."""
+    def variant(self, table: Table, column: Column, *, raw: bool = False) -> Variant:
+        """Returns how a column is packed now; `raw` selects raw text."""
         if column.type.name not in TEXT:
             return False
-        if texts:
+        if raw:
             return True
         with self._lock:
             made, before = self._dictionaries.current(table, column)
@@ -121,9 +121,9 @@ class PackedTables:
                 self.columns.discard_where(lambda key: key[3] is before)
             return made
 
-    def column(self, table: Table, column: Column, run: FileRun, share: Partition, form: Variant) -> PackedColumn:
+    def column(self, table: Table, column: Column, run: FileRun, share: Partition, variant: Variant) -> PackedColumn:
         """Returns a table's column over a run of its files; NotFused for one that cannot be packed."""
-        key = (run, column.field_id, column.type, form)
+        key = (run, column.field_id, column.type, variant)
         kept = self.columns.get(key)
         if kept is not None:
             return kept
@@ -131,7 +131,7 @@ class PackedTables:
             kept = self.columns.get(key)
             if kept is not None:
                 return kept
-            (made,) = self._pack_columns(table, [column], run, share, form)
+            (made,) = self._pack_columns(table, [column], run, share, variant)
         if isinstance(made, NotFused):
             raise made
         return made
@@ -142,32 +142,32 @@ class PackedTables:
         Fixed-width columns are read together; a text column is read alone, for its dictionary.
         """
         refused: list[Column] = []
-        forms = {
-            each.field_id: self.variant(table, each, texts=self.has_raw_text(table, each, share)) for each in columns
+        variants = {
+            each.field_id: self.variant(table, each, raw=self.has_raw_text(table, each, share)) for each in columns
         }
-        keys = [(run, each.field_id, each.type, forms[each.field_id]) for each in columns]
+        keys = [(run, each.field_id, each.type, variants[each.field_id]) for each in columns]
         with self._loading:
-            missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.holds(key)]
+            missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.contains(key)]
             fixed = [each for each in missing if each.type.name not in TEXT]
             for some in [fixed, *([each] for each in missing if each not in fixed)]:
-                form = forms[some[0].field_id] if some else False
-                for column, made in zip(some, self._pack_columns(table, some, run, share, form), strict=True):
+                variant = variants[some[0].field_id] if some else False
+                for column, made in zip(some, self._pack_columns(table, some, run, share, variant), strict=True):
                     if isinstance(made, NotFused):
                         refused.append(column)
         return refused
 
     def _pack_columns(
-        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, form: Variant
+        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, variant: Variant
     ) -> list[PackedColumn | NotFused]:
         """Packs columns of one form over a run, and caches them."""
         found: list[PackedColumn | NotFused] = []
-        for column, parts in zip(columns, self._pack_parts(table, columns, run, share, form), strict=True):
+        for column, parts in zip(columns, self._pack_parts(table, columns, run, share, variant), strict=True):
             if isinstance(parts, NotFused):
                 found.append(parts)
                 continue
             made = self._reader.concatenate(parts)
             parts.clear()
-            key = (run, column.field_id, column.type, form)
+            key = (run, column.field_id, column.type, variant)
             before = {(part, *key[1:]) for part in run.parts}
             self.columns.discard_where(before.__contains__)
             self.columns.put(key, made, made.bytes, table.oid, column.name)
@@ -176,24 +176,24 @@ class PackedTables:
         return found
 
     def _pack_parts(
-        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, form: Variant
+        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, variant: Variant
     ) -> list[list[PackedColumn] | NotFused]:
         """Returns columns packed chunk by chunk, or as cached for the runs that this one was merged from."""
         found: list[list[PackedColumn] | NotFused] = []
         missing: list[int] = []
-        for place, column in enumerate(columns):
-            held = [self.columns.get((part, column.field_id, column.type, form)) for part in run.parts]
-            there = [each for each in held if each is not None]
-            found.append(there if len(there) == len(held) else [])
-            missing += [place] if not there or len(there) < len(held) else []
+        for position, column in enumerate(columns):
+            held = [self.columns.get((part, column.field_id, column.type, variant)) for part in run.parts]
+            cached = [each for each in held if each is not None]
+            found.append(cached if len(cached) == len(held) else [])
+            missing += [position] if not cached or len(cached) < len(held) else []
         if not missing:
             return found
-        wanted = [columns[place] for place in missing]
+        requested = [columns[position] for position in missing]
         rows = share.row_ranges(table)
 
         def read(one: ReadBatch) -> list[ColumnChunk | PackedColumn | NotFused]:
-            some = [wanted[place] for place in one.columns]
-            if form is True:
+            some = [requested[position] for position in one.columns]
+            if variant is True:
                 return [self._read_raw_text(one.file, column, one.first, one.last) for column in some]
             pieces = self._reader.read(one.file, some, one.first, one.last)
             # A dictionary grows in the order of the files: texts are packed later.
@@ -201,14 +201,14 @@ class PackedTables:
             made = iter(self._reader.pack(fixed))
             return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
 
-        plan = plan_reads([(file, *rows[file.path]) for file in run.files], wanted, self.budget)
+        plan = plan_reads([(file, *rows[file.path]) for file in run.files], requested, self.budget)
         for one, made in run_reads(read, plan):
-            for place, each in zip(one.columns, made, strict=True):
-                parts = found[missing[place]]
+            for position, each in zip(one.columns, made, strict=True):
+                parts = found[missing[position]]
                 if isinstance(each, NotFused):
-                    found[missing[place]] = each
+                    found[missing[position]] = each
                 elif not isinstance(parts, NotFused):
-                    parts.append(self._pack_texts(form, each) if isinstance(each, ColumnChunk) else each)
+                    parts.append(self._pack_texts(variant, each) if isinstance(each, ColumnChunk) else each)
         return found
 
     def _read_raw_text(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
@@ -218,11 +218,11 @@ class PackedTables:
         except NotFused as reason:
             return reason
 
-    def _pack_texts(self, form: Variant, piece: ColumnChunk) -> PackedColumn:
+    def _pack_texts(self, variant: Variant, piece: ColumnChunk) -> PackedColumn:
         """Packs a chunk of text by a dictionary."""
         assert piece.keys is not None
-        assert isinstance(form, GrowingDictionary)
-        return self._reader.pack_codes(piece, form.encode(piece.keys))
+        assert isinstance(variant, GrowingDictionary)
+        return self._reader.pack_codes(piece, variant.encode(piece.keys))
 
 
 class PackedSource:
@@ -249,9 +249,9 @@ class PackedSource:
         """Number of rows that a pipeline reads."""
         return sum(run.rows for run in self._runs())
 
-    def _variant(self, column: int, *, texts: bool = False) -> Variant:
+    def _variant(self, column: int, *, raw: bool = False) -> Variant:
         """Returns the form of a column's first use here, so that its codes are those of one dictionary."""
-        if texts:
+        if raw:
             return True
         if column not in self._variants:
             self._variants[column] = self._tables.variant(self._table, self._columns[column])
@@ -260,23 +260,23 @@ class PackedSource:
     @property
     def is_stale(self) -> bool:
         """Whether another dictionary has replaced one of the scan's."""
-        return any(form.is_replaced for form in self._variants.values() if isinstance(form, GrowingDictionary))
+        return any(variant.is_replaced for variant in self._variants.values() if isinstance(variant, GrowingDictionary))
 
-    def _column(self, column: int, *, texts: bool = False) -> list[PackedColumn]:
+    def _column(self, column: int, *, raw: bool = False) -> list[PackedColumn]:
         if not self._loaded:
             # Reading them one by one would wait for each.
             for run in self._runs():
                 fixed = [each for each in self._columns if each.type.name not in TEXT]
                 self._tables.load(self._table, fixed, run, self._share)
             self._loaded = True
-        declared, form = self._columns[column], self._variant(column, texts=texts)
-        return [self._tables.column(self._table, declared, run, self._share, form) for run in self._runs()]
+        declared, variant = self._columns[column], self._variant(column, raw=raw)
+        return [self._tables.column(self._table, declared, run, self._share, variant) for run in self._runs()]
 
-    def facts(self, column: int, *, texts: bool = False) -> ColumnFacts:
-        """Returns the facts about a column from its segments; `texts` allows raw text."""
+    def facts(self, column: int, *, raw: bool = False) -> ColumnFacts:
+        """Returns the facts about a column from its segments; `raw` allows raw text."""
         declared = self._columns[column]
-        if texts and self._tables.has_raw_text(self._table, declared, self._share):
-            held = self._column(column, texts=True)
+        if raw and self._tables.has_raw_text(self._table, declared, self._share):
+            held = self._column(column, raw=True)
             plain = all(part.texts is not None and part.texts.ascii for part in held)
             return ColumnFacts((0, 0), any(part.encoding.nullable for part in held), raw_ascii=plain)
         parts = self._column(column)
@@ -292,14 +292,14 @@ class PackedSource:
             return ColumnFacts((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
         return ColumnFacts(bounds, nullable)
 
-    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[Segment]:
+    def segments(self, columns: Sequence[int], raw: Sequence[int] = ()) -> list[Segment]:
         """Returns a segment per run."""
         runs = self._runs()
-        forms = [self._variant(column, texts=column in texts) for column in columns]
+        variants = [self._variant(column, raw=column in raw) for column in columns]
         parts = [
             [
-                self._tables.column(self._table, self._columns[column], run, self._share, form)
-                for column, form in zip(columns, forms, strict=True)
+                self._tables.column(self._table, self._columns[column], run, self._share, variant)
+                for column, variant in zip(columns, variants, strict=True)
             ]
             for run in runs
         ]

@@ -73,10 +73,10 @@ class Packer:
         ends = np.cumsum([len(each.survey) for each in columns])
         words = self._xp.asarray(np.concatenate([each.survey for each in columns]))
         for each, end in zip(columns, ends, strict=True):
-            place = words[int(end) - len(each.survey) : int(end)]
-            given = (*each.arguments, np.int64(each.rows), place, np.int64(each.zones))
+            position = words[int(end) - len(each.survey) : int(end)]
+            arguments = (*each.arguments, np.int64(each.rows), position, np.int64(each.zones))
             for name in ("survey", "steps"):
-                self._launch(f"{name}_{each.kind}", -(-each.rows // (BLOCK_THREADS * _ROWS_PER_THREAD)), given)
+                self._launch(f"{name}_{each.kind}", -(-each.rows // (BLOCK_THREADS * _ROWS_PER_THREAD)), arguments)
         found = words.get()
         for each, end in zip(columns, ends, strict=True):
             each.survey = found[int(end) - len(each.survey) : int(end)]
@@ -96,8 +96,15 @@ class Packer:
             base, unit, width = choose_encoding(low, high, lambda _, unit: not state >> UNITS.index(unit) & 1)
         data = self._xp.empty(padded_bytes(rows, width), np.uint8)
         padded = padded_bytes(rows, 1)
-        given = (*column.arguments, np.int64(rows), np.int64(padded), np.int64(base), np.uint64(unit), np.int32(width))
-        self._launch(f"pack_{column.kind}", -(-padded // BLOCK_THREADS), (*given, data))
+        arguments = (
+            *column.arguments,
+            np.int64(rows),
+            np.int64(padded),
+            np.int64(base),
+            np.uint64(unit),
+            np.int32(width),
+        )
+        self._launch(f"pack_{column.kind}", -(-padded // BLOCK_THREADS), (*arguments, data))
         return PackedColumn(Encoding(width, unit, column.is_float, nullable), base, rows, data, valid, low, high, zones)
 
     def pack_codes(self, piece: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
@@ -105,8 +112,13 @@ class Packer:
         rows = len(piece.values)
         held = self._xp.empty(rows, np.int32)
         if rows:
-            given = (piece.values, np.int64(rows), self._xp.asarray(codes.astype(np.int32)), np.int32(len(codes) - 1))
-            self._launch("recode", -(-rows // BLOCK_THREADS), (*given, held))
+            arguments = (
+                piece.values,
+                np.int64(rows),
+                self._xp.asarray(codes.astype(np.int32)),
+                np.int32(len(codes) - 1),
+            )
+            self._launch("recode", -(-rows // BLOCK_THREADS), (*arguments, held))
         (made,) = self.pack([ColumnChunk(held, piece.valid)])
         assert isinstance(made, PackedColumn)
         return made
@@ -126,24 +138,24 @@ class Packer:
             return self._concatenate_text(parts)
         if len(parts) == 1:
             return parts[0]
-        form, base, low, high = common_encoding(parts)
+        encoding, base, low, high = common_encoding(parts)
         rows = sum(part.rows for part in parts)
-        data = self._xp.zeros(padded_bytes(rows, form.width), np.uint8)
+        data = self._xp.zeros(padded_bytes(rows, encoding.width), np.uint8)
         start = 0
         for part in parts:
             if part.rows:
                 have = part.encoding
-                given = (
+                arguments = (
                     *(part.data, _NULL if part.valid is None else part.valid, np.int64(part.rows)),
                     *(np.int32(have.width), np.int64(part.base), np.uint64(have.unit)),
-                    *(data, np.int64(start), np.int32(form.width), np.int64(base), np.uint64(form.unit)),
+                    *(data, np.int64(start), np.int32(encoding.width), np.int64(base), np.uint64(encoding.unit)),
                 )
-                self._launch("repack", -(-part.rows // BLOCK_THREADS), given)
+                self._launch("repack", -(-part.rows // BLOCK_THREADS), arguments)
             start += part.rows
         masks = [(None if part.valid is None else ValidityBits(part.valid, 0), part.rows) for part in parts]
-        valid = self._concatenate_bits(rows, masks) if form.nullable else None
+        valid = self._concatenate_bits(rows, masks) if encoding.nullable else None
         zones = concatenate_zones([(part.rows, part.zones) for part in parts])
-        return PackedColumn(form, base, rows, data, valid, low, high, zones)
+        return PackedColumn(encoding, base, rows, data, valid, low, high, zones)
 
     def _concatenate_text(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         held = [part.texts for part in parts if part.texts is not None]
@@ -154,18 +166,20 @@ class Packer:
         ends = self._xp.zeros(padded_bytes(rows, 1), np.uint32)
         starts = self._xp.zeros((rows >> group_bits) + 1, np.int64)
         data, beyond = self._xp.zeros(texts.padded_text_bytes(size), np.uint8), self._xp.zeros(1, np.uint32)
-        given, start, before = [], 0, 0
+        arguments, start, before = [], 0, 0
         for part, each in zip(parts, held, strict=True):
             width = 0 if each.starts is not None else each.ends.dtype.itemsize
             own = each.ends, np.int32(width), _NULL if each.starts is None else each.starts, np.int32(group_bits)
-            given.append((*own, np.int64(part.rows), np.int64(start), np.int64(before)))
+            arguments.append((*own, np.int64(part.rows), np.int64(start), np.int64(before)))
             if part.rows:
-                self._launch("text_starts", -(-((part.rows >> group_bits) + 1) // BLOCK_THREADS), (*given[-1], starts))
+                self._launch(
+                    "text_starts", -(-((part.rows >> group_bits) + 1) // BLOCK_THREADS), (*arguments[-1], starts)
+                )
             if each.size:
                 copied = each.data, np.int64(each.size), data, np.int64(before), beyond
                 self._launch("text_bytes", -(-each.size // BLOCK_THREADS), copied)
             start, before = start + part.rows, before + each.size
-        for part, some in zip(parts, given, strict=True):
+        for part, some in zip(parts, arguments, strict=True):
             if part.rows:
                 self._launch("text_ends", -(-part.rows // BLOCK_THREADS), (*some, starts, ends))
         if np.diff(starts.get(), append=size).max() >= 2**32:
@@ -183,8 +197,8 @@ class Packer:
         for mask, count in masks:
             if count:
                 blocks = -(-(count // 32 + 2) // BLOCK_THREADS)
-                given = (_NULL, _NULL) if mask is None else (mask.data, np.int64(mask.first))
-                self._launch("bits", blocks, (*given, np.int64(count), made, np.int64(start)))
+                arguments = (_NULL, _NULL) if mask is None else (mask.data, np.int64(mask.first))
+                self._launch("bits", blocks, (*arguments, np.int64(count), made, np.int64(start)))
             start += count
         return made
 

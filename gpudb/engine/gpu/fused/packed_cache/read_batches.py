@@ -65,14 +65,14 @@ def plan_reads(parts: Sequence[_FileRows], columns: Sequence[Column], budget: in
     widths = [_column_bytes(largest, column) for column in columns]
     most = bound // max(min(MIN_ROWS, bound // _VALUE_BYTES, max(last - first for _, first, last in parts)), 1)
     groups: list[list[int]] = []
-    taken = 0
-    for place, width in enumerate(widths):
-        if not groups or taken + width > most:
+    row_bytes = 0
+    for position, width in enumerate(widths):
+        if not groups or row_bytes + width > most:
             groups.append([])
-            taken = 0
-        groups[-1].append(place)
-        taken += width
-    step = max(bound // max(sum(widths[place] for place in group) for group in groups), 1)
+            row_bytes = 0
+        groups[-1].append(position)
+        row_bytes += width
+    step = max(bound // max(sum(widths[position] for position in group) for group in groups), 1)
     return [
         ReadBatch(file, tuple(group), *piece)
         for file, first, last in parts

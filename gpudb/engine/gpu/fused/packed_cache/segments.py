@@ -42,15 +42,15 @@ class FileRuns:
 
     def cover(self, table: Table) -> tuple[list[FileRun], list[FileRun]]:
         """Returns runs that cover exactly a snapshot's files, and those to evict."""
-        left = {file.path: file for file in table.files}
+        uncovered = {file.path: file for file in table.files}
         used: list[FileRun] = []
         for run in reversed(self._runs):
-            if all(file.path in left for file in run.files):
+            if all(file.path in uncovered for file in run.files):
                 used.append(run)
                 for file in run.files:
-                    del left[file.path]
+                    del uncovered[file.path]
         used.reverse()
-        used += self._new_runs(table, [file for file in table.files if file.path in left])
+        used += self._new_runs(table, [file for file in table.files if file.path in uncovered])
         used = self._merge_small(used)
         # Runs of other snapshots are kept for a while: a transaction may still read one.
         others = [run for run in self._runs if run not in used]

@@ -159,8 +159,8 @@ def _row_ranges(ends: Array, kept: Array) -> list[tuple[int, int]]:
         found.append((first, last))
     while len(found) > _MAX_PARTS:
         gaps = [later[0] - each[1] for each, later in pairwise(found)]
-        place = gaps.index(min(gaps))
-        found[place : place + 2] = [(found[place][0], found[place + 1][1])]
+        position = gaps.index(min(gaps))
+        found[position : position + 2] = [(found[position][0], found[position + 1][1])]
     return found
 
 

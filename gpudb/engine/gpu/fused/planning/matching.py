@@ -99,10 +99,10 @@ class _Matcher:
 
     def _is_top(self, node: nodes.Sort) -> bool:
         """Whether a sort returns few of many rows."""
-        wanted = needed_rows(node, self._parameters)
-        if wanted is None or not node.keys or wanted > MAX_TOP_ROWS:
+        limit = needed_rows(node, self._parameters)
+        if limit is None or not node.keys or limit > MAX_TOP_ROWS:
             return False
-        return _largest_table(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > wanted
+        return _largest_table(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > limit
 
     def _drops_most(self, node: Node) -> bool:
         """Whether few of a table's many rows are estimated to remain; a kernel that finds too many declines.
@@ -174,26 +174,26 @@ class _Matcher:
             node, swapped = replace(node, keys=((_CONSTANT_KEY, _CONSTANT_KEY),)), not _is_single_row(node.right)
         build, probing = (node.left, node.right) if swapped else (node.right, node.left)
         self._check_build_side(build, probing)
-        build, places = _add_key_columns(build, [pair[0 if swapped else 1] for pair in node.keys])
+        build, key_columns = _add_key_columns(build, [pair[0 if swapped else 1] for pair in node.keys])
         width = len((node.left if swapped else node.right).types)
-        given = tuple(zip(build.names, build.types, strict=True))
+        columns = tuple(zip(build.names, build.types, strict=True))
         # Created before the spine: numbers count from the outermost join, and imply no order.
         number = len(builds)
         builds.append(build)
-        built = copy_profile(Built(number, given, self._estimate(build), int(profile(build).base)), build)
+        built = copy_profile(Built(number, columns, self._estimate(build), int(profile(build).base)), build)
         spine = self._build_spine(probing, builds)
-        if len(given) == width:
+        if len(columns) == width:
             left, right = (built, spine) if swapped else (spine, built)
-            return replace(node, left=left, right=right, keys=_replace_keys(node, places, swapped))
+            return replace(node, left=left, right=right, keys=_replace_keys(node, key_columns, swapped))
         # The keys that were added to the build side are not columns of the join.
         left, right = (built, spine) if swapped else (spine, built)
-        wide = replace(node, left=left, right=right, keys=_replace_keys(node, places, swapped))
+        wide = replace(node, left=left, right=right, keys=_replace_keys(node, key_columns, swapped))
         if node.kind in {"SEMI", "ANTI"}:
             return wide
         # A left join's condition refers to the matches' columns, which the added keys follow.
         condition = None if node.kind == "LEFT" else node.condition
         wide = wide if node.kind == "LEFT" else replace(wide, condition=None)
-        kept = [*range(width), *range(len(given), len(wide.types))] if swapped else list(range(len(node.types)))
+        kept = [*range(width), *range(len(columns), len(wide.types))] if swapped else list(range(len(node.types)))
         narrow = nodes.Project(wide, tuple(column(index, wide.types[index], wide.names[index]) for index in kept))
         return narrow if condition is None else nodes.Filter(narrow, condition)
 
@@ -215,27 +215,27 @@ def _is_distinct(node: nodes.Aggregate) -> bool:
 
 
 def _replace_keys(
-    node: nodes.Join, places: Sequence[bound.Column], swapped: bool
+    node: nodes.Join, key_columns: Sequence[bound.Column], swapped: bool
 ) -> tuple[tuple[bound.Expr, bound.Expr], ...]:
     if swapped:
-        return tuple((place, pair[1]) for pair, place in zip(node.keys, places, strict=True))
-    return tuple((pair[0], place) for pair, place in zip(node.keys, places, strict=True))
+        return tuple((key_column, pair[1]) for pair, key_column in zip(node.keys, key_columns, strict=True))
+    return tuple((pair[0], key_column) for pair, key_column in zip(node.keys, key_columns, strict=True))
 
 
 def _add_key_columns(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[bound.Column]]:
     """Adds a column to a build side for each computed key; returns the keys as columns."""
-    places: list[bound.Column] = []
+    key_columns: list[bound.Column] = []
     added: list[bound.Expr] = []
     for key in keys:
         if isinstance(key, bound.Column):
-            places.append(key)
+            key_columns.append(key)
             continue
-        places.append(column(len(build.types) + len(added), key.type))
+        key_columns.append(column(len(build.types) + len(added), key.type))
         added.append(key)
     if not added:
-        return build, places
+        return build, key_columns
     own = tuple(column(n, kind, name) for n, (kind, name) in enumerate(zip(build.types, build.names, strict=True)))
-    return nodes.Project(build, (*own, *added)), places
+    return nodes.Project(build, (*own, *added)), key_columns
 
 
 def _is_single_row(node: Node) -> bool:
@@ -273,9 +273,9 @@ class _Statistics:
         self._scan = scan
         self.rows = scan.table.rows
 
-    def facts(self, column: int, *, texts: bool = False) -> ColumnFacts:
+    def facts(self, column: int, *, raw: bool = False) -> ColumnFacts:
         kind = self._scan.types[column]
-        if texts and kind.name in PLAIN_TEXT and self.rows > MANY_ROWS:
+        if raw and kind.name in PLAIN_TEXT and self.rows > MANY_ROWS:
             return ColumnFacts((0, 0), True, raw_ascii=True)
         if kind.name in FLOATS:
             return ColumnFacts(None, True)
@@ -284,7 +284,7 @@ class _Statistics:
         bounds = column_bounds(self._scan.table, self._scan.table.columns[self._scan.columns[column]])
         return ColumnFacts(bounds if bounds is not None and max(-bounds[0], bounds[1]) < 2**63 else (0, 0), True)
 
-    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[executor.Segment]:
+    def segments(self, columns: Sequence[int], raw: Sequence[int] = ()) -> Sequence[executor.Segment]:
         return ()
 
 

@@ -60,9 +60,9 @@ def prepare(
 ) -> PreparedPipeline:
     """Binds a fused part; `builds` are its build sides' rows. NotFused where the data do not fit a kernel."""
     try:
-        return _Preparation(fused, source, builds, parameters, texts=True).prepare()
+        return _Preparation(fused, source, builds, parameters, raw=True).prepare()
     except DictionaryRequired:
-        return _Preparation(fused, source, builds, parameters, texts=False).prepare()
+        return _Preparation(fused, source, builds, parameters, raw=False).prepare()
 
 
 class _Preparation:
@@ -73,9 +73,9 @@ class _Preparation:
         builds: Sequence[ComputedFrame],
         parameters: Sequence[object],
         *,
-        texts: bool,
+        raw: bool,
     ) -> None:
-        self._allows_raw = texts
+        self._allows_raw = raw
         self._raw_fields: list[int] = []
         self._fused, self._source, self._builds, self._parameters = fused, source, builds, parameters
         self._tables = MappingTables()
@@ -101,15 +101,15 @@ class _Preparation:
         else:
             sink, finish = self._row_sink(self._add_steps(root), len(root.types))
         segments = self._source.segments(self._fields, self._raw_fields)
-        forms = (
+        encodings = (
             tuple(column.encoding for column in segments[0].columns) if segments else (Encoding(1),) * len(self._fields)
         )
         made = [step if isinstance(step, Filter) else step() for step in self._steps]
-        steps = order_steps(made, self._selectivities, forms)
+        steps = order_steps(made, self._selectivities, encodings)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
         # If many rows are output, writing them dominates the cost.
         few = estimate_few_after(steps, self._leaving, last=isinstance(sink, RowSink) and top is None)
-        pipeline = Pipeline(forms, steps, sink, tables, few)
+        pipeline = Pipeline(encodings, steps, sink, tables, few)
         fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
         return PreparedPipeline(pipeline, fields, segments, arrays, entries, finish, top, tuple(self._raw_fields))
 
@@ -138,7 +138,7 @@ class _Preparation:
     def _read_field(self, index: int, kind: SqlType) -> TypedValue:
         if kind.name not in SUPPORTED or kind.carried:
             raise NotFused(f"a column of type {kind.plain}")
-        known = self._source.facts(index, texts=self._allows_raw)
+        known = self._source.facts(index, raw=self._allows_raw)
         if index not in self._fields:
             self._fields.append(index)
             if known.raw_ascii is not None:
@@ -155,14 +155,14 @@ class _Preparation:
                 self._steps.append(Filter(made))
 
     def _add_lookup(self, node: nodes.Join) -> Scope:
-        left = isinstance(node.left, Built)
-        spine, built = (node.right, node.left) if left else (node.left, node.right)
+        build_is_left = isinstance(node.left, Built)
+        spine, built = (node.right, node.left) if build_is_left else (node.left, node.right)
         assert isinstance(built, Built)
         scope = self._add_steps(spine)
         kind: Any = node.kind.lower()
         side = BuildSide(len(self._arrays), self._builds[built.number], built.types, kind)
-        probes = [self._translator(scope).translate(pair[1 if left else 0]) for pair in node.keys]
-        own = [_require_column(pair[0 if left else 1]) for pair in node.keys]
+        probes = [self._translator(scope).translate(pair[1 if build_is_left else 0]) for pair in node.keys]
+        own = [_require_column(pair[0 if build_is_left else 1]) for pair in node.keys]
         keys = [self._build_key(side, key, probe) for key, probe in zip(own, probes, strict=True)]
         if node.null_aware and side.rows.rows:
             # A text that the table lacks has no code, but is not NULL.
@@ -176,14 +176,14 @@ class _Preparation:
         if not halved:
             self._max_rows *= index.most
         other: Scope = [_defer(side.value, index) for index in range(len(built.types))]
-        joined = [*other, *scope] if left else [*scope, *other]
+        joined = [*other, *scope] if build_is_left else [*scope, *other]
         condition = self._match_condition(node.condition, joined) if halved or kind == "left" else None
         passing = len(index.rows) / max(built.base, len(index.rows), 1)
         self._selectivities[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
         # Few rows are estimated to remain only where the keys are also few of those that rows can have.
-        asked = prod(high - low + 1 for low, high in (probe.bounds for probe in probes))
+        key_range = prod(high - low + 1 for low, high in (probe.bounds for probe in probes))
         unknown = kind in {"left", "anti"} or (halved and index.table is not None)
-        self._leaving[side.number] = 1.0 if unknown else max(passing, len(index.rows) / asked)
+        self._leaving[side.number] = 1.0 if unknown else max(passing, len(index.rows) / key_range)
 
         @cache
         def step() -> Lookup:
@@ -269,9 +269,9 @@ class _Preparation:
 
         def finish(outcome: executor.Outcome) -> list[ResultColumn]:
             return [
-                lane
+                column
                 for n, (value, (numbers, valid)) in enumerate(zip(values, outcome.rows, strict=True))
-                for lane in aggregate_states.to_result_columns(value, numbers, valid, f"c{n}")
+                for column in aggregate_states.to_result_columns(value, numbers, valid, f"c{n}")
             ]
 
         return RowSink(tuple(value.expr for value in values)), finish
@@ -297,12 +297,12 @@ def _require_column(key: bound.Expr) -> bound.Column:
     return key
 
 
-def _defer(make: Callable[..., TypedValue], *given: Any) -> Callable[[], TypedValue]:
+def _defer(make: Callable[..., TypedValue], *args: Any) -> Callable[[], TypedValue]:
     found: list[TypedValue] = []
 
     def value() -> TypedValue:
         if not found:
-            found.append(make(*given))
+            found.append(make(*args))
         return found[0]
 
     return value

@@ -37,11 +37,11 @@ class ColumnSource(Protocol):
     def rows(self) -> int:
         """Number of rows."""
 
-    def facts(self, column: int, *, texts: bool = False) -> ColumnFacts:
-        """Returns the facts about a column of the scan; `texts` allows raw text."""
+    def facts(self, column: int, *, raw: bool = False) -> ColumnFacts:
+        """Returns the facts about a column of the scan; `raw` allows raw text."""
 
-    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[executor.Segment]:
-        """Returns the scan's segments with some of its columns; those in `texts` as raw text."""
+    def segments(self, columns: Sequence[int], raw: Sequence[int] = ()) -> Sequence[executor.Segment]:
+        """Returns the scan's segments with some of its columns; those in `raw` as raw text."""
 
 
 @dataclass(frozen=True, slots=True)

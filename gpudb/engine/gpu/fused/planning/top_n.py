@@ -53,21 +53,21 @@ class TopN:
         """Returns a pipeline's rows (its sink is RowSink) up to a rank; possibly more than `limit`."""
         assert self.rank.bounds is not None
         low, high = self.rank.bounds
-        wanted = self.limit
+        remaining = self.limit
         while True:
             shift = max((high - low).bit_length() - _BIN_BITS, 0)
             counted = run(self._histogram(pipeline, low, high, shift))
             if counted.code:
                 return counted
             assert counted.grouped is not None
-            places, counts = counted.grouped.groups[0], counted.grouped.words[0]
+            bins, counts = counted.grouped.groups[0], counted.grouped.words[0]
             before = np.cumsum(counts) - counts
-            last = int(np.searchsorted(before, wanted)) - 1
-            if last < 0 or (last == len(counts) - 1 and before[last] + counts[last] <= wanted):
+            last = int(np.searchsorted(before, remaining)) - 1
+            if last < 0 or (last == len(counts) - 1 and before[last] + counts[last] <= remaining):
                 break
-            first = low + (int(places[last]) << shift)
+            first = low + (int(bins[last]) << shift)
             low, high = first, min(high, first + (1 << shift) - 1)
-            wanted -= int(before[last])
+            remaining -= int(before[last])
             if before[last] + counts[last] <= _FEW_ROWS or shift == 0:
                 break
         return run(self._rows(pipeline, high))
@@ -94,10 +94,10 @@ class TopN:
         most = self.rank.bounds[1] - self.rank.bounds[0]
         within = Filter(self._compare_rank(">=", low)), Filter(self._compare_rank("<=", high))
         distance = Arithmetic((0, most), False, "-", self.rank, self._parameter(low))
-        places = min(most + 1, 1 << _BIN_BITS)
-        place = Quotient((0, places - 1), False, distance, 1 << shift, "floor", shift)
+        bins = min(most + 1, 1 << _BIN_BITS)
+        bin_number = Quotient((0, bins - 1), False, distance, 1 << shift, "floor", shift)
         count = Accumulator("add", Literal((1, 1), False, 1))
-        sink = GroupSink((Key(place, 0, places),), (count,), "dense")
+        sink = GroupSink((Key(bin_number, 0, bins),), (count,), "dense")
         return replace(pipeline, steps=(*pipeline.steps, *within), sink=sink)
 
     def _parameter(self, value: int) -> Literal:
@@ -119,9 +119,9 @@ def ascending_rank(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
     if not expr.nullable:
         return expr
     null = low - 1 if nulls_first else high + 1
-    there = IsNull(BOOLEAN, False, expr, True)
+    is_valid = IsNull(BOOLEAN, False, expr, True)
     bounds = min(low, null), max(high, null)
-    return CaseWhen(bounds, False, ((there, expr),), Literal((null, null), False, null))
+    return CaseWhen(bounds, False, ((is_valid, expr),), Literal((null, null), False, null))
 
 
 def needed_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:

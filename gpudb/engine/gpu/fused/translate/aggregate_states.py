@@ -53,10 +53,10 @@ class Accumulators:
         self.accumulators: list[Accumulator] = [Accumulator("add", _ONE)]
 
     def _add(self, op: Any, value: Expr) -> int:
-        wanted = Accumulator(op, value)
-        if wanted not in self.accumulators:
-            self.accumulators.append(wanted)
-        return self.accumulators.index(wanted)
+        accumulator = Accumulator(op, value)
+        if accumulator not in self.accumulators:
+            self.accumulators.append(accumulator)
+        return self.accumulators.index(accumulator)
 
     def add_count(self, value: Expr | None) -> int:
         """Adds a count of values that are not NULL, or of rows without a value; returns its index."""
@@ -100,13 +100,13 @@ def translate_aggregate(
         value = _apply_filter(over.translate_condition(call.filter), value)
     match call.function.name:
         case "count":
-            given = None if value is None else value.expr
+            argument = None if value is None else value.expr
             # An argument that can fail is evaluated even if it is never NULL.
-            if given is not None and can_fail(given):
-                place = made.add("add", IsNull(BOOLEAN, False, given, True))
+            if argument is not None and can_fail(argument):
+                position = made.add("add", IsNull(BOOLEAN, False, argument, True))
             else:
-                place = made.add_count(given)
-            return lambda words: [ResultColumn(name, pl.Int64(), (words[place],))]
+                position = made.add_count(argument)
+            return lambda words: [ResultColumn(name, pl.Int64(), (words[position],))]
         case "sum" | "avg" if value is not None and value.type.name in FLOATS:
             return _float_sum(name, value, made)
         case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
@@ -117,21 +117,23 @@ def translate_aggregate(
 
 
 def _exact_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
-    places, count = made.add_sum(value.expr), made.add_count(value.expr)
-    shown = value.display_scale
-    if value.type.carried and shown is None:
+    positions, count = made.add_sum(value.expr), made.add_count(value.expr)
+    display_scale = value.display_scale
+    if value.type.carried and display_scale is None:
         raise NotFused("a sum of numerics of varying scale")
-    most = made.add("max", shown) if isinstance(shown, Expr) and value.type.carried else None
+    most = made.add("max", display_scale) if isinstance(display_scale, Expr) and value.type.carried else None
 
     def column(words: Words) -> list[ResultColumn]:
         found = [
-            ResultColumn(name, pl.Int128(), tuple(words[place] for place in places)),
+            ResultColumn(name, pl.Int128(), tuple(words[position] for position in positions)),
             ResultColumn(name + "n", pl.Int64(), (words[count],)),
         ]
         if value.type.carried:
             xp = array_module(words[0])
             # Without a value the sum is NULL, and has no display scale.
-            decimals = xp.full(len(words[0]), shown) if most is None else xp.where(words[count] > 0, words[most], 0)
+            decimals = (
+                xp.full(len(words[0]), display_scale) if most is None else xp.where(words[count] > 0, words[most], 0)
+            )
             found.append(ResultColumn(name + "s", pl.Int8(), (decimals,)))
         return found
 
@@ -145,10 +147,12 @@ def _apply_filter(condition: Expr, value: TypedValue | None) -> TypedValue:
         return TypedValue(SqlType("int4"), CaseWhen((1, 1), True, ((condition, _ONE),), nothing))
     nothing = Literal(value.expr.bounds, True, None)
     made = CaseWhen(value.expr.bounds, True, ((condition, value.expr),), nothing)
-    shown = value.display_scale
-    if isinstance(shown, Expr):
-        shown = CaseWhen(shown.bounds, True, ((condition, shown),), Literal(shown.bounds, True, None))
-    return TypedValue(value.type, made, value.dictionary, shown)
+    display_scale = value.display_scale
+    if isinstance(display_scale, Expr):
+        display_scale = CaseWhen(
+            display_scale.bounds, True, ((condition, display_scale),), Literal(display_scale.bounds, True, None)
+        )
+    return TypedValue(value.type, made, value.dictionary, display_scale)
 
 
 def _float_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
@@ -156,13 +160,13 @@ def _float_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns
     ends = (Literal(None, False, float("inf")), Literal(None, False, float("-inf")))
     same = tuple(Compare(BOOLEAN, value.expr.nullable, "==", value.expr, end) for end in ends)
     infinite = Logic(BOOLEAN, value.expr.nullable, "OR", same)
-    places = [made.add("fadd", value.expr), made.add_count(value.expr), made.add("add", infinite)]
+    positions = [made.add("fadd", value.expr), made.add_count(value.expr), made.add("add", infinite)]
 
     def column(words: Words) -> list[ResultColumn]:
         return [
-            ResultColumn(name, pl.Float64(), (words[places[0]],)),
-            ResultColumn(name + "n", pl.Int64(), (words[places[1]],)),
-            ResultColumn(name + "i", pl.Int8(), ((words[places[2]] > 0).astype(np.int8),)),
+            ResultColumn(name, pl.Float64(), (words[positions[0]],)),
+            ResultColumn(name + "n", pl.Int64(), (words[positions[1]],)),
+            ResultColumn(name + "i", pl.Int8(), ((words[positions[2]] > 0).astype(np.int8),)),
         ]
 
     return column
@@ -188,16 +192,20 @@ def _min_or_max(
     real = expr.bounds is None
     if real:
         expr = FloatSortKey((-(2**63), MAX), expr.nullable, expr, signed=True)
-    place, count = made.add(op, expr), made.add_count(expr)
+    position, count = made.add(op, expr), made.add_count(expr)
 
     def column(words: Words) -> list[ResultColumn]:
         xp = array_module(words[0])
-        there = words[count] > 0
-        found = xp.where(there, words[place], 0)
+        has_value = words[count] > 0
+        found = xp.where(has_value, words[position], 0)
         if order is not None and dictionary is not None:
-            return [ResultColumn(name, held, (xp.asarray(order)[found] if len(order) else found,), there, dictionary)]
+            return [
+                ResultColumn(name, held, (xp.asarray(order)[found] if len(order) else found,), has_value, dictionary)
+            ]
         return [
-            ResultColumn(name, held, (_decode_floats(found) if real else found,), None if bool(there.all()) else there)
+            ResultColumn(
+                name, held, (_decode_floats(found) if real else found,), None if bool(has_value.all()) else has_value
+            )
         ]
 
     return column
@@ -223,13 +231,13 @@ class KeyColumn:
     low: int
     size: int
 
-    def columns(self, name: str, places: Array) -> list[ResultColumn]:
+    def columns(self, name: str, distances: Array) -> list[ResultColumn]:
         """Returns the key's columns, from its distances from `low`."""
         if not self.value.expr.nullable:
-            return to_result_columns(self.value, places + self.low, None, name)
-        null = places == self.size - 1
+            return to_result_columns(self.value, distances + self.low, None, name)
+        null = distances == self.size - 1
         valid = ~null if bool(null.any()) else None
-        return to_result_columns(self.value, array_module(places).where(null, 0, places) + self.low, valid, name)
+        return to_result_columns(self.value, array_module(distances).where(null, 0, distances) + self.low, valid, name)
 
 
 def to_result_columns(value: TypedValue, numbers: Array, valid: Array | None, name: str) -> list[ResultColumn]:
@@ -258,15 +266,15 @@ def state_columns(
         starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
         words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
     made: list[ResultColumn] = []
-    places: list[Array] = []
+    distances: list[Array] = []
     for rest, keys in zip(grouped.groups, sink.key_words, strict=False):
         found = []
         for key in reversed(keys):
             found.append(rest % key.size)
             rest = rest // key.size
-        places += reversed(found)
-    for number, (column, place) in enumerate(zip(columns, places, strict=True)):
-        made += column.columns(f"k{number}", place)
+        distances += reversed(found)
+    for number, (column, distance) in enumerate(zip(columns, distances, strict=True)):
+        made += column.columns(f"k{number}", distance)
     for call in calls:
         made += call(words)
     return made or [ResultColumn("_", pl.Int64(), (words[0],))]

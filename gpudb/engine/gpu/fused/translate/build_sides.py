@@ -34,11 +34,11 @@ class BuildSide:
         kind = self.types[index]
         if kind.name not in SUPPORTED:
             raise NotFused(f"a build side's column of type {kind.plain}")
-        shown = self._payload(f"c{index}s", INT2)[0] if kind.carried else None
+        display_scale = self._payload(f"c{index}s", INT2)[0] if kind.carried else None
         if kind.name == "numeric" and (wide := self._split_numeric(f"c{index}")) is not None:
-            return TypedValue(kind, wide, display_scale=shown)
+            return TypedValue(kind, wide, display_scale=display_scale)
         payload, dictionary = self._payload(f"c{index}", kind)
-        return TypedValue(kind, payload, dictionary, shown)
+        return TypedValue(kind, payload, dictionary, display_scale)
 
     def _split_numeric(self, name: str) -> Expr | None:
         """Splits a numeric of more than 64 bits into two payloads; None for a narrower one."""
@@ -74,10 +74,10 @@ class BuildSide:
         if name not in self.places:
             self.places[name] = len(self.columns)
             self.columns.append(self.column(name, kind))
-        place = self.places[name]
-        made = self.columns[place]
+        position = self.places[name]
+        made = self.columns[position]
         nullable = made.valid is not None or self.kind == "left"
-        return Payload(made.bounds, nullable, self.number, place), made.dictionary
+        return Payload(made.bounds, nullable, self.number, position), made.dictionary
 
     def column(self, name: str, kind: SqlType) -> lookup_tables.BuildColumn:
         """Returns a column, on the device that holds its rows unless they are few."""

@@ -117,18 +117,18 @@ def _numeric_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) ->
     scale = kind.numeric_digits[1]
     # The display scale is known where both operands' are constant; a comparison does not need it.
     a, b = (each.display_scale if each.type.carried else each.scale for each in args)
-    shown = None
+    display_scale = None
     if op == "*":
         if left.scale + right.scale != scale:
             raise NotFused("a product of more decimals than 38 digits hold")
         if isinstance(a, int) and isinstance(b, int):
-            shown = min(a + b, scale)
+            display_scale = min(a + b, scale)
     else:
         left, right = (TypedValue(kind, rescale(each, scale)) for each in args)
         if isinstance(a, int) and isinstance(b, int):
-            shown = max(a, b)
+            display_scale = max(a, b)
     made = _limited_arithmetic(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
-    return TypedValue(kind, made, display_scale=shown if kind.carried else None)
+    return TypedValue(kind, made, display_scale=display_scale if kind.carried else None)
 
 
 def _float_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
@@ -246,14 +246,14 @@ def _to_exact(value: TypedValue, kind: SqlType) -> TypedValue:
     else:
         limits, code = INTEGER_RANGES[kind.name], RANGES[kind.name]
     bounds = expr.bounds or (0, 0)
-    shown = None
+    display_scale = None
     if kind.carried:
         if value.type.carried and value.type.numeric_digits != kind.numeric_digits:
             raise NotFused("a numeric of varying scale")
-        shown = value.display_scale if value.display_scale is not None else value.scale
+        display_scale = value.display_scale if value.display_scale is not None else value.scale
     if bounds[0] < limits[0] or bounds[1] > limits[1]:
         expr = RangeCheck((max(bounds[0], limits[0]), min(bounds[1], limits[1])), expr.nullable, expr, code)
-    return TypedValue(kind, expr, display_scale=shown)
+    return TypedValue(kind, expr, display_scale=display_scale)
 
 
 def translate_extract(expr: bound.Call, value: TypedValue) -> TypedValue:

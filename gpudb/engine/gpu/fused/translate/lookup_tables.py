@@ -68,8 +68,8 @@ def column_from_series(series: pl.Series, kind: SqlType, dictionary: Dictionary 
     if kind.name in TEXT:
         if dictionary is None:
             dictionary = Dictionary(series.drop_nulls().unique(maintain_order=True))
-        places = pl.DataFrame({"v": dictionary.values, "p": np.arange(len(dictionary.values))})
-        series = series.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+        codes = pl.DataFrame({"v": dictionary.values, "p": np.arange(len(dictionary.values))})
+        series = series.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
     valid = series.is_not_null().to_numpy() if series.null_count() else None
     if kind.name in FLOATS:
         return BuildColumn(series.cast(pl.Float64).fill_null(0.0).to_numpy(), valid, None)
@@ -86,13 +86,13 @@ def column_from_series(series: pl.Series, kind: SqlType, dictionary: Dictionary 
 
 def column_from_device(arrays: DeviceColumn, kind: SqlType) -> BuildColumn:
     """Converts a column of numbers that is on a GPU."""
-    given, valid = arrays
+    array, valid = arrays
     if kind.name in FLOATS:
-        reals = given.astype(np.float64)
+        reals = array.astype(np.float64)
         if valid is not None:
             reals[~valid] = 0.0
         return BuildColumn(reals, valid, None)
-    values = given.astype(np.int64)
+    values = array.astype(np.int64)
     if valid is not None:
         values[~valid] = 0
     known = values if valid is None else values[valid]
@@ -144,22 +144,22 @@ def index_keys(keys: Sequence[BuildColumn], *, distinct: bool) -> KeyIndex:
     slots = prod(sizes)
     if slots >= 2**62:
         raise NotFused("keys of more than 62 bits together")
-    place = values[0] - lows[0]
+    position = values[0] - lows[0]
     for each, low, size in zip(values[1:], lows[1:], sizes[1:], strict=True):
-        place = place * size + (each - low)
+        position = position * size + (each - low)
     del values, known
-    if slots > (DIRECT if xp is np else DEVICE_DIRECT) or slots > max(_SPARSE * len(place), _SMALL):
-        table, place = build_hash_table(place, xp)
+    if slots > (DIRECT if xp is np else DEVICE_DIRECT) or slots > max(_SPARSE * len(position), _SMALL):
+        table, position = build_hash_table(position, xp)
         slots = len(table)
-    there = xp.zeros(slots, bool)
-    there[place] = True
-    several = int(there.sum()) < len(place)
+    used = xp.zeros(slots, bool)
+    used[position] = True
+    several = int(used.sum()) < len(position)
     if several and distinct:
         # One of equal keys suffices, whichever row it is from.
-        place = xp.flatnonzero(there)
-        return KeyIndex(lows, sizes, table, place, place, slots, 1, xp)
-    most = int(xp.bincount(place, minlength=slots).max()) if several else 1
-    return KeyIndex(lows, sizes, table, rows, place, slots, most, xp)
+        position = xp.flatnonzero(used)
+        return KeyIndex(lows, sizes, table, position, position, slots, 1, xp)
+    most = int(xp.bincount(position, minlength=slots).max()) if several else 1
+    return KeyIndex(lows, sizes, table, rows, position, slots, most, xp)
 
 
 def _keys_module(keys: Sequence[BuildColumn]) -> Any:
@@ -182,28 +182,28 @@ def _to_module(array: Any, xp: Any) -> Any:
 
 def build_lookup_table(index: KeyIndex, payloads: Sequence[BuildColumn], *, selective: bool = False) -> LookupTable:
     """Builds a lookup table with payloads; where it is `selective`, few rows match, and payloads are read last."""
-    rows, place, xp = index.rows, index.place, index.xp
+    rows, position, xp = index.rows, index.place, index.xp
     hashed, unique = index.table is not None, index.most == 1
     slots = index.slots + (unique and not hashed)
     arrays: list[_Array] = [] if index.table is None else [index.table]
     presence = False
     if not unique:
-        order = xp.argsort(place, kind="stable")
+        order = xp.argsort(position, kind="stable")
         starts = xp.zeros(slots + 1, np.uint32)
-        starts[1:] = xp.cumsum(xp.bincount(place, minlength=slots))
+        starts[1:] = xp.cumsum(xp.bincount(position, minlength=slots))
         arrays.append(starts)
-        rows, place, slots = rows[order], xp.arange(len(rows)), len(rows)
+        rows, position, slots = rows[order], xp.arange(len(rows)), len(rows)
     elif not hashed:
         presence = selective or not payloads or not _has_spare_values(payloads[0], 1)
         if presence:
             # Whole words, which kernels copy into shared memory.
-            there = xp.zeros(bitmap_size(slots) * 8, bool)
-            there[place] = True
-            arrays.append(xp.packbits(there, bitorder="little"))
+            bits = xp.zeros(bitmap_size(slots) * 8, bool)
+            bits[position] = True
+            arrays.append(xp.packbits(bits, bitorder="little"))
     widths, biases, bases = [], [], []
     for number, payload in enumerate(payloads):
         bias = int(number == 0 and unique and not hashed and not presence)
-        made, width, bias, base = _payload(payload, rows, place, slots, bias, xp)
+        made, width, bias, base = _payload(payload, rows, position, slots, bias, xp)
         arrays.append(made)
         widths.append(width)
         biases.append(bias)
@@ -220,14 +220,14 @@ def _has_spare_values(payload: BuildColumn, others: int) -> bool:
 
 
 def _payload(
-    payload: BuildColumn, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
+    payload: BuildColumn, rows: _Array, position: _Array, slots: int, bias: int, xp: Any
 ) -> tuple[_Array, int, int, int]:
     values = _to_module(payload.values, xp)[rows]
     if payload.bounds is None:
         if payload.valid is not None:
             raise NotFused("floats with NULLs in a build side")
         reals = xp.zeros(max(slots, 1), np.float64)
-        reals[place] = values
+        reals[position] = values
         return reals, 0, 0, 0
     low, high = payload.bounds
     if not _has_spare_values(payload, bias):
@@ -239,5 +239,5 @@ def _payload(
     if payload.valid is not None:
         stored = xp.where(_to_module(payload.valid, xp)[rows], stored, bias - 1)
     made = xp.zeros(max(slots, 1), kind)
-    made[place] = stored.astype(kind)
+    made[position] = stored.astype(kind)
     return made, width, bias, low

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, TypedValue
 
 
 class MappingTables:
-    """Collects the tables of a pipeline's `TableEntry` expressions: int64 entries and their validity (None: all valid)."""
+    """Collects the tables of a pipeline's `TableEntry` expressions: int64 entries and validity (None: all valid)."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
@@ -36,8 +36,8 @@ class MappingTables:
     def memoize(self, key: tuple[Any, Dictionary], make: Callable[[], TypedValue]) -> TypedValue:
         """Returns the memoized translation of an expression over a dictionary."""
         expr, dictionary = key
-        place = (expr, id(dictionary))
-        if place not in self._memo:
+        memo_key = (expr, id(dictionary))
+        if memo_key not in self._memo:
             self._dictionaries.append(dictionary)
-            self._memo[place] = make()
-        return self._memo[place]
+            self._memo[memo_key] = make()
+        return self._memo[memo_key]

@@ -41,28 +41,28 @@ def array_module(array: Any) -> Any:
     return cupy
 
 
-def are_on_host(lanes: Sequence[ResultColumn]) -> bool:
+def are_on_host(columns: Sequence[ResultColumn]) -> bool:
     """Whether all columns are on the host."""
-    return all(isinstance(part, np.ndarray) for lane in lanes for part in lane.parts)
+    return all(isinstance(part, np.ndarray) for column in columns for part in column.parts)
 
 
-def to_frame(lanes: Sequence[ResultColumn]) -> pl.DataFrame:
+def to_frame(columns: Sequence[ResultColumn]) -> pl.DataFrame:
     """Builds a frame from columns that are on the host."""
-    return pl.DataFrame([_to_series(lane) for lane in lanes])
+    return pl.DataFrame([_to_series(column) for column in columns])
 
 
-def _to_series(lane: ResultColumn) -> pl.Series:
-    if lane.dictionary is not None:
-        return lane.dictionary.decode(lane.parts[0], lane.valid).alias(lane.name)
-    if len(lane.parts) > 1:
-        made = _join_limbs(lane.parts)
-    elif lane.parts[0].dtype == object:
-        made = pl.Series(lane.parts[0].tolist(), dtype=pl.Int128)
+def _to_series(column: ResultColumn) -> pl.Series:
+    if column.dictionary is not None:
+        return column.dictionary.decode(column.parts[0], column.valid).alias(column.name)
+    if len(column.parts) > 1:
+        made = _join_limbs(column.parts)
+    elif column.parts[0].dtype == object:
+        made = pl.Series(column.parts[0].tolist(), dtype=pl.Int128)
     else:
-        made = pl.Series(lane.parts[0])
+        made = pl.Series(column.parts[0])
     # The value at a NULL may be out of range for the column's type.
-    return _cast_series(made if lane.valid is None else made.set(pl.Series(~lane.valid), None), lane.kind).alias(
-        lane.name
+    return _cast_series(made if column.valid is None else made.set(pl.Series(~column.valid), None), column.kind).alias(
+        column.name
     )
 
 

@@ -65,9 +65,9 @@ class Translator:
     def translate(self, expr: Any) -> TypedValue:
         """Translates an expression; NotFused names what no kernel computes."""
         if not isinstance(expr, bound.Column):
-            asked = self._predicates.translate(expr)
-            if asked is not None:
-                return asked
+            predicate = self._predicates.translate(expr)
+            if predicate is not None:
+                return predicate
             text = self._single_text_column(expr)
             if text is not None:
                 return self._translate_over_dictionary(expr, text)
@@ -132,8 +132,8 @@ class Translator:
                 if found.head(len(values)).equals(values):
                     return TypedValue(expr.type, text.expr, dictionary)
             new = Dictionary(found.drop_nulls().unique(maintain_order=True))
-            places = pl.DataFrame({"v": new.values, "p": np.arange(len(new.values))})
-            found = found.to_frame("v").join(places, on="v", how="left", maintain_order="left")["p"]
+            codes = pl.DataFrame({"v": new.values, "p": np.arange(len(new.values))})
+            found = found.to_frame("v").join(codes, on="v", how="left", maintain_order="left")["p"]
         elif expr.type.name not in SUPPORTED - FLOATS:
             raise NotFused(f"an expression of text of type {expr.type.plain}")
         held = found.cast(pl.Int8) if found.dtype == pl.Boolean else found
@@ -224,7 +224,7 @@ class Translator:
         kind = expr.type
         if any(each.dictionary is not None for each in values) or kind.name not in SUPPORTED - TEXT:
             raise NotFused(f"CASE of type {kind.plain}")
-        shown = _choose_display_scale(conditions, values) if kind.carried else None
+        display_scale = _choose_display_scale(conditions, values) if kind.carried else None
         if kind.name == "numeric":
             scale = kind.numeric_digits[1]
             values = [TypedValue(kind, rescale(each, scale)) for each in values]
@@ -235,7 +235,9 @@ class Translator:
             bounds = union_bounds(*known)
         branches = tuple(zip(conditions, exprs[:-1], strict=True))
         return TypedValue(
-            kind, CaseWhen(bounds, any(each.nullable for each in exprs), branches, exprs[-1]), display_scale=shown
+            kind,
+            CaseWhen(bounds, any(each.nullable for each in exprs), branches, exprs[-1]),
+            display_scale=display_scale,
         )
 
 
@@ -243,13 +245,17 @@ def _choose_display_scale(conditions: list[Expr], values: list[TypedValue]) -> i
     """Returns the display scale of the chosen value."""
     found: list[Expr] = []
     for value in values:
-        shown = value.display_scale if value.type.carried else value.scale
-        if shown is None:
+        display_scale = value.display_scale if value.type.carried else value.scale
+        if display_scale is None:
             raise NotFused("a numeric of varying scale")
-        number = Literal((shown, shown), False, shown) if isinstance(shown, int) else shown
+        number = (
+            Literal((display_scale, display_scale), False, display_scale)
+            if isinstance(display_scale, int)
+            else display_scale
+        )
         nothing = Literal(number.bounds, True, None)
-        there = IsNull(BOOLEAN, False, value.expr, True)
-        found.append(CaseWhen(number.bounds, True, ((there, number),), nothing) if value.expr.nullable else number)
+        is_valid = IsNull(BOOLEAN, False, value.expr, True)
+        found.append(CaseWhen(number.bounds, True, ((is_valid, number),), nothing) if value.expr.nullable else number)
     if all(each == found[0] and isinstance(each, Literal) for each in found):
         assert isinstance(found[0], Literal)
         assert isinstance(found[0].value, int)

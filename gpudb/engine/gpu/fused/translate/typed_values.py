@@ -54,14 +54,14 @@ class Dictionary:
             return codes
         if self._is_small:
             return self._ranks.take(codes)
-        used, place = np.unique(codes, return_inverse=True)
-        return _rank_texts(self.values[used]).take(place)
+        used, positions = np.unique(codes, return_inverse=True)
+        return _rank_texts(self.values[used]).take(positions)
 
     def decode_to_arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
         """Decodes codes to an Arrow array; NULL where they are not `valid`."""
-        places = pa.array(codes, mask=None if valid is None else ~valid)
+        positions = pa.array(codes, mask=None if valid is None else ~valid)
         if self._is_small:
-            return self._arrow.take(places)
+            return self._arrow.take(positions)
         return self.decode(codes, valid).to_arrow().cast(pa.string())
 
     @cached_property
@@ -129,7 +129,7 @@ def translate_constant(value: object, kind: SqlType) -> TypedValue:
     if value is None:
         return TypedValue(kind, Literal(bounds, True, None), display_scale=0)
     held: int | float
-    shown = None
+    display_scale = None
     match value:
         case bool():
             return TypedValue(kind, Literal(BOOLEAN, False, int(value), True))
@@ -137,7 +137,7 @@ def translate_constant(value: object, kind: SqlType) -> TypedValue:
             number = Decimal(str(value))
             held = unscaled_digits(number, kind.numeric_digits[1])
             exponent = number.as_tuple().exponent
-            shown = max(0, -exponent) if isinstance(exponent, int) else 0
+            display_scale = max(0, -exponent) if isinstance(exponent, int) else 0
         case int() | float():
             held = float(value) if kind.name in FLOATS else int(value)
         case dt.datetime():
@@ -150,5 +150,5 @@ def translate_constant(value: object, kind: SqlType) -> TypedValue:
         case _:
             raise NotFused(f"a constant of type {kind.plain}")
     return TypedValue(
-        kind, Literal((held, held) if isinstance(held, int) else None, False, held, True), display_scale=shown
+        kind, Literal((held, held) if isinstance(held, int) else None, False, held, True), display_scale=display_scale
     )

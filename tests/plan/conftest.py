@@ -1,4 +1,4 @@
-"""Requests over tables that SQL makes, and plans compared with their snapshots."""
+"""Fixtures: requests over tables made by SQL, and plans compared with their snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of plans: slotted, frozen, and without what they cache where they are pickled or rebuilt."""
+"""Nodes of plans are slotted and frozen; pickling and rebuilding drop what they cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WITH RECURSIVE on workers: answers beside the embedded engine's, and what goes round where."""
+"""WITH RECURSIVE on workers: answers compared with the embedded engine's, and the iterated part of the plan."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ STATEMENTS = (
     " SELECT d, count(*), max(n) FROM r GROUP BY d",
     "WITH RECURSIVE r(n, w) AS (SELECT f, w + 0 FROM edge WHERE f < 3 UNION ALL SELECT t, r.w + e.w FROM edge e, r"
     " WHERE f = n AND r.w < 9) SELECT n, w FROM r ORDER BY w, n",
-    # A subquery within the term that goes round, planned by a domain of the rows of the last time.
+    # A subquery within the recursive term, planned by a domain of the previous iteration's rows.
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n <= (SELECT count(*) FROM edge WHERE f <= n))"
     " SELECT n FROM r",
     "WITH RECURSIVE r(n) AS (SELECT f FROM edge UNION SELECT x.m FROM r, LATERAL (SELECT max(t) AS m FROM edge"
     " WHERE f >= n) x) SELECT n FROM r",
-    # Read twice, and joined with itself.
+    # Reads the working table twice, and joins it with itself.
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT t FROM edge, r WHERE f = n) SELECT a.n, b.n FROM r a JOIN r b"
     " ON a.n < b.n",
     "WITH RECURSIVE r(n) AS (SELECT f FROM edge WHERE f > 9 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
@@ -65,7 +65,7 @@ def test_tables_come_to_the_worker_that_goes_round(edges: Lab) -> None:
 
 
 def test_one_that_does_not_end_is_left_to_the_embedded_engine(edges: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There it can be interrupted."""
+    """The embedded engine can be interrupted."""
     monkeypatch.setattr(recursion, "MAX_ROUNDS", 50)
     request = edges.request(
         "WITH RECURSIVE r(n) AS (SELECT f FROM edge UNION ALL SELECT n FROM r) SELECT n FROM r LIMIT 3"

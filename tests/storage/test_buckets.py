@@ -1,4 +1,4 @@
-"""Buckets are Iceberg's: pyiceberg's own transform gives the same number for every value of every type."""
+"""Buckets are Iceberg's: pyiceberg's own transform returns the same number for every value of every type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kill -9 at random moments: every acknowledged commit is there afterwards, and no half of any other."""
+"""Kill -9 at random moments: every acknowledged commit survives, and no other one in part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOAK_ROUNDS = 100
 
 
 def _crash(directory: Path, seed: int, delay: float) -> list[str]:
-    """What the program said before it was killed, `delay` seconds after it had begun to work."""
+    """Returns what the program printed before it was killed, `delay` seconds after it began to work."""
     command = [sys.executable, "-m", "tests.support.store_crasher", str(directory), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         watchdog = threading.Timer(60, program.kill)
@@ -37,7 +37,7 @@ def _crash(directory: Path, seed: int, delay: float) -> list[str]:
         said = program.stdout.read()
         watchdog.cancel()
         killer.cancel()
-    # The last line may be half said.
+    # The last line may be incomplete.
     return said[: said.rfind("\n") + 1].splitlines()
 
 

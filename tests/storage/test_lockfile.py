@@ -1,4 +1,4 @@
-"""The lock of a GPU is every user's, that of a data directory its owner's."""
+"""Lock files: a GPU's may be opened by every user, a data directory's by its owner."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NOBODY = 65534
 
 @pytest.fixture
 def everyones() -> Iterator[Path]:
-    """A folder as /tmp is."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as made:  # all users may enter it, unlike the folder of the tests
+    """A folder with the permissions of /tmp."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:  # all users may enter it, unlike the tests' own folder
         folder = Path(made)
         folder.chmod(0o1777)
         yield folder

@@ -1,4 +1,4 @@
-"""Samples of columns: over files, row groups and NULLs, of few files and little of them; kept while these are there."""
+"""Samples of columns: over files, row groups and NULLs, from few files and few bytes; cached while the files exist."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_of_many_files_a_few_are_opened_and_their_sample_is_kept(
     assert found is not None
     assert found.estimate_distinct(table.rows) == 1000
     assert len(set(opened)) == len(opened) == MAX_FILES
-    # A few rows more are no reason to look again.
+    # A few more rows do not invalidate a sample.
     assert sample_column(_table([*files, replace(files[0], path="elsewhere", rows=3)]), table.columns[0]) is found
     assert len(opened) == MAX_FILES
     assert sample_column(table, table.columns[1]) is not found

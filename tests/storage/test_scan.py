@@ -1,4 +1,4 @@
-"""Scans over files of different ages, rows' places, and what pruning may leave out."""
+"""Scans over files of different ages, positions of rows, and pruning."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_columns_come_and_go(store: Store) -> None:
     assert [list(row.values())[:4] for row in found] == [[1, "x", None, 42], [2, "y", 3, 4]]
     assert [str(row["i"]) for row in found] == ["MonthDayNano(months=1, days=2, nanoseconds=3000)", "None"]
     assert [row["c"] for row in found] == [None, carried]
-    # filters on what a file lacks, and members of structs that it lacks
+    # filters on columns, and on struct members, that a file lacks
     with duckdb.connect() as connection:
         scan = scan_sql(table)
         for condition, expected in (
@@ -68,7 +68,7 @@ def test_columns_come_and_go(store: Store) -> None:
     with store.begin() as transaction:
         kept = [column for column in transaction.table(oid).columns if column.name not in {"renamed", "c"}]
         table = _alter(transaction, oid, [*kept, Column("renamed", INT4)])
-        assert table.columns[-1].field_id == 12  # a dropped column's id is never used again
+        assert table.columns[-1].field_id == 12  # a dropped column's id is never reused
         transaction.commit()
     assert [row["renamed"] for row in arrow(table_of(store, oid)).to_pylist()] == [None, None]
 

@@ -1,4 +1,4 @@
-"""Where sequences stand: reserved on the disk before they are drawn, so that a crash repeats none."""
+"""States of sequences are reserved on disk before values are drawn, so that a crash repeats none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_after_a_crash_none_comes_again(tmp_path: Path, count: int) -> None:
     path, sequence = tmp_path / "catalog.db", _sequence(increment=3)
     states = Sequences(path)
     drawn = _flat(states.draw(sequence, count)) + _flat(states.draw(sequence))
-    # no close: the process is gone
+    # no close: the process crashed
     after = Sequences(path)
     assert _flat(after.draw(sequence))[0] > max(drawn)
 

@@ -1,4 +1,4 @@
-"""A data directory: what opening finds again, who may open it, and what it says when it is damaged."""
+"""A data directory: its contents after reopening, its lock, and the errors of a damaged one."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_damaged_metadata(tmp_path: Path, damage: Callable[[Path], object]) -> N
 def test_a_damaged_catalog(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "catalog.db").write_bytes(b"no database" * 100)
-    for _ in range(2):  # the lock is let go
+    for _ in range(2):  # the lock is released
         with pytest.raises(GpudbError) as caught:
             Store(tmp_path / "data")
         assert caught.value.sqlstate == "XX001"

@@ -1,4 +1,4 @@
-"""Transactions: what each sees, what commits together, what conflicts, and that nothing is left of what failed."""
+"""Transactions: visibility, atomic commits, conflicts, and nothing left after a failure."""
 
 from __future__ import annotations
 
@@ -418,7 +418,7 @@ def test_a_waiter_can_be_cancelled(store: Store) -> None:
 
 @contextlib.contextmanager
 def _files_up_to(size: int) -> Iterator[None]:
-    """A disk that is full, as far as a process can make one: no file grows beyond `size` bytes."""
+    """Simulates a full disk: no file of the process grows beyond `size` bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -1,4 +1,4 @@
-"""Every column type keeps its values, NULLs and edges, through files, a reopening and other Iceberg readers."""
+"""Every column type keeps its values, NULLs and edge cases through files, a reopening and other Iceberg readers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudb.storage.iceberg.column_layout import encode_initial, stored_type, to_
 from gpudb.storage.store import Store
 from gpudb.types import SqlType
 from gpudb.values import parse_text
-from gpudb.values.arrow_columns import held_array
+from gpudb.values.arrow_columns import to_arrow_array
 from tests.support.store_tables import arrow, batch, created, table_of
 
 MDN = pa.month_day_nano_interval()
@@ -48,7 +48,7 @@ RANGES: dict[str, tuple[str | None, ...]] = {
 
 
 def _read_texts(name: str, *texts: str | None) -> pa.Array:
-    return held_array(SqlType(name), [None if text is None else parse_text(SqlType(name), text) for text in texts])
+    return to_arrow_array(SqlType(name), [None if text is None else parse_text(SqlType(name), text) for text in texts])
 
 
 CASES: dict[str, tuple[SqlType, pa.Array]] = {
@@ -127,7 +127,7 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
 
 
 def _bits(array: pa.Array) -> object:
-    """Values that compare exactly: floats by their bits, times as integers, everything else as Python has it."""
+    """Converts values for exact comparison: floats by their bits, times as integers, others as Python's."""
     if pa.types.is_floating(array.type):
         return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
     if pa.types.is_temporal(array.type) and array.type != MDN:
@@ -152,7 +152,7 @@ def test_values_come_back_as_they_were(name: str, tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store:
         oid = created(store, "t", [Column("v", type)])
         with store.begin() as transaction:
-            # a slice, so that offsets into the arrays are seen to
+            # a slice, to test offsets into the arrays
             padded = pa.concat_arrays([values[:2], values, values[:1]]).slice(2, len(values))
             transaction.append(oid, [pa.RecordBatch.from_arrays([padded], names=["v"])])
             transaction.commit()

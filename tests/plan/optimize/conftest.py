@@ -1,4 +1,4 @@
-"""Tables of different sizes, by whose statistics rules decide."""
+"""Tables of different sizes, whose statistics decide how rules apply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INSERT INTO dim_c SELECT i, 'c' || i FROM generate_series(0, 3) i
 
 @pytest.fixture(scope="session")
 def star() -> Iterator[Lab]:
-    """A table of facts and three around it."""
+    """A fact table and three dimensions."""
     made = Lab()
     for statement in SETUP.split(";"):
         made.run(statement)

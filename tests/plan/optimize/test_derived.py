@@ -1,4 +1,4 @@
-"""How many groups there are thought to be by fields of dates and by casts, from the columns' ranges."""
+"""Estimated numbers of groups by fields of dates and by casts, from the columns' ranges."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lab() -> Iterator[Lab]:
         ("extract(dow FROM d)", 7, 8),
         ("x::int", 500, 503),
         ("extract(year FROM at), x::int", 3000, 4500),
-        # Of these nothing is known that bounds them.
+        # These have no known bound.
         ("n % 7", 50000, 50000),
         ("extract(year FROM at + n * interval '1 day')", 200, 201),
     ],

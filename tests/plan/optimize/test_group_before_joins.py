@@ -1,4 +1,4 @@
-"""The right side of a left join is grouped before it where each group is one row of the left side."""
+"""group_before_joins: the right side of a left join is grouped first where each group is one row of the left side."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ FILLED = (
     "SELECT p.k, max(CASE WHEN c.x > 2 THEN 1 ELSE 5 END) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k",
     "SELECT p.k, count(*) FILTER (WHERE c.x IS NULL OR c.t > 't2') FROM p LEFT JOIN e c ON c.k = p.k GROUP BY p.k",
 )
-"""Calls that a row without a partner gives a value, beside NULLs alone."""
+"""Calls with a value for an unmatched row, which has NULLs alone."""
 
 
 @pytest.mark.parametrize("name", FIXTURES)

@@ -1,4 +1,4 @@
-"""Semi-joins below the joins that multiply the rows that they remove."""
+"""lower_semi_joins: semi-joins below the joins that multiply the rows that they remove."""
 
 from __future__ import annotations
 

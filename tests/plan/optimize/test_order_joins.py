@@ -1,4 +1,4 @@
-"""Inner joins in order of what they give, by tables' statistics."""
+"""order_joins: inner joins ordered by their estimated rows, from tables' statistics."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_order(star: Lab, name: str, snapshot: Check) -> None:
 
 
 def test_many_relations_are_ordered_two_by_two(star: Lab) -> None:
-    """Twelve relations: beyond dynamic programming, and every one but the first joined by a key."""
+    """Twelve relations, too many for dynamic programming; every one but the first is joined by a key."""
     tables = ", ".join(f"dim_a t{n}" for n in range(12))
     keys = " AND ".join(f"t{n}.a = t{n + 1}.b" for n in range(11))
     text = shape(plan(star, f"SELECT t0.name FROM {tables} WHERE {keys}"))

@@ -1,4 +1,4 @@
-"""Which share of rows conditions are thought to keep, from ranges and numbers of values."""
+"""Selectivity of conditions, from ranges and numbers of distinct values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREATE TABLE held AS SELECT date '2000-01-01' + i % 1000 AS d, timestamp '2000-0
     ("condition", "rows"),
     [
         ("d >= date '2000-04-10' AND d < date '2000-07-19'", 1000),
-        # So is a date and an interval, which are a timestamp.
+        # A date plus an interval, which is a timestamp, is folded too.
         ("d >= date '2000-04-10' AND d < timestamp '2000-07-19'", 1000),
         ("timestamp '2000-07-19' > d AND d >= date '2000-04-10'", 1000),
         ("t >= date '2000-04-10' AND t < date '2000-07-19'", 1000),
@@ -26,7 +26,7 @@ CREATE TABLE held AS SELECT date '2000-01-01' + i % 1000 AS d, timestamp '2000-0
         ("d = timestamp '2000-04-10'", 10),
         ("NOT d < timestamp '2000-04-10'", 9000),
         ("d < timestamp '1999-01-01'", 1),
-        # Different values of one column are no row's both.
+        # No row has two different values in one column.
         ("n = 1 OR n = 2 OR n = 3", 3000),
         ("k = 'k1' OR k = 'k2'", 4000),
         ("n IN (1, 2, 3)", 3000),

@@ -1,4 +1,4 @@
-"""Subplans that occur twice, computed once, with the columns that their uses want."""
+"""share_subplans: repeated subplans are computed once, with the columns that their uses need."""
 
 from __future__ import annotations
 

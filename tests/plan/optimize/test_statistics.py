@@ -1,4 +1,4 @@
-"""Distinct values that ANALYZE counts: kept over a restart and a change, and what estimates and plans make of them."""
+"""Distinct values counted by ANALYZE: kept over a restart and a change, and their effect on estimates and plans."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _rows(lab: Lab, sql: str) -> int:
 
 
 def _joined_first(lab: Lab, sql: str) -> str:
-    """The table that the innermost join is with."""
+    """Returns the table that the innermost join joins."""
     (*_, last) = (node for node in walk_nodes(plan(lab, sql)) if isinstance(node, Join))
     (scan,) = (each for each in walk_nodes(last.right) if isinstance(each, Scan))
     return scan.table.name
@@ -42,7 +42,7 @@ def test_estimates_and_order_go_by_counted_values(lab: Lab, monkeypatch: pytest.
         "SELECT v.n, p.country, k.kind FROM visits v JOIN pages k ON v.page = k.page JOIN people p"
         " ON v.person = p.person WHERE p.country = 'country 1' AND k.kind = 'kind 7'"
     )
-    # Nothing but a guess is known of text.
+    # Texts have a default alone.
     assert _rows(lab, "SELECT person FROM visits GROUP BY person") == 200
     assert _joined_first(lab, join) == "pages"
     lab.run("ANALYZE visits")

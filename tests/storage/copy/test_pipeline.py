@@ -1,4 +1,4 @@
-"""Work done by several threads: results in order, made ahead only where there is more than one."""
+"""Pipeline and map_in_order: results in order, computed ahead only if there is more than one task."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_error_comes_in_its_place() -> None:
 
 
 def test_a_stopped_pipeline_ends_though_tasks_wait() -> None:
-    """A task that `stop` cancels while the consumer waits for it is no error of the copy's."""
+    """A task that `stop` cancels while the consumer waits for it raises no error."""
     running, go_on = threading.Event(), threading.Event()
     pipeline: Pipeline[None] = Pipeline(workers=1)
 

@@ -1,4 +1,4 @@
-"""Files as COPY data for a client's connection, and the progress that a bar shows."""
+"""Files as COPY data for a client's connection, and their progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows move: exchanges where rows must meet, and none where they lie together already."""
+"""Exchange planning: exchanges where rows must meet, and none where they are on one worker already."""
 
 from __future__ import annotations
 

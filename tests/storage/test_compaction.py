@@ -1,4 +1,4 @@
-"""Compaction: small files become few, nobody notices, and no writer fails because of it."""
+"""Compaction merges small files, readers do not notice, and no writer fails because of it."""
 
 from __future__ import annotations
 

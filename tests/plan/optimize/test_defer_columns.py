@@ -1,4 +1,4 @@
-"""Texts that a group's key determines are fetched after ORDER BY … LIMIT."""
+"""defer_columns: texts that a group's key determines are fetched after ORDER BY … LIMIT."""
 
 from __future__ import annotations
 

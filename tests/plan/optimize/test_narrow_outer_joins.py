@@ -1,4 +1,4 @@
-"""Outer joins that a condition above makes inner ones, and those that it does not."""
+"""Outer joins that a condition above them narrows to inner ones, and those that stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Distinct values by a sample: of known distributions, and what estimates and plans make of them without ANALYZE."""
+"""Distinct values estimated by samples of known distributions, and their effect on estimates and plans without
+ANALYZE.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ STAR = (
 
 
 def _of(places: Sequence[Sequence[int]]) -> Sample:
-    """The sample of values that were read at some places."""
+    """Returns the sample of values that were read at several places."""
     times, met = Counter(v for place in places for v in place), Counter(v for place in places for v in set(place))
     once = sum(count == 1 for count in times.values())
     apart = sum(times[v] > 1 and met[v] == 1 for v in times)
@@ -48,7 +50,7 @@ def _of(places: Sequence[Sequence[int]]) -> Sample:
 
 
 def _read(values: npt.NDArray[np.int64], places: int) -> list[list[int]]:
-    """30,000 of a million values, as many of them at each place."""
+    """Reads 30,000 of a million values, equally many at each place."""
     length = 30_000 // places
     return [values[start : start + length].tolist() for start in range(0, ROWS, ROWS // places)]
 
@@ -72,7 +74,7 @@ KNOWN = {
 def test_distinct_values_of_known_distributions(name: str, places: int) -> None:
     values, wanted = KNOWN[name]
     if (name, places) == ("a few, in order", 2):
-        wanted = 2  # more are not met
+        wanted = 2  # too rare to be sampled
     found = _of(_read(values, places)).estimate_distinct(ROWS)
     assert wanted / 1.5 <= found <= min(wanted * 1.5, ROWS)
 
@@ -84,7 +86,7 @@ def test_a_skewed_column_has_neither_a_few_values_nor_as_many_as_rows() -> None:
 
 
 def test_of_two_places_half_of_what_comes_twice_is_at_one_of_them() -> None:
-    # As of a million values at random, of a hundred million rows.
+    # Returns a sample of a million random values out of a hundred million rows.
     found = Sample(values=30_000, distinct=29_550, singletons=29_100, clustered=230, places=2, distinct_sum=29_770)
     assert 800_000 < found.estimate_distinct(100 * ROWS) < 1_200_000
 
@@ -101,7 +103,7 @@ def test_estimates_go_by_samples_where_no_range_tells(lab: Lab) -> None:
     assert rows("SELECT customer FROM customers WHERE region = 'region 1'") == 400
     assert rows("SELECT nation, count(*) FROM customers GROUP BY nation") == 25
     assert rows("SELECT v FROM lines WHERE mode = 'AIR'") == 10_000
-    # A float's range tells nothing of how many there are.
+    # A float's range does not bound its distinct values.
     assert rows("SELECT price, count(*) FROM lines GROUP BY price") == 50
 
 

@@ -1,4 +1,4 @@
-"""Strings fetched after the joins that leave few of their rows: where, and with the answers of the embedded engine."""
+"""defer_strings: strings are fetched after joins that keep few rows; answers equal the embedded engine's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LIMIT 0 reads no table, nor does a join on a condition that is never true."""
+"""prune_empty: LIMIT 0 reads no table, nor does a join whose condition is never true."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ FIXTURES = {
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_nothing_wanted(star: Lab, name: str, snapshot: Check) -> None:
+def test_prune_empty(star: Lab, name: str, snapshot: Check) -> None:
     sql, _ = FIXTURES[name]
     snapshot(shape(plan(star, sql)))

@@ -1,4 +1,4 @@
-"""Which scans of stages are told to look at the keys that they receive."""
+"""add_dynamic_filters: which scans of stages are filtered by received keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flow of blocks: errors in their order, an end by either side, and no thread or file left."""
+"""CopyIngest: errors in order, an end by either side, and no thread or file left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLE = Table(1, "public", "t", COLUMNS, "gpudb")
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Every thread of a flow ends with it."""
+    """Every thread of an ingest ends with it."""
     before = set(threading.enumerate())
     yield
     for thread in set(threading.enumerate()) - before:

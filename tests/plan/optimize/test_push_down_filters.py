@@ -1,4 +1,4 @@
-"""Conditions go down to where their columns come from, and what they say of other columns with them."""
+"""push_down_filters: conditions reach the scans of their columns, and imply conditions on equal columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast way, the exact way, and any cutting into blocks read the same rows, or fail with the same error."""
+"""The fast path, the exact path, and any split into blocks read the same rows, or fail with the same error."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _outcome(
 
 
 class _Never(FastReader):
-    """Approves of no block."""
+    """Rejects every block."""
 
     def check(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
         return False, False
@@ -88,7 +88,7 @@ def _pieces(name: str) -> st.SearchStrategy[bytes]:
 
 
 def _rows(name: str) -> st.SearchStrategy[bytes]:
-    """Data that is mostly well formed."""
+    """Generates data that is mostly well formed."""
     options = OPTIONS[name]
     fields = ["1", "12", "-3", "4.5", options.null, "a b"]
     if options.format == "csv":

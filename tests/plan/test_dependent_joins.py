@@ -1,4 +1,4 @@
-"""Subqueries and LATERAL by domains: what plans look like, and answers beside the embedded engine's."""
+"""Subqueries and LATERAL by domains: shapes of plans, and answers compared with the embedded engine's."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def tables() -> Iterator[Lab]:
 
 
 STATEMENTS = (
-    # Scalar ones: an aggregate over none is NULL, a count 0; a second row is 21000.
+    # Scalar subqueries: an aggregate over no rows is NULL, a count 0; a second row raises 21000.
     "SELECT a, (SELECT count(*) FROM s WHERE s.a < o.a), (SELECT max(b) FROM s WHERE s.a <= o.a) FROM o",
     "SELECT a, (SELECT count(*) + sum(s.b) FROM s WHERE s.a <> o.a AND s.b > o.b) FROM o",
     "SELECT (SELECT b FROM s WHERE s.a < o.a) FROM o",
     "SELECT a, (SELECT s.b FROM s WHERE s.a IS NOT DISTINCT FROM o.a ORDER BY s.b DESC LIMIT 1) FROM o",
     "SELECT a, (SELECT s.b FROM s WHERE s.a >= o.a ORDER BY s.b OFFSET 1 LIMIT 1) FROM o",
     "SELECT a, (SELECT a + b), (SELECT (SELECT count(*) FROM s WHERE s.b = o.b) + o.a) FROM o",
-    # What has no equality as PostgreSQL's, or shows more than it compares: rows are numbered.
+    # Types without PostgreSQL's equality, or whose equal values display differently: rows are numbered.
     "SELECT a, (SELECT o.i FROM s WHERE s.a = 4) FROM o",
     "SELECT (SELECT n) FROM o",
     "SELECT (SELECT f FROM nothing RIGHT JOIN (VALUES (1)) v(x) ON true) FROM o",
-    # Under OR, in select lists, in HAVING, in aggregates.
+    # Subqueries under OR, in select lists, in HAVING, in aggregates.
     "SELECT a FROM o WHERE a = 3 OR EXISTS (SELECT 1 FROM s WHERE s.a = o.a AND s.b > o.b)",
     "SELECT a, EXISTS (SELECT 1 FROM s WHERE s.a > o.a), EXISTS (SELECT 1 FROM nothing) FROM o",
     "SELECT a, a IN (SELECT a FROM s), a NOT IN (SELECT a FROM s WHERE a IS NOT NULL), a IN (SELECT a FROM nothing) FROM o",
@@ -75,7 +75,7 @@ STATEMENTS = (
     # Conditions of outer joins.
     "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND s.b = (SELECT max(b) FROM s i WHERE i.a = o.a)",
     "SELECT o.a, s.b FROM s RIGHT JOIN o ON EXISTS (SELECT 1 FROM nothing) OR s.a = o.a",
-    # LIMIT and OFFSET that are subqueries.
+    # LIMIT and OFFSET by subqueries.
     "SELECT a FROM o ORDER BY a LIMIT (SELECT 2) OFFSET (SELECT min(a) FROM s)",
     "SELECT a FROM o ORDER BY a LIMIT (SELECT -1)",
     "SELECT a FROM o ORDER BY a OFFSET (SELECT -1)",
@@ -97,7 +97,7 @@ def _nodes(lab: Lab, sql: str) -> list[Node]:
 
 
 def test_a_domain_is_the_distinct_values_that_are_read(tables: Lab) -> None:
-    """The outside's rows and the domain are there once; both come back by their values, NULL equal to NULL."""
+    """The outer rows and the domain are computed once; they are joined back by value, NULL equal to NULL."""
     found = _nodes(tables, "SELECT a, (SELECT max(b) FROM s WHERE s.a < o.a) FROM o")
     back = [node for node in found if isinstance(node, Join) and node.kind == "LEFT"]
     assert [len(node.keys) for node in back] == [2, 2]
@@ -111,6 +111,6 @@ def test_values_without_one_form_are_told_apart_by_numbers(tables: Lab) -> None:
 
 
 def test_a_plain_subquery_is_the_planners(tables: Lab) -> None:
-    """What dask-sql undoes has no domain."""
+    """Subqueries that dask-sql unnests have no domain."""
     found = _nodes(tables, "SELECT a FROM o WHERE b > (SELECT avg(b) FROM s WHERE s.a = o.a)")
     assert not any(isinstance(node, Shared) for node in found)

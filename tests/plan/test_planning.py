@@ -1,4 +1,4 @@
-"""The benchmarks' queries planned: through the planner, optimised, cut into stages."""
+"""Plans of the benchmarks' queries: planned by blocks, optimised, cut into stages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _plan(lab: Lab, sql: str) -> Plan:
 
 @pytest.mark.parametrize(("benchmark", "name"), _ALL, ids=[f"{b}-{n}" for b, n in _ALL])
 def test_every_benchmark_query_is_planned(tables: dict[str, Lab], benchmark: str, name: str) -> None:
-    """Every query is carried, gives its own columns, and no join is left without a key but one with a single row."""
+    """Every query is supported and returns its columns; every join has a key unless one side has a single row."""
     lab = tables[benchmark]
     plan = _plan(lab, queries(benchmark)[name])
     assert [kind.plain for kind in plan.root.types] == [column.type.plain for column in plan.columns]
@@ -65,7 +65,7 @@ def test_stages_read_only_stages_before_them(tables: dict[str, Lab], benchmark: 
 
 
 def test_nothing_is_folded_by_the_planner(lab: Lab) -> None:
-    """dask-sql folds constants in 64 bits and floating point; of ours it sees none."""
+    """dask-sql folds constants in 64 bits and floating point; it sees none of ours."""
     lab.run("CREATE TABLE pf (a bigint, n numeric(10, 2))")
     plan = _plan(lab, "SELECT a FROM pf WHERE n < 0.06 - 0.01 AND a < 9223372036854775806 + 1")
     (scan,) = [node for node in walk_nodes(plan.root) if isinstance(node, Scan)]

@@ -1,4 +1,4 @@
-"""Columns of files to SQL types: what fits is exact, what does not is an error of its row."""
+"""Casts of files' columns to SQL types: values that fit are exact, others are errors of their rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FITS: list[tuple[pa.Array, SqlType, list[object]]] = [
     (pa.array([dt.datetime(2020, 7, 1, 12)]), types.TIMESTAMPTZ, [dt.datetime(2020, 7, 1, 10, tzinfo=UTC)]),
     (pa.array([dt.datetime(2020, 7, 1, 10, tzinfo=UTC)]), types.TIMESTAMP, [dt.datetime(2020, 7, 1, 12)]),
     (pa.array([1_000], pa.timestamp("ns")), types.TIMESTAMP, [dt.datetime(1970, 1, 1, 0, 0, 0, 1)]),
-    # away from the year 2000, as PostgreSQL rounds
+    # rounded away from the year 2000, as in PostgreSQL
     (pa.array([1500], pa.timestamp("ms")), SqlType("timestamp", 0), [dt.datetime(1970, 1, 1, 0, 0, 1)]),
     (pa.array([3600], pa.time32("s")), types.TIME, [dt.time(1)]),
     (pa.array([b"x" * 16], pa.binary(16)).cast(pa.binary(16)), types.BYTEA, [b"x" * 16]),

@@ -1,4 +1,4 @@
-"""add_files: Parquet files of others as a table's own, with what their footers say; refused where they do not fit."""
+"""add_files: adopts Parquet files with their footers' statistics; refuses files that do not fit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_files_of_others_become_the_tables(tmp_path: Path) -> None:
             _run(database, "INSERT INTO t (id, name) VALUES (9, 'own')")
             assert _run(database, f"SELECT add_files('t', '{source}/*.parquet')") == [(4,)]
             wanted += 1
-        # Names may change afterwards: files are read by their columns' ids.
+        # Columns may be renamed afterwards: files are read by field ids.
         else:
             _run(database, "ALTER TABLE t RENAME COLUMN name TO label")
             assert _run(database, "SELECT label FROM t WHERE id = 1") == [("a",), ("a",)]

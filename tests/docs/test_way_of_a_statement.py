@@ -17,7 +17,7 @@ from tests.support.tracing import Trace, Tracer
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "developers" / "architecture.md"
 SQL = "SELECT count(*) FROM t WHERE a > 5"
-BACKGROUND = {"_attend", "watch", "_watch", "heartbeat"}
+BACKGROUND = {"_supervise", "watch", "_watch", "heartbeat"}
 """Periodic functions of the cluster, which run beside a statement: not a part of its way."""
 ENGINES = {"cpu": ((), 40), "twin": (("--engine", "twin", "--workers", "1"), 60)}
 """The server's options for each engine, and how many modules a warm statement may pass."""

@@ -46,17 +46,17 @@ class CudfChunkReader:
         # The first compilation takes a second; later processes load the result from disk.
         Thread(target=kernels.compile, name="packing").start()
 
-    def pack(self, pieces: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
+    def pack(self, chunks: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
         """See `ChunkReader`."""
-        return run_synchronized(self._packing.pack, pieces)
+        return run_synchronized(self._packing.pack, chunks)
 
     def concatenate(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """See `ChunkReader`."""
         return run_synchronized(self._packing.concatenate, parts)
 
-    def pack_codes(self, piece: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
+    def pack_codes(self, chunk: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
         """See `ChunkReader`."""
-        return run_synchronized(self._packing.pack_codes, piece, codes)
+        return run_synchronized(self._packing.pack_codes, chunk, codes)
 
     def read(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[ColumnChunk | NotFused]:
         """See `ChunkReader`."""

@@ -43,16 +43,16 @@ class _ResidentColumn:
     """A column over the shares of some files, by path in order; a newer snapshot may lack some of them."""
 
     files: Mapping[str, _Rows]
-    lanes: tuple[Any, ...]
+    parts: tuple[Any, ...]
     bytes: int
 
 
 class CudfTableCache:
-    """Caches columns in a worker's GPU memory; `budget` limits their bytes together with those of `beside`."""
+    """Caches columns in a worker's GPU memory; `budget` limits their bytes together with those of `packed`."""
 
-    def __init__(self, budget: int, frames: CudfBackend, beside: PackedTables | None = None) -> None:
+    def __init__(self, budget: int, frames: CudfBackend, packed: PackedTables | None = None) -> None:
         self._budget = budget
-        self._packed = beside
+        self._packed = packed
         self._backend = frames
         self.columns: ColumnCache[_Key, _ResidentColumn] = ColumnCache()
 
@@ -61,18 +61,18 @@ class CudfTableCache:
         """Bytes of the cached columns."""
         return self.columns.bytes
 
-    def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
+    def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over this worker's share of the files that its filter does not exclude."""
-        share = scan_partition(scan, share)
-        rows_by_path = share.row_ranges(scan.table)
+        partition = scan_partition(scan, partition)
+        rows_by_path = partition.row_ranges(scan.table)
         files = tuple(file for file in pruned_files(scan, parameters) if _length(rows_by_path[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
         rows = sum(_length(rows_by_path[file.path]) for file in files)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
-        found = self._cached_columns if share.chunks == 1 else self._chunk_columns
-        every = found(scan, columns, files, share, rows_by_path)
+        found = self._cached_columns if partition.chunks == 1 else self._chunk_columns
+        every = found(scan, columns, files, partition, rows_by_path)
         for position, (column, parts) in enumerate(zip(columns, every, strict=True)):
             for (suffix, kind), array in zip(physical_columns(column.type).items(), parts, strict=True):
                 names.append(f"c{position}{suffix}")
@@ -90,32 +90,32 @@ class CudfTableCache:
         scan: Scan,
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
-        share: Partition,
+        partition: Partition,
         rows_by_path: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Returns columns over a share of some files of their table, and caches them."""
-        self._load(scan, columns, files, share)
-        return [self._cached_column(scan, column, files, share, rows_by_path) for column in columns]
+        self._load(scan, columns, files, partition)
+        return [self._cached_column(scan, column, files, partition, rows_by_path) for column in columns]
 
     def _chunk_columns(
         self,
         scan: Scan,
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
-        share: Partition,
+        partition: Partition,
         rows_by_path: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Returns columns over a chunk of a share; columns that are not cached are read together, and not cached."""
-        whole = cached_partition(scan.table, share)
+        whole = cached_partition(scan.table, partition)
         kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
         kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
         missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
         fresh = iter(_read_files(missing, [(file, rows_by_path[file.path]) for file in files]))
         return [next(fresh) if held is None else _slice_column(held, files, rows_by_path) for held in kept]
 
-    def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Partition) -> None:
+    def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], partition: Partition) -> None:
         """Reads missing columns concurrently, if there is room for twice their size."""
-        whole = cached_partition(scan.table, share)
+        whole = cached_partition(scan.table, partition)
         owned = whole.row_ranges(scan.table)
         missing = [
             column
@@ -135,18 +135,18 @@ class CudfTableCache:
         scan: Scan,
         column: Column,
         files: tuple[DataFile, ...],
-        share: Partition,
+        partition: Partition,
         rows_by_path: Mapping[str, _Rows],
     ) -> list[Any]:
         """Returns a column over a share of some files of its table."""
-        table, whole = scan.table, cached_partition(scan.table, share)
+        table, whole = scan.table, cached_partition(scan.table, partition)
         owned = whole.row_ranges(table)
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
         if held is None or not all(file.path in held.files for file in files):
             held = self._extend(key, held, scan, column, files, owned)
-        if share == whole and list(held.files) == [file.path for file in files]:
-            return list(held.lanes)
+        if partition == whole and list(held.files) == [file.path for file in files]:
+            return list(held.parts)
         return _slice_column(held, files, rows_by_path)
 
     def _extend(
@@ -167,7 +167,7 @@ class CudfTableCache:
             for path, rows in held.files.items():
                 last = start + _length(rows)
                 old[path] = [
-                    [plc.copying.slice(part, [start, last], stream=current_stream())[0] for part in held.lanes]
+                    [plc.copying.slice(part, [start, last], stream=current_stream())[0] for part in held.parts]
                 ]
                 start = last
         (whole,) = _read_files([column], [(file, owned[file.path]) for file in order], old)
@@ -201,7 +201,7 @@ def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], rows_by_path
             runs[-1] = last
         else:
             runs += [first, last]
-    return [_concatenate(plc.copying.slice(part, runs, stream=current_stream()), part) for part in held.lanes]
+    return [_concatenate(plc.copying.slice(part, runs, stream=current_stream()), part) for part in held.parts]
 
 
 def _read_files(
@@ -221,8 +221,8 @@ def _read_files(
         return [empty_columns(column) for column in columns]
     return [
         [
-            _concatenate([part[position][lane] for part in parts], parts[0][position][lane])
-            for lane in range(len(parts[0][position]))
+            _concatenate([part[position][number] for part in parts], parts[0][position][number])
+            for number in range(len(parts[0][position]))
         ]
         for position in range(len(columns))
     ]

@@ -82,9 +82,9 @@ class NumpyRunner:
     With a `compile_pool`, parts run once it has compiled their kernels.
     """
 
-    def __init__(self, tables: PackedTables, workshop: CompilePool | None = None) -> None:
+    def __init__(self, tables: PackedTables, compile_pool: CompilePool | None = None) -> None:
         self.tables = tables
-        self._compile_pool = workshop
+        self._compile_pool = compile_pool
         self._parts: LruCache[_Key, ReadyPart] = LruCache(
             MAX_PARTS, weigh=attrgetter("bytes"), limit=tables.budget // 8
         )
@@ -104,7 +104,7 @@ class NumpyRunner:
         self,
         node: Fused,
         builds: Sequence[ComputedFrame],
-        share: Partition,
+        partition: Partition,
         parameters: Sequence[object],
         key: Hashable = None,
     ) -> PartColumns | None:
@@ -123,8 +123,8 @@ class NumpyRunner:
         jobs: Jobs = ()
         made = None
         try:
-            tables = self.tables if share.chunks == 1 else self.tables.uncached()
-            source = tables.source(scan, share, parameters)
+            tables = self.tables if partition.chunks == 1 else self.tables.uncached()
+            source = tables.source(scan, partition, parameters)
             prepared = self._to_device(prepare(node, source, builds, parameters))
             self._await_kernels(prepared)
             made = self._run_reported(prepared, scan.table.name)
@@ -255,12 +255,14 @@ def _with_current_segments(ready: ReadyPart) -> PreparedPipeline:
 class KernelRunner(NumpyRunner):
     """Runs fused parts on the current GPU, which holds the packed columns.
 
-    `lay` turns columns that stay there into a frame, or returns None for those that must pass through the host.
+    `build_frame` turns columns that stay there into a frame, or returns None for those that must pass through the host.
     """
 
-    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[ResultColumn]], ComputedFrame | None]) -> None:
+    def __init__(
+        self, tables: PackedTables, build_frame: Callable[[Sequence[ResultColumn]], ComputedFrame | None]
+    ) -> None:
         self._launcher = Launcher()
-        self._build_frame = lay
+        self._build_frame = build_frame
         super().__init__(tables, self._launcher.compile_pool)
 
     def _to_device(self, prepared: PreparedPipeline) -> PreparedPipeline:

@@ -55,10 +55,10 @@ class ChunkReader(Protocol):
         be.
         """
 
-    def pack(self, pieces: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
+    def pack(self, chunks: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
         """Packs chunks other than text; one that needs more than 64 bits per value yields NotFused in its place."""
 
-    def pack_codes(self, piece: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
+    def pack_codes(self, chunk: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
         """Packs a chunk of text by its keys' codes (int64)."""
 
     def concatenate(self, parts: Sequence[PackedColumn]) -> PackedColumn:
@@ -78,15 +78,15 @@ class HostChunkReader:
                 found.append(reason)
         return found
 
-    def pack(self, pieces: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
+    def pack(self, chunks: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
         """See `ChunkReader`."""
-        return [pack(piece.values, piece.valid) for piece in pieces]
+        return [pack(chunk.values, chunk.valid) for chunk in chunks]
 
-    def pack_codes(self, piece: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
+    def pack_codes(self, chunk: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
         """See `ChunkReader`."""
         if not len(codes):
-            return pack(np.zeros(len(piece.values), np.int64), piece.valid)
-        return pack(codes[np.minimum(piece.values, len(codes) - 1)], piece.valid)
+            return pack(np.zeros(len(chunk.values), np.int64), chunk.valid)
+        return pack(codes[np.minimum(chunk.values, len(codes) - 1)], chunk.valid)
 
     def concatenate(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """See `ChunkReader`."""

@@ -59,15 +59,15 @@ class PackedTables:
         """Returns an empty cache of the same configuration, for columns that are read once."""
         return PackedTables(self.budget, self._reader, self._raw_text_rows)
 
-    def source(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> PackedSource:
+    def source(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> PackedSource:
         """Returns the columns of a scan over this worker's share of the files that its filter does not exclude."""
-        return PackedSource(self, scan, scan_partition(scan, share), pruned_files(scan, parameters))
+        return PackedSource(self, scan, scan_partition(scan, partition), pruned_files(scan, parameters))
 
-    def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[FileRun]:
+    def runs(self, table: Table, partition: Partition, files: Sequence[DataFile]) -> list[FileRun]:
         """Returns the runs that contain some of a table's files."""
         paths = {file.path for file in files}
         with self._lock:
-            known = self._runs.setdefault((table.oid, share), FileRuns(share, self.budget))
+            known = self._runs.setdefault((table.oid, partition), FileRuns(partition, self.budget))
             found, gone = known.cover(table)
             self.version += known.changed
             self.columns.discard_where(lambda key: key[0] in gone)
@@ -82,7 +82,7 @@ class PackedTables:
             self.version += 1
             return self.columns.evict(table)
 
-    def has_raw_text(self, table: Table, column: Column, share: Partition) -> bool:
+    def has_raw_text(self, table: Table, column: Column, partition: Partition) -> bool:
         """Whether a text column is available as raw text: most of its sampled texts are distinct."""
         if (
             self._raw_text_rows is None
@@ -97,16 +97,16 @@ class PackedTables:
             with self._loading:  # not _lock: readers of cached columns would wait for a file
                 known = self._distinct.get(key)
                 if known is None:
-                    known = self._distinct[key] = self._mostly_distinct(table, column, share)
+                    known = self._distinct[key] = self._mostly_distinct(table, column, partition)
         return known
 
-    def _mostly_distinct(self, table: Table, column: Column, share: Partition) -> bool:
+    def _mostly_distinct(self, table: Table, column: Column, partition: Partition) -> bool:
         most, rows = DISTINCT_SAMPLE
-        parts = share.row_ranges(table)
+        parts = partition.row_ranges(table)
         file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
         first, last = parts[file.path]
-        (piece,) = self._reader.read(file, [column], first, min(first + rows, last))
-        keys = None if isinstance(piece, NotFused) else piece.keys
+        (chunk,) = self._reader.read(file, [column], first, min(first + rows, last))
+        keys = None if isinstance(chunk, NotFused) else chunk.keys
         return keys is not None and len(keys) > most * (min(first + rows, last) - first)
 
     def variant(self, table: Table, column: Column, *, raw: bool = False) -> Variant:
@@ -121,7 +121,9 @@ class PackedTables:
                 self.columns.discard_where(lambda key: key[3] is before)
             return made
 
-    def column(self, table: Table, column: Column, run: FileRun, share: Partition, variant: Variant) -> PackedColumn:
+    def column(
+        self, table: Table, column: Column, run: FileRun, partition: Partition, variant: Variant
+    ) -> PackedColumn:
         """Returns a table's column over a run of its files; NotFused for one that cannot be packed."""
         key = (run, column.field_id, column.type, variant)
         kept = self.columns.get(key)
@@ -131,19 +133,19 @@ class PackedTables:
             kept = self.columns.get(key)
             if kept is not None:
                 return kept
-            (made,) = self._pack_columns(table, [column], run, share, variant)
+            (made,) = self._pack_columns(table, [column], run, partition, variant)
         if isinstance(made, NotFused):
             raise made
         return made
 
-    def load(self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition) -> list[Column]:
+    def load(self, table: Table, columns: Sequence[Column], run: FileRun, partition: Partition) -> list[Column]:
         """Reads the columns that are not cached, and returns those that cannot be packed.
 
         Fixed-width columns are read together; a text column is read alone, for its dictionary.
         """
         refused: list[Column] = []
         variants = {
-            each.field_id: self.variant(table, each, raw=self.has_raw_text(table, each, share)) for each in columns
+            each.field_id: self.variant(table, each, raw=self.has_raw_text(table, each, partition)) for each in columns
         }
         keys = [(run, each.field_id, each.type, variants[each.field_id]) for each in columns]
         with self._loading:
@@ -151,17 +153,17 @@ class PackedTables:
             fixed = [each for each in missing if each.type.name not in TEXT]
             for some in [fixed, *([each] for each in missing if each not in fixed)]:
                 variant = variants[some[0].field_id] if some else False
-                for column, made in zip(some, self._pack_columns(table, some, run, share, variant), strict=True):
+                for column, made in zip(some, self._pack_columns(table, some, run, partition, variant), strict=True):
                     if isinstance(made, NotFused):
                         refused.append(column)
         return refused
 
     def _pack_columns(
-        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, variant: Variant
+        self, table: Table, columns: Sequence[Column], run: FileRun, partition: Partition, variant: Variant
     ) -> list[PackedColumn | NotFused]:
         """Packs columns of one form over a run, and caches them."""
         found: list[PackedColumn | NotFused] = []
-        for column, parts in zip(columns, self._pack_parts(table, columns, run, share, variant), strict=True):
+        for column, parts in zip(columns, self._pack_parts(table, columns, run, partition, variant), strict=True):
             if isinstance(parts, NotFused):
                 found.append(parts)
                 continue
@@ -176,7 +178,7 @@ class PackedTables:
         return found
 
     def _pack_parts(
-        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, variant: Variant
+        self, table: Table, columns: Sequence[Column], run: FileRun, partition: Partition, variant: Variant
     ) -> list[list[PackedColumn] | NotFused]:
         """Returns columns packed chunk by chunk, or as cached for the runs that this one was merged from."""
         found: list[list[PackedColumn] | NotFused] = []
@@ -189,17 +191,17 @@ class PackedTables:
         if not missing:
             return found
         requested = [columns[position] for position in missing]
-        rows = share.row_ranges(table)
+        rows = partition.row_ranges(table)
 
         def read(one: ReadBatch) -> list[ColumnChunk | PackedColumn | NotFused]:
             some = [requested[position] for position in one.columns]
             if variant is True:
                 return [self._read_raw_text(one.file, column, one.first, one.last) for column in some]
-            pieces = self._reader.read(one.file, some, one.first, one.last)
+            chunks = self._reader.read(one.file, some, one.first, one.last)
             # A dictionary grows in the order of the files: texts are packed later.
-            fixed = [each for each in pieces if not isinstance(each, NotFused) and each.keys is None]
+            fixed = [each for each in chunks if not isinstance(each, NotFused) and each.keys is None]
             made = iter(self._reader.pack(fixed))
-            return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
+            return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in chunks]
 
         plan = plan_reads([(file, *rows[file.path]) for file in run.files], requested, self.budget)
         for one, made in run_reads(read, plan):
@@ -218,21 +220,21 @@ class PackedTables:
         except NotFused as reason:
             return reason
 
-    def _pack_texts(self, variant: Variant, piece: ColumnChunk) -> PackedColumn:
+    def _pack_texts(self, variant: Variant, chunk: ColumnChunk) -> PackedColumn:
         """Packs a chunk of text by a dictionary."""
-        assert piece.keys is not None
+        assert chunk.keys is not None
         assert isinstance(variant, GrowingDictionary)
-        return self._reader.pack_codes(piece, variant.encode(piece.keys))
+        return self._reader.pack_codes(chunk, variant.encode(chunk.keys))
 
 
 class PackedSource:
     """A scan's packed columns, used when a pipeline is prepared and each time it runs."""
 
-    def __init__(self, tables: PackedTables, scan: Scan, share: Partition, files: Sequence[DataFile]) -> None:
+    def __init__(self, tables: PackedTables, scan: Scan, partition: Partition, files: Sequence[DataFile]) -> None:
         self._tables = tables
         self._table = scan.table
         self._columns = [scan.table.columns[index] for index in scan.columns]
-        self._share = share
+        self._share = partition
         self._files = files
         self._cached_runs: tuple[int, list[FileRun]] | None = None
         self._variants: dict[int, Variant] = {}

@@ -60,9 +60,9 @@ class Packer:
     def __init__(self, xp: Any, launch: StartKernel) -> None:
         self._xp, self._launch = xp, launch
 
-    def pack(self, pieces: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
+    def pack(self, chunks: Sequence[ColumnChunk]) -> list[PackedColumn | NotFused]:
         """Packs fixed-width columns; one that needs more than 64 bits per value yields NotFused in its place."""
-        columns = [_DecodedChunk(piece) for piece in pieces]
+        columns = [_DecodedChunk(chunk) for chunk in chunks]
         looked = [each for each in columns if not each.is_float and each.rows]
         if looked:
             self._survey(looked)
@@ -107,19 +107,19 @@ class Packer:
         self._launch(f"pack_{column.kind}", -(-padded // BLOCK_THREADS), (*arguments, data))
         return PackedColumn(Encoding(width, unit, column.is_float, nullable), base, rows, data, valid, low, high, zones)
 
-    def pack_codes(self, piece: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
+    def pack_codes(self, chunk: ColumnChunk, codes: np.ndarray[Any, Any]) -> PackedColumn:
         """Packs a text column, given as int32 indexes of its texts, by the texts' codes in a dictionary."""
-        rows = len(piece.values)
+        rows = len(chunk.values)
         held = self._xp.empty(rows, np.int32)
         if rows:
             arguments = (
-                piece.values,
+                chunk.values,
                 np.int64(rows),
                 self._xp.asarray(codes.astype(np.int32)),
                 np.int32(len(codes) - 1),
             )
             self._launch("recode", -(-rows // BLOCK_THREADS), (*arguments, held))
-        (made,) = self.pack([ColumnChunk(held, piece.valid)])
+        (made,) = self.pack([ColumnChunk(held, chunk.valid)])
         assert isinstance(made, PackedColumn)
         return made
 
@@ -206,14 +206,14 @@ class Packer:
 class _DecodedChunk:
     """A chunk as kernel arguments; `survey` holds what they find out of its values."""
 
-    def __init__(self, piece: ColumnChunk) -> None:
-        values = piece.values
+    def __init__(self, chunk: ColumnChunk) -> None:
+        values = chunk.values
         self.rows = len(values)
         self.is_float = values.dtype.kind == "f"
         self.width: int = values.dtype.itemsize
         bits = 8 * values.dtype.itemsize * (values.shape[1] if values.ndim == 2 else 1)
         self.kind = f"{'u' if values.dtype.kind == 'u' else 'i'}{bits}"
-        self.bits: ValidityBits | None = piece.valid
+        self.bits: ValidityBits | None = chunk.valid
         self.arguments = (
             values,
             *((_NULL, _NULL) if self.bits is None else (self.bits.data, np.int64(self.bits.first))),

@@ -33,8 +33,8 @@ class FileRun:
 class FileRuns:
     """The runs of one table's files on one worker, whose packed columns may take `budget` bytes."""
 
-    def __init__(self, share: Partition, budget: int) -> None:
-        self._share = share
+    def __init__(self, partition: Partition, budget: int) -> None:
+        self._share = partition
         self._max_rows = max(RUN_ROWS, min(budget // _ROW_BYTES, MAX_RUN_ROWS))
         self._runs: list[FileRun] = []
         self.changed = False

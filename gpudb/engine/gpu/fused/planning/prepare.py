@@ -129,8 +129,8 @@ class _Preparation:
                 self._add_filters(node.condition, scope)
                 return scope
             case nodes.Project():
-                over = self._translator(self._add_steps(node.input))
-                return [_defer(over.translate_projected, expr) for expr in node.exprs]
+                translator = self._translator(self._add_steps(node.input))
+                return [_defer(translator.translate_projected, expr) for expr in node.exprs]
             case nodes.Join():
                 return self._add_lookup(node)
         raise NotFused(type(node).__name__)
@@ -138,18 +138,18 @@ class _Preparation:
     def _read_field(self, index: int, kind: SqlType) -> TypedValue:
         if kind.name not in SUPPORTED or kind.carried:
             raise NotFused(f"a column of type {kind.plain}")
-        known = self._source.facts(index, raw=self._allows_raw)
+        facts = self._source.facts(index, raw=self._allows_raw)
         if index not in self._fields:
             self._fields.append(index)
-            if known.raw_ascii is not None:
+            if facts.raw_ascii is not None:
                 self._raw_fields.append(index)
-        field = Field(known.bounds, known.nullable, self._fields.index(index))
-        return TypedValue(kind, field, known.dictionary, raw_ascii=known.raw_ascii)
+        field = Field(facts.bounds, facts.nullable, self._fields.index(index))
+        return TypedValue(kind, field, facts.dictionary, raw_ascii=facts.raw_ascii)
 
     def _add_filters(self, condition: Any | None, scope: Scope) -> None:
-        over = self._translator(scope)
+        translator = self._translator(scope)
         for part in split_conjuncts(condition):
-            made = over.translate_condition(part)
+            made = translator.translate_condition(part)
             true = isinstance(made, IsNull) and made.negated and not made.arg.nullable
             if not true or can_fail(made):
                 self._steps.append(Filter(made))
@@ -231,10 +231,10 @@ class _Preparation:
     def _group_sink(
         self, node: nodes.Aggregate, scope: Scope
     ) -> tuple[GroupSink, Callable[[executor.Outcome], list[ResultColumn]]]:
-        over = self._translator(scope)
+        translator = self._translator(scope)
         columns = []
         for expr in node.keys:
-            value = over.translate(expr)
+            value = translator.translate(expr)
             low, high = value.bounds
             if value.type.name in FLOATS or (value.type.carried and not isinstance(value.display_scale, int)):
                 raise NotFused(f"groups by {value.type.plain}")
@@ -243,7 +243,7 @@ class _Preparation:
             columns.append(aggregate_states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
         accumulators = aggregate_states.Accumulators(self._max_rows)
         calls = [
-            aggregate_states.translate_aggregate(call, n, over, accumulators, self._tables)
+            aggregate_states.translate_aggregate(call, n, translator, accumulators, self._tables)
             for n, call in enumerate(node.calls)
         ]
         keys = tuple(Key(each.value.expr, each.low, each.size) for each in columns)

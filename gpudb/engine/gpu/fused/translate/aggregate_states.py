@@ -87,7 +87,7 @@ class Accumulators:
 
 
 def translate_aggregate(
-    call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: MappingTables
+    call: bound.Aggregate, number: int, translator: Translator, made: Accumulators, tables: MappingTables
 ) -> StateColumns:
     """Adds a call's accumulators, and returns the function that turns their words into the columns of its state."""
     name = f"a{number}"
@@ -95,9 +95,9 @@ def translate_aggregate(
         raise NotFused(f"{call.function.name}(DISTINCT …)")
     if call.within_group or len(call.args) > 1:
         raise NotFused(f"aggregate {call.function}")
-    value = over.translate(call.args[0]) if call.args else None
+    value = translator.translate(call.args[0]) if call.args else None
     if call.filter is not None:
-        value = _apply_filter(over.translate_condition(call.filter), value)
+        value = _apply_filter(translator.translate_condition(call.filter), value)
     match call.function.name:
         case "count":
             argument = None if value is None else value.expr

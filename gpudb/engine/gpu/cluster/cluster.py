@@ -78,6 +78,7 @@ class Cluster:
         self._ready: dict[int, str] = {}
         self._watched: dict[str, asyncio.Event] = {}
         self._heartbeats: dict[str, Heartbeat] = {}
+        self._states: tuple[WorkerState, ...] = ()
         self._plans: dict[str, set[bytes]] = {}
         self._numbers = itertools.count(1)
         self._last_statement = 0
@@ -197,10 +198,14 @@ class Cluster:
         spaces = [each.memory_space for each in self._heartbeats.values()]
         return MemorySpace(*map(min, zip(*spaces, strict=True))) if spaces else None
 
-    def heartbeats(self) -> list[WorkerState]:
+    def heartbeats(self) -> tuple[WorkerState, ...]:
         """Returns the ready workers with their last heartbeats."""
+        return self._states
+
+    def _publish(self) -> None:
+        """Publishes the ready workers for other threads: each statement reads them, and they change at a ping."""
         ready = sorted(self._ready.items())
-        return [WorkerState(number, address, self._heartbeats.get(address)) for number, address in ready]
+        self._states = tuple(WorkerState(number, address, self._heartbeats.get(address)) for number, address in ready)
 
     def suspect(self, address: str) -> None:
         """Marks a worker as suspect after a lost connection: it is not called until it answers."""
@@ -211,6 +216,7 @@ class Cluster:
         for number, each in list(self._ready.items()):
             if each == address:
                 del self._ready[number]
+                self._publish()
                 self._lost_at = time.monotonic()
                 return True
         return False
@@ -284,6 +290,7 @@ class Cluster:
                     _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
                     break
                 self._ready[number] = address
+                self._publish()
                 self._unready.discard(number)
                 wake.clear()
                 with contextlib.suppress(TimeoutError):

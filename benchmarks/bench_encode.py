@@ -38,15 +38,15 @@ class Encode:
 
     def time_text(self, name: str) -> None:
         """What DataRow and COPY carry as text."""
-        from gpudb.values.text_columns import text_column
+        from gpudb.values.text_columns import format_text_column
 
-        text_column(self.type, self.column)
+        format_text_column(self.type, self.column)
 
     def time_binary(self, name: str) -> None:
         """The same as binary."""
-        from gpudb.values.binary_columns import binary_column
+        from gpudb.values.binary_columns import encode_binary_column
 
-        binary_column(self.type, self.column)
+        encode_binary_column(self.type, self.column)
 
 
 class Groups:

@@ -21,7 +21,7 @@ FILE_VARIABLE = "GPUDB_CONFIG"
 """Environment variable that names the settings file, unless the command line does."""
 
 
-def _bytes(value: object) -> object:
+def _normalize_unit(value: object) -> object:
     """Size units: PostgreSQL's (`512MB` is 512 × 2²⁰ bytes) and IEC's (`GiB`). A plain number is bytes."""
     if isinstance(value, str):
         text = value.strip().lower()
@@ -31,7 +31,7 @@ def _bytes(value: object) -> object:
     return value
 
 
-Bytes = Annotated[ByteSize, BeforeValidator(_bytes)]
+Bytes = Annotated[ByteSize, BeforeValidator(_normalize_unit)]
 
 
 class Settings(BaseSettings):
@@ -70,13 +70,13 @@ class Settings(BaseSettings):
     """Number of workers: of the twin engine, 2 by default, or of a scheduler's workers, all by default."""
 
     @model_validator(mode="after")
-    def _scheduler_used(self) -> Self:
+    def _check_scheduler(self) -> Self:
         if self.scheduler is not None and self.engine == "cpu":
             raise ValueError("scheduler goes with the engines gpu and twin")
         return self
 
     @model_validator(mode="after")
-    def _tls_whole(self) -> Self:
+    def _check_tls(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key go together")
         return self
@@ -94,12 +94,12 @@ class Settings(BaseSettings):
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
 
-def load(file: Path | None = None, **given: Any) -> Settings:
-    """Returns the settings: `given` (None means not given), then `GPUDB_*`, then the file.
+def load(file: Path | None = None, **overrides: Any) -> Settings:
+    """Returns the settings: `overrides` (None means not given), then `GPUDB_*`, then the file.
 
     Errors: F0000 (config_file_error) naming each bad setting.
     """
-    path = file or (Path(found) if (found := os.environ.get(FILE_VARIABLE)) else None)
+    path = file or (Path(path_variable) if (path_variable := os.environ.get(FILE_VARIABLE)) else None)
     if path is not None and not path.is_file():
         raise GpudbError(f'settings file "{path}" does not exist', condition="config_file_error")
 
@@ -107,20 +107,20 @@ def load(file: Path | None = None, **given: Any) -> Settings:
         model_config = SettingsConfigDict(toml_file=path)
 
     try:
-        return FromFile(**{name: value for name, value in given.items() if value is not None})
+        return FromFile(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        raise GpudbError(_listed(error), condition="config_file_error") from None
+        raise GpudbError(_format_errors(error), condition="config_file_error") from None
     except (SettingsError, ValueError, OSError) as error:
         raise GpudbError(f"settings cannot be read: {error}", condition="config_file_error") from None
 
 
-def _listed(error: ValidationError) -> str:
+def _format_errors(error: ValidationError) -> str:
     lines = []
-    for each in error.errors():
-        where = ".".join(str(part) for part in each["loc"])
-        if each["type"] == "extra_forbidden":
+    for detail in error.errors():
+        where = ".".join(str(part) for part in detail["loc"])
+        if detail["type"] == "extra_forbidden":
             lines.append(f'there is no setting "{where}"')
         else:
-            message = each["msg"].removeprefix("Value error, ")
+            message = detail["msg"].removeprefix("Value error, ")
             lines.append(f"{where}: {message}" if where else message)
     return "; ".join(lines)

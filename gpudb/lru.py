@@ -101,7 +101,7 @@ class LruCache(Generic[K, V]):
         return entries > self._capacity or (self._weigh is not None and self._weight > self._limit and entries > 1)
 
 
-class ByIdentity(Generic[T]):
+class IdentityKey(Generic[T]):
     """A key that equals only keys of the same object: for objects whose own comparison is slow or absent.
 
     It holds a reference to the object, so that no other object takes its identity.
@@ -116,4 +116,4 @@ class ByIdentity(Generic[T]):
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByIdentity) and self.value is other.value
+        return isinstance(other, IdentityKey) and self.value is other.value

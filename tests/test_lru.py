@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 
 
 def test_evicts_the_least_recently_used() -> None:
@@ -43,14 +43,14 @@ def test_bounds_the_weight_but_for_the_last_entry() -> None:
 
 
 def test_identity_keys_hold_their_objects() -> None:
-    cache: LruCache[ByIdentity[list[int]], str] = LruCache(1000)
+    cache: LruCache[IdentityKey[list[int]], str] = LruCache(1000)
     for number in range(100):
-        cache.put(ByIdentity([number % 2]), str(number))
+        cache.put(IdentityKey([number % 2]), str(number))
     assert len(cache) == 100
     (key, value), *_ = cache.items()
-    assert cache.get(ByIdentity(key.value)) == value
-    assert cache.get(ByIdentity(list(key.value))) is None
-    assert ByIdentity(key.value) != key.value
+    assert cache.get(IdentityKey(key.value)) == value
+    assert cache.get(IdentityKey(list(key.value))) is None
+    assert IdentityKey(key.value) != key.value
 
 
 def test_threads_share_a_cache() -> None:

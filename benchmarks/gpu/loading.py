@@ -36,23 +36,23 @@ from benchmarks.harness import Row, row_of, save
 RUNS = 2
 _PLACES = "gpudb.engine.gpu."
 _PACKING = {
-    "dictionaries": "fused.packed_cache.dictionaries:Growing.codes",
+    "dictionaries": "fused.packed_cache.dictionaries:GrowingDictionary.encode",
 }
 _ON_HOST = {
-    "decoding": "fused.packed_cache.column_chunks:stored_lanes",
-    "texts as they are": "fused.packed_cache.column_chunks:texts_of",
-    "bounds and zones": "fused.columns.packed_column:zones_of",
+    "decoding": "fused.packed_cache.column_chunks:read_lanes",
+    "texts as they are": "fused.packed_cache.column_chunks:raw_text_from_offsets",
+    "bounds and zones": "fused.columns.packed_column:compute_zones",
     "packing": "fused.packed_cache.column_chunks:pack",
-    "joining pieces": "fused.packed_cache.column_chunks:joined",
+    "joining pieces": "fused.packed_cache.column_chunks:concatenate",
 }
 _ON_GPU = {
     "footers": "cudf.reader:read_footer",
-    "decoding": "cudf.column_chunks:read",
-    "coding texts": "cudf.column_chunks:coded_places",
-    "looking at values": "fused.packed_cache.packing:Packing._look",
-    "packing": "fused.packed_cache.packing:Packing._written",
-    "joining pieces": "fused.packed_cache.packing:Packing.joined",
-    "codes": "fused.packed_cache.packing:Packing.coded",
+    "decoding": "cudf.column_chunks:read_columns",
+    "coding texts": "cudf.column_chunks:encode_texts",
+    "looking at values": "fused.packed_cache.packing:Packer._survey",
+    "packing": "fused.packed_cache.packing:Packer._write",
+    "joining pieces": "fused.packed_cache.packing:Packer.concatenate",
+    "codes": "fused.packed_cache.packing:Packer.pack_codes",
 }
 
 

@@ -32,12 +32,19 @@ import pyarrow.compute as pc
 
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values import Interval, Multirange, Range
-from gpudb.values.calendar import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
-from gpudb.values.money import money_decimals, money_value
-from gpudb.values.numbers import float4_text
-from gpudb.values.range_columns import nulls_of, parts_of
-from gpudb.values.text_columns import list_of, text_column
-from gpudb.values.timetz import timetz_value
+from gpudb.values.calendar import (
+    date_from_days,
+    format_date,
+    format_time,
+    format_timestamp,
+    time_from_microseconds,
+    timestamp_from_microseconds,
+)
+from gpudb.values.money import decimal_from_cents, decimals_from_cents
+from gpudb.values.numbers import format_float4
+from gpudb.values.range_columns import propagate_nulls, split_ranges
+from gpudb.values.text_columns import format_text_column, replace_items
+from gpudb.values.timetz import timetz_from_key
 
 _CONTEXT = Context(prec=2 * MAX_DIGITS)
 
@@ -54,21 +61,21 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if (length := element.padded) is not None:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
     if element.name == "money":
-        return _mapped(column, money_decimals, pa.decimal128(19, 2))
+        return _mapped(column, decimals_from_cents, pa.decimal128(19, 2))
     if element.ranged is not None:
         made = [_multiranges(type_, chunk) for chunk in column.chunks]
         return pa.chunked_array(made, type=None if made else pa.string())
     if element.subtype is not None or element.name in {"timetz", "inet", "cidr"}:
-        return _mapped(column, lambda leaf: text_column(element, leaf), pa.string())
+        return _mapped(column, lambda leaf: format_text_column(element, leaf), pa.string())
     return column
 
 
 def _multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
     """Returns the texts of multiranges, within the lists of arrays of them."""
     if type_.ranged is not None:
-        return text_column(type_, array)
+        return format_text_column(type_, array)
     assert type_.item is not None
-    return list_of(array, _multiranges(type_.item, array.flatten()))
+    return replace_items(array, _multiranges(type_.item, array.flatten()))
 
 
 def _mapped(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array], leaf_type: pa.DataType) -> pa.ChunkedArray:
@@ -134,21 +141,26 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         return [_carried(item) for item in column.to_pylist()]
     match type_.name:
         case "float4":
-            return [None if v is None else float(float4_text(v)) for v in column.to_pylist()]
+            return [None if v is None else float(format_float4(v)) for v in column.to_pylist()]
         case "date":
-            return _moments(column, pa.int32(), date_value, date_text)
+            return _moments(column, pa.int32(), date_from_days, format_date)
         case "time":
-            return _moments(column, pa.int64(), time_value, time_text)
+            return _moments(column, pa.int64(), time_from_microseconds, format_time)
         case "money":
-            return [None if cents is None else money_value(cents) for cents in column.to_pylist()]
+            return [None if cents is None else decimal_from_cents(cents) for cents in column.to_pylist()]
         case "inet" | "cidr":
-            return list(text_column(type_, column).to_pylist())
+            return list(format_text_column(type_, column).to_pylist())
         case "timetz":
-            return [None if key is None else timetz_value(key) for key in column.to_pylist()]
+            return [None if key is None else timetz_from_key(key) for key in column.to_pylist()]
         case "timestamp":
-            return _moments(column, pa.int64(), timestamp_value, timestamp_text)
+            return _moments(column, pa.int64(), timestamp_from_microseconds, format_timestamp)
         case "timestamptz":
-            return _moments(column, pa.int64(), partial(timestamp_value, aware=True), partial(timestamp_text, offset=0))
+            return _moments(
+                column,
+                pa.int64(),
+                partial(timestamp_from_microseconds, aware=True),
+                partial(format_timestamp, offset=0),
+            )
         case "interval":
             return [
                 None if v is None else Interval(v.months, v.days, v.nanoseconds // 1000) for v in column.to_pylist()
@@ -173,8 +185,8 @@ def _carried(item: dict[str, Decimal | int | None] | None) -> Decimal | None:
 
 
 def _ranges(type_: SqlType, column: pa.Array) -> list[object]:
-    parts = parts_of(type_, column)
-    missing = nulls_of(type_, column).is_null().to_pylist()
+    parts = split_ranges(type_, column)
+    missing = propagate_nulls(type_, column).is_null().to_pylist()
     bounds = (python_values(parts.subtype, each) for each in (parts.lower, parts.upper))
     rows = zip(missing, *bounds, parts.lower_inc.tolist(), parts.upper_inc.tolist(), parts.empty.tolist(), strict=True)
     return [None if null else Range(*row) for null, *row in rows]

@@ -19,7 +19,7 @@ from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.types import TEXT, SqlType, by_oid
 from gpudb.values import Interval
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 
 CONNECT_TIMEOUT_S = 10
 CHUNK_ROWS = 8192
@@ -212,7 +212,7 @@ def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
     """Returns a table as CSV for COPY: every value in quotes, NULL an empty field."""
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
     for batch in table.to_batches(CHUNK_ROWS * 4):
-        texts = [text_column(kind, column) for kind, column in zip(types, batch.columns, strict=True)]
+        texts = [format_text_column(kind, column) for kind, column in zip(types, batch.columns, strict=True)]
         sink = pa.BufferOutputStream()
         pyarrow.csv.write_csv(pa.table(texts, names=table.column_names), sink, options)
         yield sink.getvalue().to_pybytes()

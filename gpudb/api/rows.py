@@ -118,11 +118,11 @@ class Rows:
 
     def texts(self) -> Iterator[tuple[str | None, ...]]:
         """Yields rows in PostgreSQL's text form; None is NULL."""
-        from gpudb.values.text_columns import text_column
+        from gpudb.values.text_columns import format_text_column
 
         for batch in self._batches:
             columns = [
-                text_column(field.type, batch.column(index), self._timezone).to_pylist()
+                format_text_column(field.type, batch.column(index), self._timezone).to_pylist()
                 for index, field in enumerate(self.fields)
             ]
             yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows

@@ -13,8 +13,8 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.types import MAX_DIGITS, SqlType, exact
 from gpudb.values import Interval, parse_text
 from gpudb.values.array import parse_array
-from gpudb.values.arrow_columns import held_array
-from gpudb.values.calendar import days_of, microseconds_of, time_of
+from gpudb.values.arrow_columns import to_arrow_array
+from gpudb.values.calendar import days_from_date, microseconds_from_time, microseconds_from_timestamp
 
 Texts = Sequence[str | None]
 
@@ -38,7 +38,7 @@ def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return type_, slow(type_, texts)
     if type_.subtype is not None or type_.ranged is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
-        return type_, held_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
+        return type_, to_arrow_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
     if type_.name == "bytea":
         values = [None if text is None else parse_text(type_, text) for text in texts]
         return type_, pa.array(values, type_.arrow)
@@ -139,9 +139,9 @@ def _same(value: object) -> object:
 _SLOW: dict[str, Callable[[SqlType, Texts], pa.Array]] = {
     "float4": _each(_same),
     "float8": _each(_same),
-    "date": _each(days_of),
-    "time": _each(time_of),
-    "timestamp": _each(microseconds_of),
-    "timestamptz": _each(microseconds_of),
+    "date": _each(days_from_date),
+    "time": _each(microseconds_from_time),
+    "timestamp": _each(microseconds_from_timestamp),
+    "timestamptz": _each(microseconds_from_timestamp),
     "interval": _intervals,
 }

@@ -28,7 +28,7 @@ from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 from gpudb.sql.traverse import is_volatile, outer_columns, reads_columns, walk
 from gpudb.types import SqlType
-from gpudb.values.range import Range, packed_scales
+from gpudb.values.range import Range, pack_scales
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class ExpressionRenderer:
     def _constant(self, value: object, item: SqlType) -> RenderedSql:
         if item.name == "numrange":
             sql = render_range(value, item) if isinstance(value, Range) else f"CAST(NULL AS {item.duckdb_value})"
-            return RenderedSql(sql, str(packed_scales(value)) if isinstance(value, Range) else "0")
+            return RenderedSql(sql, str(pack_scales(value)) if isinstance(value, Range) else "0")
         if item.name == "numeric" and item.carried:
             decimal = SqlType("numeric", -1, item.numeric_digits)
             return RenderedSql(render_literal(value, decimal), str(display_scale(value)))

@@ -9,12 +9,12 @@ from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.values.array import depth
-from gpudb.values.inet import network_key
+from gpudb.values.array import count_dimensions
+from gpudb.values.inet import parse_network_key
 from gpudb.values.interval import Interval
 from gpudb.values.multirange import Multirange
-from gpudb.values.range import Range, held_bounds, packed_scales
-from gpudb.values.timetz import timetz_key
+from gpudb.values.range import Range, pack_scales, to_bounds
+from gpudb.values.timetz import timetz_to_key
 
 _MAX_MICROSECONDS = (2**63 - 1) // 1000
 """Limit of an interval's time: results carry it in nanoseconds."""
@@ -35,15 +35,17 @@ def render_literal(value: object, item: SqlType) -> str:
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
     if item.item is not None and isinstance(value, list | tuple | Multirange):
-        if value and item.ranged is None and depth(value) != item.dims:
-            message = f"an array of {depth(value)} dimensions in the place of one of {item.dims} is not supported"
+        if value and item.ranged is None and count_dimensions(value) != item.dims:
+            message = (
+                f"an array of {count_dimensions(value)} dimensions in the place of one of {item.dims} is not supported"
+            )
             raise FeatureNotSupported(message)
         items = ", ".join(render_literal(each, item.item) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
     if item.name in {"inet", "cidr"} and isinstance(value, str):
-        value = network_key(item, value)
+        value = parse_network_key(item, value)
     if item.name == "timetz" and isinstance(value, dt.time | str):
-        return f"({timetz_key(value)})::BIGINT"
+        return f"({timetz_to_key(value)})::BIGINT"
     if item.fields and isinstance(value, tuple):
         fields = zip(item.members, value, item.fields, strict=True)
         rendered = (f"{member} := {render_literal(each, kind)}" for member, each, (_, kind) in fields)
@@ -63,7 +65,7 @@ def render_literal(value: object, item: SqlType) -> str:
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         case Range():
             result = render_range(value, item)
-            return f"struct_pack(v := {result}, s := {packed_scales(value)}::SMALLINT)" if item.carried else result
+            return f"struct_pack(v := {result}, s := {pack_scales(value)}::SMALLINT)" if item.carried else result
         case Interval(months=months, days=days, microseconds=microseconds):
             if abs(microseconds) > _MAX_MICROSECONDS:
                 raise SqlError.of("datetime_field_overflow", "interval out of range")
@@ -84,7 +86,7 @@ def render_range(value: Range, item: SqlType) -> str:
     assert subtype is not None
     plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.carried else subtype
     sides = []
-    for kind, bound, side in held_bounds(value):
+    for kind, bound, side in to_bounds(value):
         result = (
             f"CAST({render_literal(bound, plain)} AS {plain.duckdb})" if bound is None else render_literal(bound, plain)
         )

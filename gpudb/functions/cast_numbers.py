@@ -7,7 +7,7 @@ from gpudb.functions.let_binding import let, raises
 from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, ScaledSql
 from gpudb.functions.resolve import as_numeric
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.values.numbers import field_overflow
+from gpudb.values.numbers import describe_field_overflow
 
 _FLOAT_DIGITS = {"float4": 6, "float8": 15}
 
@@ -122,7 +122,7 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Scaled
 def _overflow(held: str, target: SqlType) -> str:
     if target.modifier == -1:
         return raises("22003", "'value overflows numeric format'", held)
-    return raises("22003", "'numeric field overflow'", held, detail=field_overflow(*target.numeric_digits))
+    return raises("22003", "'numeric field overflow'", held, detail=describe_field_overflow(*target.numeric_digits))
 
 
 def _declared(value: str, digits: int, held: str, target: SqlType) -> str:

@@ -197,7 +197,7 @@ def known_zone(text: str | None) -> zones.Zone:
     """Returns the zone of AT TIME ZONE; 0A000 for a text that is not constant, 22023 for an unknown zone."""
     if text is None:
         raise FeatureNotSupported("a time zone that is not constant is not supported")
-    return zones.zone_at(text)
+    return zones.parse_zone(text)
 
 
 def _zone(operands: Operands, index: int) -> zones.Zone | str:
@@ -208,16 +208,16 @@ def _zone(operands: Operands, index: int) -> zones.Zone | str:
     if text is None:
         return operands.sql[index]
     try:
-        zone = zones.zone_at(text)
+        zone = zones.parse_zone(text)
     except SqlError:
         return operands.sql[index]
-    return operands.sql[index] if isinstance(zone, zones.Called) else zone
+    return operands.sql[index] if isinstance(zone, zones.AbbreviationZone) else zone
 
 
 def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:
     """An IANA name, or seconds east of Greenwich."""
     name = getattr(zone, "key", None)
-    return (name, 0) if name is not None else (None, zones.offset_at(zone, 0))
+    return (name, 0) if name is not None else (None, zones.get_offset(zone, 0))
 
 
 def _shifted(value: str, zone: str, sign: str, which: str, held: str) -> str:
@@ -338,7 +338,7 @@ def _series_in_zone(operands: Operands) -> str:
     if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
         raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")
     if span.microseconds:
-        zone = zones.fixed(0)
+        zone = zones.fixed_offset_zone(0)
     first, last = (_to_local(each, zone) for each in operands.sql[:2])
     series = f"pg_time_series({first}, {last}, {operands.sql[2]})"
     return f"list_transform({series}, lambda pg_e: {_from_local('pg_e', zone)})"

@@ -12,9 +12,9 @@ from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known
 from gpudb.types import SqlType
-from gpudb.values.calendar import DAY, microseconds_of
-from gpudb.values.timetz import FARTHEST, TOO_FAR
-from gpudb.values.zones import offset_at
+from gpudb.values.calendar import DAY, microseconds_from_timestamp
+from gpudb.values.timetz import MAX_OFFSET, MAX_OFFSET_ERROR
+from gpudb.values.zones import get_offset
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"timetz_{_name}", f"({{0}} {_symbol} {{1}})")
@@ -43,19 +43,19 @@ def _in_zone(value: str, east: str) -> str:
 
     def moved(k: str, z: str) -> str:
         made = f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {DAY}) % {DAY}, -{z})"
-        far = raises("0A000", f"'{TOO_FAR}'", "BIGINT")
-        return f"CASE WHEN abs({z}) >= {FARTHEST} THEN {far} ELSE {made} END"
+        far = raises("0A000", f"'{MAX_OFFSET_ERROR}'", "BIGINT")
+        return f"CASE WHEN abs({z}) >= {MAX_OFFSET} THEN {far} ELSE {made} END"
 
     return let(moved, value, f"CAST({east} AS BIGINT)")
 
 
 def _by_name(operands: Operands) -> str:
     """Uses a zone's current offset."""
-    now = microseconds_of(dt.datetime.now(dt.UTC))
+    now = microseconds_from_timestamp(dt.datetime.now(dt.UTC))
     text = known(operands, 0)
     if text is None:
         return _in_zone(operands.sql[1], f"pg_zone_utc({operands.sql[0]}, {now})")
-    return _in_zone(operands.sql[1], str(offset_at(known_zone(text), now)))
+    return _in_zone(operands.sql[1], str(get_offset(known_zone(text), now)))
 
 
 declare("timezone(text,timetz)", _by_name)

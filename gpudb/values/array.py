@@ -20,31 +20,31 @@ _BOUND = re.compile(r"\[(?:([+-]?\d+):)?([+-]?\d+)\]", re.ASCII)
 _NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE | re.ASCII)
 
 
-def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
-    """Parses an array into a list, nested for several dimensions; `element` parses one value. 22P02; 2202E, 0A000 for
-    bounds.
+def parse_array(text: str, parse_element: Callable[[str], object]) -> list[object]:
+    """Parses an array into a list, nested for several dimensions; `parse_element` parses one value. 22P02; 2202E, 0A000
+    for bounds.
     """
     bounds = _BOUNDS.match(text)
     body = text
     sizes = None
     if bounds is not None:
-        sizes = [_size(low, high) for low, high in _BOUND.findall(bounds.group(1))]
+        sizes = [_parse_dimension(low, high) for low, high in _BOUND.findall(bounds.group(1))]
         body = text[bounds.end() :]
     if not body.lstrip(SPACE).startswith("{"):
         detail = 'Array value must start with "{" or dimension information.'
         raise InvalidText(f'malformed array literal: "{text}"', detail=detail)
-    tokens = _tokens(body, text)
+    tokens = _tokenize(body, text)
     next(tokens)
-    value = _items(tokens, text, element, 1)
+    value = _parse_items(tokens, text, parse_element, 1)
     if (extra := next(tokens, None)) is not None and not (extra[0] == "word" and not extra[1].strip(SPACE)):
-        raise _malformed(text, "Junk after closing right brace.")
+        raise _malformed_error(text, "Junk after closing right brace.")
     _check_shape(value, text)
-    if sizes is not None and sizes != _sizes(value):
-        raise _malformed(text, "Specified array dimensions do not match array contents.")
+    if sizes is not None and sizes != _measure_dimensions(value):
+        raise _malformed_error(text, "Specified array dimensions do not match array contents.")
     return value
 
 
-def _size(low: str, high: str) -> int:
+def _parse_dimension(low: str, high: str) -> int:
     """Returns the number of elements that a bound declares: `[low:high]`, or `[high]` from 1 on."""
     first = int(low or 1)
     if int(high) < first:
@@ -54,60 +54,62 @@ def _size(low: str, high: str) -> int:
     return int(high)
 
 
-def _sizes(value: object) -> list[int]:
+def _measure_dimensions(value: object) -> list[int]:
     """Returns the sizes of a list's dimensions; an empty list has none."""
-    return [len(value), *_sizes(value[0])] if isinstance(value, list) and value else []
+    return [len(value), *_measure_dimensions(value[0])] if isinstance(value, list) and value else []
 
 
-def _tokens(body: str, text: str) -> Iterator[tuple[str, str]]:
+def _tokenize(body: str, text: str) -> Iterator[tuple[str, str]]:
     at = 0
     while body[at:].strip(SPACE):
-        found = _TOKEN.match(body, at)
-        if found is None:
-            raise _malformed(text, "Unexpected end of input.")
-        mark, quoted, word = found.groups()
-        at = found.end()
+        match = _TOKEN.match(body, at)
+        if match is None:
+            raise _malformed_error(text, "Unexpected end of input.")
+        mark, quote_element, word = match.groups()
+        at = match.end()
         if mark is not None:
             yield "mark", mark
-        elif quoted is not None:
-            yield "quoted", _ESCAPE.sub(r"\1", quoted)
+        elif quote_element is not None:
+            yield "quoted", _ESCAPE.sub(r"\1", quote_element)
         elif word.strip(SPACE):
             yield "word", word
     return
 
 
-def _items(tokens: Iterator[tuple[str, str]], text: str, element: Callable[[str], object], depth: int) -> list[object]:
+def _parse_items(
+    tokens: Iterator[tuple[str, str]], text: str, parse_element: Callable[[str], object], level: int
+) -> list[object]:
     """Parses the elements up to the closing brace; the opening one has been read."""
-    if depth > MAX_DIMENSIONS:
-        message = f"number of array dimensions ({depth}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
+    if level > MAX_DIMENSIONS:
+        message = f"number of array dimensions ({level}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
         raise SqlError.of("program_limit_exceeded", message)
-    items: list[object] = []
+    parsed: list[object] = []
     expected = True  # an element, or the end of an empty array
     for kind, word in tokens:
         if kind == "mark" and word == "}":
-            if (expected and items) or (depth > 1 and not items):
-                raise _malformed(text, 'Unexpected "}" character.')
-            return items
+            if (expected and parsed) or (level > 1 and not parsed):
+                raise _malformed_error(text, 'Unexpected "}" character.')
+            return parsed
         if kind == "mark" and word == ",":
             if expected:
-                raise _malformed(text, 'Unexpected "," character.')
+                raise _malformed_error(text, 'Unexpected "," character.')
             expected = True
             continue
         if not expected:
             detail = 'Unexpected "{" character.' if kind == "mark" else "Unexpected array element."
-            raise _malformed(text, detail)
+            raise _malformed_error(text, detail)
         expected = False
         if kind == "mark":
-            items.append(_items(tokens, text, element, depth + 1))
+            parsed.append(_parse_items(tokens, text, parse_element, level + 1))
         elif kind == "quoted":
-            items.append(element(word))
+            parsed.append(parse_element(word))
         else:
-            plain = _unquoted(word)
-            items.append(None if plain.lower() == "null" and "\\" not in word else element(plain))
-    raise _malformed(text, "Unexpected end of input.")
+            plain = _unescape(word)
+            parsed.append(None if plain.lower() == "null" and "\\" not in word else parse_element(plain))
+    raise _malformed_error(text, "Unexpected end of input.")
 
 
-def _unquoted(word: str) -> str:
+def _unescape(word: str) -> str:
     word = word.lstrip(SPACE)
     bare = word.rstrip(SPACE)
     if bare != word and (len(bare) - len(bare.rstrip("\\"))) % 2:
@@ -115,7 +117,7 @@ def _unquoted(word: str) -> str:
     return _ESCAPE.sub(r"\1", bare)
 
 
-def depth(value: object) -> int:
+def count_dimensions(value: object) -> int:
     """Returns the number of dimensions of nested lists."""
     count = 0
     while isinstance(value, list):
@@ -136,27 +138,27 @@ def _check_shape(value: list[object], text: str) -> None:
             return
     if not level:
         return
-    raise _malformed(text, "Multidimensional arrays must have sub-arrays with matching dimensions.")
+    raise _malformed_error(text, "Multidimensional arrays must have sub-arrays with matching dimensions.")
 
 
-def format_array(value: list[object], element: Callable[[object], str]) -> str:
-    """Returns an array's text; `element` writes one value."""
+def format_array(value: list[object], format_element: Callable[[object], str]) -> str:
+    """Returns an array's text; `format_element` writes one value."""
     items = []
     for item in value:
         if item is None:
             items.append("NULL")
         elif isinstance(item, list):
-            items.append(format_array(item, element))
+            items.append(format_array(item, format_element))
         else:
-            text = element(item)
-            items.append(quoted(text) if _NEEDS_QUOTES.search(text) else text)
+            text = format_element(item)
+            items.append(quote_element(text) if _NEEDS_QUOTES.search(text) else text)
     return "{" + ",".join(items) + "}"
 
 
-def quoted(text: str) -> str:
+def quote_element(text: str) -> str:
     """Returns an element in quotes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _malformed(text: str, detail: str) -> SqlError:
+def _malformed_error(text: str, detail: str) -> SqlError:
     return InvalidText(f'malformed array literal: "{text}"', detail=detail)

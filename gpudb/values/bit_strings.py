@@ -23,10 +23,10 @@ def parse_bits(type_: SqlType, text: str) -> str:
         if digit not in allowed:
             kind = "hexadecimal" if hexadecimal else "binary"
             raise InvalidText(f'"{digit}" is not a valid {kind} digit')
-    return fitted_bits(type_, f"{int(digits, 16):0{4 * len(digits)}b}" if hexadecimal and digits else digits)
+    return fit_bits(type_, f"{int(digits, 16):0{4 * len(digits)}b}" if hexadecimal and digits else digits)
 
 
-def fitted_bits(type_: SqlType, digits: str) -> str:
+def fit_bits(type_: SqlType, digits: str) -> str:
     """Returns the digits at a length that the type accepts; 22026 or 22001 otherwise."""
     length = type_.length
     if length is not None and type_.name == "bit" and len(digits) != length:
@@ -48,15 +48,15 @@ def parse_bits_binary(type_: SqlType, data: bytes) -> str:
     if len(data) - 4 > (length + 7) // 8:
         raise SqlError.of("invalid_binary_representation", "incorrect binary data format")
     digits = "".join(f"{byte:08b}" for byte in data[4:])[:length]
-    return fitted_bits(type_, digits)
+    return fit_bits(type_, digits)
 
 
-def bits_binary(column: pa.StringArray) -> pa.BinaryArray:
+def encode_bits_column(column: pa.StringArray) -> pa.BinaryArray:
     """Encodes a column of digits as bit_send does."""
-    return pa.array([None if digits is None else _sent(digits) for digits in column.to_pylist()], pa.binary())
+    return pa.array([None if digits is None else _encode_bits(digits) for digits in column.to_pylist()], pa.binary())
 
 
-def _sent(digits: str) -> bytes:
+def _encode_bits(digits: str) -> bytes:
     width = (len(digits) + 7) // 8
     packed = int(digits.ljust(8 * width, "0"), 2).to_bytes(width, "big") if digits else b""
     return struct.pack("!i", len(digits)) + packed

@@ -16,16 +16,16 @@ def parse_bytea(text: str) -> bytes:
     if not text.startswith("\\x"):
         return _ESCAPED.sub(_unescape, text.encode())
     digits = re.sub(r"[ \n\t\r]", "", text[2:])
-    wrong = re.search("[^0-9a-fA-F]", digits)
-    if wrong is not None:
-        raise SqlError.of("invalid_parameter_value", f'invalid hexadecimal digit: "{wrong.group()}"')
+    invalid = re.search("[^0-9a-fA-F]", digits)
+    if invalid is not None:
+        raise SqlError.of("invalid_parameter_value", f'invalid hexadecimal digit: "{invalid.group()}"')
     if len(digits) % 2:
         raise SqlError.of("invalid_parameter_value", "invalid hexadecimal data: odd number of digits")
     return bytes.fromhex(digits)
 
 
-def _unescape(found: re.Match[bytes]) -> bytes:
-    code = found.group(1)
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match.group(1)
     if code is None:
         raise InvalidText("invalid input syntax for type bytea")
     return b"\\" if code == b"\\" else bytes([int(code, 8)])

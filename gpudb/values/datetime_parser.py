@@ -54,7 +54,7 @@ class Fields:
     zone: zones.Zone | None = None
 
 
-def decode(text: str, type_name: str, time_only: bool = False) -> Fields:
+def decode_datetime(text: str, type_name: str, time_only: bool = False) -> Fields:
     """Parses a text; raises 22007, 22008, 22009 and 22023 as PostgreSQL does, naming `type_name`."""
     return _Decoder(text, type_name, time_only).run()
 
@@ -64,7 +64,7 @@ class _Decoder:
     text: str
     type_name: str
     time_only: bool
-    have: set[str] = field(default_factory=set)
+    present: set[str] = field(default_factory=set)
     year: int = 0
     month: int = 0
     day: int = 0
@@ -84,29 +84,29 @@ class _Decoder:
     def run(self) -> Fields:
         fields = self._split(self.text.strip(SPACE).lower())
         if not fields:
-            raise self._bad()
+            raise self._invalid_error()
         for at, (kind, word) in enumerate(fields):
             # a date may precede a time of day: the type time ignores it
-            dated = not self.time_only or (
+            is_date_allowed = not self.time_only or (
                 at == 0 and len(fields) > 1 and (fields[1][0] == "time" or fields[-1][0] == "date")
             )
             if kind == "date":
-                self._date_or_zone(word, dated)
+                self._read_date_or_zone(word, is_date_allowed)
             elif kind == "time":
-                self._clock(word)
+                self._read_time(word)
             elif kind == "zone":
-                self._offset(word.replace(" ", ""))
+                self._read_offset(word.replace(" ", ""))
             elif kind == "number":
-                self._number_field(word, dated)
+                self._read_number_field(word, is_date_allowed)
             else:
-                self._word(word.replace(" ", ""))
+                self._read_word(word.replace(" ", ""))
         return self._finish()
 
-    def _bad(self) -> SqlError:
+    def _invalid_error(self) -> SqlError:
         message = f'invalid input syntax for type {self.type_name}: "{self.text}"'
         return SqlError.of("invalid_datetime_format", message)
 
-    def _overflow(self, hint: str | None = None) -> SqlError:
+    def _overflow_error(self, hint: str | None = None) -> SqlError:
         message = f'date/time field value out of range: "{self.text}"'
         return SqlError.of("datetime_field_overflow", message, hint=hint)
 
@@ -114,88 +114,88 @@ class _Decoder:
         fields: list[tuple[str, str]] = []
         at = 0
         while at < len(text):
-            found = _FIELD.match(text, at)
-            if found is None:
+            match = _FIELD.match(text, at)
+            if match is None:
                 if text[at] in "+-" or text[at] not in punctuation + SPACE:
-                    raise self._bad()
+                    raise self._invalid_error()
                 at += 1
                 continue
-            kind = next(name for name, value in found.groupdict().items() if value is not None)
-            word = found.group(kind)
-            at = found.end()
+            kind = next(name for name, value in match.groupdict().items() if value is not None)
+            word = match.group(kind)
+            at = match.end()
             if kind == "word" and at < len(text):
-                glued = text[at] in "+_" or text[at].isdigit()
-                if text[at] in "-/." or (glued and word not in _KNOWN):
-                    whole = _DATE_WORD.match(text, found.start())
-                    assert whole is not None
-                    kind, word, at = "date", whole.group(), whole.end()
+                is_joined = text[at] in "+_" or text[at].isdigit()
+                if text[at] in "-/." or (is_joined and word not in _KNOWN):
+                    date_word = _DATE_WORD.match(text, match.start())
+                    assert date_word is not None
+                    kind, word, at = "date", date_word.group(), date_word.end()
             fields.append((kind, word))
         return fields
 
     # ---- fields
 
-    def _date_or_zone(self, word: str, dated: bool) -> None:
-        if dated and not {"month", "day"} <= self.have and self.days is None:
-            self._date(word)
+    def _read_date_or_zone(self, word: str, is_date_allowed: bool) -> None:
+        if is_date_allowed and not {"month", "day"} <= self.present and self.days is None:
+            self._read_date(word)
         elif word[0].isdigit():
             number, sign, offset = re.split("([-+])", word, maxsplit=1) if "-" in word else (word, "", "")
             if not sign or self.time is not None:
-                raise self._bad()
-            self._offset(sign + offset)
-            self._run_together(number)
+                raise self._invalid_error()
+            self._read_offset(sign + offset)
+            self._read_digits(number)
         else:
-            self._named_zone(word, unknown="_" not in word or not self.time_only)
+            self._read_zone_name(word, unknown="_" not in word or not self.time_only)
 
-    def _date(self, word: str) -> None:
+    def _read_date(self, word: str) -> None:
         parts = re.findall(r"[^\W_\d]+|\d+", word)
         if len(parts) > 3 or re.search(r"[^\w\-/.]", word) or self.time is not None:
-            raise self._bad()
+            raise self._invalid_error()
         numbers = []
         for part in parts:
             if part[0].isdigit():
                 numbers.append(part)
-            elif part in _MONTH and "month" not in self.have:
+            elif part in _MONTH and "month" not in self.present:
                 self.month, self.text_month = _MONTH[part], True
-                self.have.add("month")
+                self.present.add("month")
             elif part not in _IGNORED and part not in _WEEKDAYS:
-                raise self._bad()
+                raise self._invalid_error()
         for number in numbers:
-            self._number(number)
-        if not ({"year", "month", "day"} <= self.have or "doy" in self.have):
-            raise self._bad()
+            self._read_number(number)
+        if not ({"year", "month", "day"} <= self.present or "doy" in self.present):
+            raise self._invalid_error()
 
-    def _number_field(self, word: str, dated: bool) -> None:
-        whole, point, _ = word.partition(".")
+    def _read_number_field(self, word: str, is_date_allowed: bool) -> None:
+        integer, point, _ = word.partition(".")
         if self.julian and self.days is None:
-            self._julian_day(word)
-        elif not dated or self._dated():
-            self._run_together(word)
-        elif point and not self.have:
-            self._date(word)
-        elif point and len(whole) <= 2:
-            raise self._bad()
+            self._read_julian_day(word)
+        elif not is_date_allowed or self._has_date():
+            self._read_digits(word)
+        elif point and not self.present:
+            self._read_date(word)
+        elif point and len(integer) <= 2:
+            raise self._invalid_error()
         elif point or len(word) >= 6:
-            self._run_together(word)
+            self._read_digits(word)
         else:
-            self._number(word)
+            self._read_number(word)
 
-    def _dated(self) -> bool:
-        numbers = {"year", "month", "day"} <= self.have or "doy" in self.have
+    def _has_date(self) -> bool:
+        numbers = {"year", "month", "day"} <= self.present or "doy" in self.present
         return numbers or self.days is not None or self.special is not None
 
-    def _julian_day(self, word: str) -> None:
-        whole, _, fraction = word.partition(".")
-        self.days = int(whole[:10]) + calendar.FIRST_DAY
+    def _read_julian_day(self, word: str) -> None:
+        integer, _, fraction = word.partition(".")
+        self.days = int(integer[:10]) + calendar.FIRST_DAY
         if fraction:
             self.time = round(float("0." + fraction) * calendar.DAY)
         self.julian = False
 
-    def _number(self, word: str) -> None:
+    def _read_number(self, word: str) -> None:
         """Interprets one number of a date."""
-        value, known = int(word[:12]), self.have & {"year", "month", "day"}
+        value, known = int(word[:12]), self.present & {"year", "month", "day"}
         if len(word) == 3 and known == {"year"} and 1 <= value <= 366:
             self.day_of_year = value
-            self.have.add("doy")
+            self.present.add("doy")
             return
         match sorted(known):
             case []:
@@ -208,40 +208,40 @@ class _Decoder:
                 part = "day"
                 if self.text_month and len(word) >= 3 and self.two_digits:
                     self.day, self.year, self.two_digits = self.year, value, False
-                    self.have.add("day")
+                    self.present.add("day")
                     return
             case ["day"]:
                 part = "month"
             case ["day", "month"]:
                 part = "year"
             case _:
-                return self._run_together(word)
+                return self._read_digits(word)
         setattr(self, part, value)
-        self.have.add(part)
+        self.present.add(part)
         if part == "year":
             self.two_digits = len(word) <= 2
 
-    def _run_together(self, word: str) -> None:
+    def _read_digits(self, word: str) -> None:
         """Interprets digits without separators: `20200131`, `200131`, `040506.789`, `0405`."""
-        whole, point, fraction = word.partition(".")
-        if not point and not self._dated() and not self.time_only and len(whole) >= 6:
-            if self.have & {"year", "month", "day"}:
-                raise self._bad()
-            self.year, self.month, self.day = int(whole[:-4][:12]), int(whole[-4:-2]), int(whole[-2:])
-            self.two_digits = len(whole) == 6
-            self.have |= {"year", "month", "day"}
-        elif self.time is None and len(whole) in (4, 6):
-            self._set_time(int(whole[:2]), int(whole[2:4]), int(whole[4:] or 0), fraction)
+        integer, point, fraction = word.partition(".")
+        if not point and not self._has_date() and not self.time_only and len(integer) >= 6:
+            if self.present & {"year", "month", "day"}:
+                raise self._invalid_error()
+            self.year, self.month, self.day = int(integer[:-4][:12]), int(integer[-4:-2]), int(integer[-2:])
+            self.two_digits = len(integer) == 6
+            self.present |= {"year", "month", "day"}
+        elif self.time is None and len(integer) in (4, 6):
+            self._set_time(int(integer[:2]), int(integer[2:4]), int(integer[4:] or 0), fraction)
         else:
-            raise self._bad()
+            raise self._invalid_error()
 
-    def _clock(self, word: str) -> None:
+    def _read_time(self, word: str) -> None:
         if self.time is not None:
-            raise self._bad()
-        found = re.fullmatch(r"(\d+):(\d*)(:\d*)?(?:\.(\d*))?", word)
-        if found is None:
-            raise self._bad()
-        hour, minute, second, fraction = found.groups()
+            raise self._invalid_error()
+        match = re.fullmatch(r"(\d+):(\d*)(:\d*)?(?:\.(\d*))?", word)
+        if match is None:
+            raise self._invalid_error()
+        hour, minute, second, fraction = match.groups()
         if second is None and fraction is not None:
             hour, minute, second = "0", hour, minute  # mm:ss.fraction
         self._set_time(int(hour[:9]), int(minute[:9] or 0), int((second or "").strip(":")[:9] or 0), fraction or "")
@@ -250,10 +250,10 @@ class _Decoder:
         micro = round(float("0." + fraction) * 1_000_000) if fraction else 0
         time = ((hour * 60 + minute) * 60 + second) * 1_000_000 + micro
         if hour > 24 or minute > 59 or second > 60 or time > calendar.DAY:
-            raise self._overflow()
+            raise self._overflow_error()
         self.time = time
 
-    def _offset(self, word: str) -> None:
+    def _read_offset(self, word: str) -> None:
         try:
             seconds = zones.parse_offset(word)
         except SqlError as error:
@@ -261,40 +261,40 @@ class _Decoder:
             error.message = error.args[0]
             raise
         if seconds is None:
-            raise self._bad()
+            raise self._invalid_error()
         if self.zone is not None:  # `EST+3`: POSIX counts westward
-            base = zones.offset_at(self.zone, 0)
-            self.zone = zones.fixed(base - seconds if base else -seconds)
+            base = zones.get_offset(self.zone, 0)
+            self.zone = zones.fixed_offset_zone(base - seconds if base else -seconds)
         else:
-            self.zone = zones.fixed(seconds)
+            self.zone = zones.fixed_offset_zone(seconds)
 
-    def _named_zone(self, word: str, unknown: bool = False) -> None:
-        zone = zones.named(word)
+    def _read_zone_name(self, word: str, unknown: bool = False) -> None:
+        zone = zones.find_zone(word)
         if zone is None:
             if unknown:
                 raise SqlError.of("invalid_parameter_value", f'time zone "{word}" not recognized')
-            raise self._bad()
+            raise self._invalid_error()
         if self.zone is not None:
-            raise self._bad()
+            raise self._invalid_error()
         self.zone = zone
 
-    def _word(self, word: str) -> None:
+    def _read_word(self, word: str) -> None:
         if word in _SPECIAL or word.lstrip("+-") == "infinity":
             if self.special is not None:
-                raise self._bad()
+                raise self._invalid_error()
             self.special = "-infinity" if word[0] == "-" else word.lstrip("+")
-        elif (abbreviation := zones.abbreviations().get(word)) is not None or word == "z":
+        elif (abbreviation := zones.get_abbreviations().get(word)) is not None or word == "z":
             if self.zone is not None:
-                raise self._bad()
-            self.zone = abbreviation or zones.fixed(0)
+                raise self._invalid_error()
+            self.zone = abbreviation or zones.fixed_offset_zone(0)
         elif word in _MONTH:
-            if "month" in self.have:
-                if self.text_month or "day" in self.have:
-                    raise self._bad()
+            if "month" in self.present:
+                if self.text_month or "day" in self.present:
+                    raise self._invalid_error()
                 self.day = self.month  # the preceding number was the day
-                self.have.add("day")
+                self.present.add("day")
             self.month, self.text_month = _MONTH[word], True
-            self.have.add("month")
+            self.present.add("month")
         elif word in {"am", "pm"} and self.meridian is None:
             self.meridian = word
         elif word in {"ad", "bc"}:
@@ -302,61 +302,64 @@ class _Decoder:
         elif word in {"j", "jd", "julian"}:
             self.julian = True
         elif word == "t":
-            if (not self._dated() and not self.time_only) or self.after_t:
-                raise self._bad()
+            if (not self._has_date() and not self.time_only) or self.after_t:
+                raise self._invalid_error()
             self.after_t = True
         elif word in _WEEKDAYS and not self.weekday:
             self.weekday = True
         elif word not in _IGNORED and word != "dst":
-            self._named_zone(word)
+            self._read_zone_name(word)
 
     # ---- the end
 
     def _finish(self) -> Fields:
         if self.after_t and self.time is None:
-            raise self._bad()
+            raise self._invalid_error()
         if self.meridian is not None and self.time is not None:
             if self.time >= 13 * 3_600_000_000:
-                raise self._overflow()
+                raise self._overflow_error()
             noon = 12 * 3_600_000_000
             self.time = self.time % noon + (noon if self.meridian == "pm" else 0)
         if self.special is not None:
             alone = self.special == "epoch" or self.special.endswith("infinity")
-            if self.have or self.days is not None or (alone and (self.time is not None or self.zone is not None)):
-                raise self._bad()
+            if self.present or self.days is not None or (alone and (self.time is not None or self.zone is not None)):
+                raise self._invalid_error()
             return Fields(self.special, None, self.time, self.zone)
-        if self.days is None and self.have:
-            self.days = self._day()
+        if self.days is None and self.present:
+            self.days = self._compute_days()
         if self.days is None and not self.time_only:
-            raise self._bad()
+            raise self._invalid_error()
         if self.time_only and self.time is None:
-            raise self._bad()
+            raise self._invalid_error()
         return Fields(None, self.days, self.time, self.zone)
 
-    def _in_range(self) -> None:
+    def _check_range(self) -> None:
         """Checks month and day as far as they are present."""
-        month, day = "month" not in self.have or 1 <= self.month <= 12, "day" not in self.have or 1 <= self.day <= 31
+        month, day = (
+            "month" not in self.present or 1 <= self.month <= 12,
+            "day" not in self.present or 1 <= self.day <= 31,
+        )
         if not month or not day:
-            raise self._overflow(_MD_HINT)
+            raise self._overflow_error(_MD_HINT)
 
-    def _day(self) -> int:
-        complete = self.have in ({"year", "month", "day"}, {"year", "doy"})
-        if "year" not in self.have:
-            self._in_range()
+    def _compute_days(self) -> int:
+        complete = self.present in ({"year", "month", "day"}, {"year", "doy"})
+        if "year" not in self.present:
+            self._check_range()
         if not complete:
-            raise self._bad()
+            raise self._invalid_error()
         year = self.year
         if self.bc:
             if year <= 0:
-                raise self._overflow()
+                raise self._overflow_error()
             year = 1 - year
         elif self.two_digits:
             year += 2000 if year < 70 else 1900
         elif year <= 0:
-            raise self._overflow()
-        if "doy" in self.have:
+            raise self._overflow_error()
+        if "doy" in self.present:
             return calendar.days_from_civil(year, 1, 1) + self.day_of_year - 1
-        self._in_range()
+        self._check_range()
         if self.day > calendar.days_in_month(year, self.month):
-            raise self._overflow()
+            raise self._overflow_error()
         return calendar.days_from_civil(year, self.month, self.day)

@@ -11,7 +11,7 @@ import datetime as dt
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
 from gpudb.values import calendar, zones
-from gpudb.values.datetime_parser import Fields, decode
+from gpudb.values.datetime_parser import Fields, decode_datetime
 
 _LAST_DATE = calendar.days_from_civil(5_874_897, 12, 31)
 _FIRST_TIMESTAMP = calendar.FIRST_DAY * calendar.DAY
@@ -22,7 +22,7 @@ _SPECIAL_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 def parse_date(text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.date | str:
     """Parses a date; 22007, 22008. `now` is the transaction's start, in UTC."""
-    fields = decode(text, "date")
+    fields = decode_datetime(text, "date")
     special = fields.special
     if special in ("infinity", "-infinity"):
         return special
@@ -31,56 +31,56 @@ def parse_date(text: str, zone: zones.Zone, now: dt.datetime | None = None) -> d
     elif special is not None:
         if special == "allballs":
             raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type date: "{text}"')
-        days = _local_now(zone, now) // calendar.DAY + _SPECIAL_DAYS.get(special, 0)
+        days = _get_local_now(zone, now) // calendar.DAY + _SPECIAL_DAYS.get(special, 0)
     else:
         assert fields.days is not None
         days = fields.days
     if not calendar.FIRST_DAY <= days <= _LAST_DATE:
         raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
-    return calendar.date_value(days)
+    return calendar.date_from_days(days)
 
 
 def parse_time(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.time | str:
     """Parses a time of day, ignoring zone and date; `24:00:00` is a string. 22007, 22008."""
-    fields = decode(text, "time", time_only=True)
+    fields = decode_datetime(text, "time", time_only=True)
     if fields.special == "now":
-        time = _local_now(zone, now) % calendar.DAY
+        time = _get_local_now(zone, now) % calendar.DAY
     elif fields.special == "allballs":
         time = 0
     elif fields.special is not None or fields.time is None:
         raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type time: "{text}"')
     else:
         time = fields.time
-    return calendar.time_value(rounded(time, type_.modifier))
+    return calendar.time_from_microseconds(round_microseconds(time, type_.modifier))
 
 
 def parse_timestamp(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.datetime | str:
     """Parses a timestamp or timestamptz, by the type's name. 22007, 22008, 22009, 22023."""
     aware = type_.name == "timestamptz"
     name = "timestamp with time zone" if aware else "timestamp"
-    fields = decode(text, name)
+    fields = decode_datetime(text, name)
     special = fields.special
     if special in ("infinity", "-infinity"):
         return special
     if special == "epoch":
         value = 0
     elif special == "now":
-        utc = _utc_now(now)
-        value = utc if aware else utc + zones.offset_at(zone, utc) * 1_000_000
+        utc = _get_utc_now(now)
+        value = utc if aware else utc + zones.get_offset(zone, utc) * 1_000_000
     else:
-        value = _moment(fields, text, name, zone, now)
+        value = _combine(fields, text, name, zone, now)
         if aware:
-            offset = zones.offset_of_local(fields.zone or zone, value)
+            offset = zones.get_local_offset(fields.zone or zone, value)
             value -= offset * 1_000_000
-    value = rounded(value - _MILLENNIUM, type_.modifier) + _MILLENNIUM  # halves away from the year 2000
+    value = round_microseconds(value - _MILLENNIUM, type_.modifier) + _MILLENNIUM  # halves away from the year 2000
     if not _FIRST_TIMESTAMP <= value <= _LAST_TIMESTAMP:
         raise SqlError.of("datetime_field_overflow", f'timestamp out of range: "{text}"')
-    return calendar.timestamp_value(value, aware)
+    return calendar.timestamp_from_microseconds(value, aware)
 
 
-def _moment(fields: Fields, text: str, name: str, zone: zones.Zone, now: dt.datetime | None) -> int:
+def _combine(fields: Fields, text: str, name: str, zone: zones.Zone, now: dt.datetime | None) -> int:
     if fields.special in _SPECIAL_DAYS:
-        days = _local_now(zone, now) // calendar.DAY + _SPECIAL_DAYS[fields.special]
+        days = _get_local_now(zone, now) // calendar.DAY + _SPECIAL_DAYS[fields.special]
     elif fields.special is not None:
         raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type {name}: "{text}"')
     else:
@@ -89,7 +89,7 @@ def _moment(fields: Fields, text: str, name: str, zone: zones.Zone, now: dt.date
     return days * calendar.DAY + (fields.time or 0)
 
 
-def rounded(microseconds: int, precision: int) -> int:
+def round_microseconds(microseconds: int, precision: int) -> int:
     """Rounds microseconds to a precision of 0 to 6 digits (-1: unchanged), halves away from zero."""
     if not 0 <= precision < 6:
         return microseconds
@@ -98,19 +98,19 @@ def rounded(microseconds: int, precision: int) -> int:
     return -size if microseconds < 0 else size
 
 
-def timestamptz_text(value: dt.datetime | str, zone: zones.Zone) -> str:
+def format_timestamptz(value: dt.datetime | str, zone: zones.Zone) -> str:
     """Formats a timestamptz in a session's zone."""
-    microseconds = calendar.microseconds_of(value)
+    microseconds = calendar.microseconds_from_timestamp(value)
     if abs(microseconds) >= calendar.MAX_TIMESTAMP:
-        return calendar.timestamp_text(microseconds)
-    offset = zones.offset_at(zone, microseconds)
-    return calendar.timestamp_text(microseconds + offset * 1_000_000, offset)
+        return calendar.format_timestamp(microseconds)
+    offset = zones.get_offset(zone, microseconds)
+    return calendar.format_timestamp(microseconds + offset * 1_000_000, offset)
 
 
-def _utc_now(now: dt.datetime | None) -> int:
-    return calendar.microseconds_of(now or dt.datetime.now(dt.UTC))
+def _get_utc_now(now: dt.datetime | None) -> int:
+    return calendar.microseconds_from_timestamp(now or dt.datetime.now(dt.UTC))
 
 
-def _local_now(zone: zones.Zone, now: dt.datetime | None) -> int:
-    utc = _utc_now(now)
-    return utc + zones.offset_at(zone, utc) * 1_000_000
+def _get_local_now(zone: zones.Zone, now: dt.datetime | None) -> int:
+    utc = _get_utc_now(now)
+    return utc + zones.get_offset(zone, utc) * 1_000_000

@@ -41,7 +41,7 @@ _MICROSECONDS = {
     "hour": 3_600_000_000,
 }
 _SECONDS = ("second", "millisecond", "microsecond")
-_OF_DATES = frozenset({"d", "h", "m", "mon", "s", "y"})
+_DATE_WORDS = frozenset({"d", "h", "m", "mon", "s", "y"})
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
 
@@ -52,7 +52,7 @@ _FIELD = re.compile(
 )
 _ISO_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INT32, _INT64 = 1 << 31, 1 << 63
-MOST_MICROSECONDS = (2**63 - 1) // 1000
+MAX_MICROSECONDS = (2**63 - 1) // 1000
 """Limit of an interval's hours, minutes and seconds: Arrow counts nanoseconds."""
 
 
@@ -66,10 +66,10 @@ class Interval:
 
     def __str__(self) -> str:
         """The text in IntervalStyle postgres."""
-        return interval_text(self.months, self.days, self.microseconds)
+        return format_interval(self.months, self.days, self.microseconds)
 
 
-def interval_text(months: int, days: int, microseconds: int) -> str:
+def format_interval(months: int, days: int, microseconds: int) -> str:
     """Formats an interval: `1 year 2 mons -3 days +04:05:06.5`, `00:00:00`."""
     sign = -1 if months < 0 else 1
     years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
@@ -82,7 +82,7 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
             negative = value < 0
     if microseconds or not parts:
         minus = "-" if microseconds < 0 else "+" if negative else ""
-        parts.append(minus + calendar.time_text(abs(microseconds)))
+        parts.append(minus + calendar.format_time(abs(microseconds)))
     return " ".join(parts)
 
 
@@ -91,13 +91,13 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
 
     With `minute to second`, `a:b` means minutes and seconds.
     """
-    bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
+    invalid = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
     try:
-        total = _iso(text) if text[:1] == "P" else _fields(text, unit)
+        total = _parse_iso(text) if text[:1] == "P" else _parse_fields(text, unit)
         if abs(total.microseconds) >= _INT64:
             raise _FieldOverflow
     except _BadFormat:
-        raise bad from None
+        raise invalid from None
     except _FieldOverflow:
         raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"') from None
     if not all(-_INT32 <= part < _INT32 for part in (total.months, total.days)):
@@ -105,9 +105,10 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
     return Interval(total.months, total.days, total.microseconds)
 
 
-def restricted_interval(text: str, modifier: int) -> Interval:
-    """Restricts an interval to a type's fields and precision (`INTERVAL '1' DAY`, `interval(3)`): smaller fields are
-    dropped.
+def parse_restricted_interval(text: str, modifier: int) -> Interval:
+    """Parses an interval and restricts it to a type's fields and precision (`INTERVAL '1' DAY`, `interval(3)`).
+
+    Fields smaller than the type's are dropped.
 
     `modifier` is PostgreSQL's typmod: the fields' bits above 16 bits of precision.
     """
@@ -140,7 +141,7 @@ class _FieldOverflow(Exception):
     """A number in the text exceeds its field."""
 
 
-class _Sum:
+class _Accumulator:
     """An interval's accumulator; a fraction of a unit is carried into the smaller ones."""
 
     def __init__(self) -> None:
@@ -152,50 +153,50 @@ class _Sum:
         digits, _, decimals = number.lstrip("+-").partition(".")
         if "e" in number.lower():
             digits, _, decimals = f"{abs(Decimal(number)):f}".partition(".")
-        whole = sign * int(digits[:30] or 0)
-        if not -_INT32 <= whole < _INT32 and unit not in _MICROSECONDS:
+        integer = sign * int(digits[:30] or 0)
+        if not -_INT32 <= integer < _INT32 and unit not in _MICROSECONDS:
             raise _FieldOverflow
         rest = sign * float("0." + (decimals or "0"))
         if unit in _MICROSECONDS:
-            self.microseconds += whole * _MICROSECONDS[unit] + _nearest(rest * _MICROSECONDS[unit])
+            self.microseconds += integer * _MICROSECONDS[unit] + _round_to_integer(rest * _MICROSECONDS[unit])
         elif unit in _DAYS:
-            self.days += whole * _DAYS[unit]
+            self.days += integer * _DAYS[unit]
             self._spill_days(rest * _DAYS[unit])
         elif unit == "month":
-            self.months += whole
+            self.months += integer
             self._spill_days(rest * 30)
         else:
-            self.months += whole * _MONTHS[unit] + round(rest * _MONTHS[unit])
+            self.months += integer * _MONTHS[unit] + round(rest * _MONTHS[unit])
 
     def _spill_days(self, days: float) -> None:
         self.days += int(days)
-        self.microseconds += _nearest((days - int(days)) * calendar.DAY)
+        self.microseconds += _round_to_integer((days - int(days)) * calendar.DAY)
 
 
-def _nearest(value: float) -> int:
+def _round_to_integer(value: float) -> int:
     """Returns the nearest integer, halves towards zero."""
-    whole = int(value)
-    return whole + (value - whole > 0.5) - (value - whole < -0.5)
+    integer = int(value)
+    return integer + (value - integer > 0.5) - (value - integer < -0.5)
 
 
-def _fields(text: str, unit: str) -> _Sum:
+def _parse_fields(text: str, unit: str) -> _Accumulator:
     fields: list[tuple[str, str]] = []
     at = 0
     while at < len(text.rstrip(SPACE)):
-        found = _FIELD.match(text, at)
-        if found is None:
+        match = _FIELD.match(text, at)
+        if match is None:
             raise _BadFormat
-        kind = str(found.lastgroup)
+        kind = str(match.lastgroup)
         if kind != "filler":
-            fields.append((kind, found.group(kind).replace(" ", "")))
-        at = found.end()
+            fields.append((kind, match.group(kind).replace(" ", "")))
+        at = match.end()
         if kind == "years" and text[at : at + 1] == "-":  # a date
             raise _BadFormat
-        if kind == "word" and _glued(found.group(kind), text[at : at + 1]):
+        if kind == "word" and _joins_date(match.group(kind), text[at : at + 1]):
             raise _BadFormat
     if not fields:
         raise _BadFormat
-    total = _Sum()
+    total = _Accumulator()
     seen: set[str] = set()
     ago = False
     current = unit.split()[-1]
@@ -209,11 +210,11 @@ def _fields(text: str, unit: str) -> _Sum:
             else:
                 raise _BadFormat
         elif kind == "time":
-            _once(seen, "hour", "minute", *_SECONDS)
-            total.microseconds += _clock(word, unit)
+            _mark_seen(seen, "hour", "minute", *_SECONDS)
+            total.microseconds += _parse_time(word, unit)
             current = "day"
         elif kind == "years":
-            _once(seen, "month", "year")
+            _mark_seen(seen, "month", "year")
             years, _, months = word.lstrip("+-").partition("-")
             if int(months) > 11:
                 raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"')
@@ -223,7 +224,7 @@ def _fields(text: str, unit: str) -> _Sum:
             raise _BadFormat
         else:
             # a fraction of a second is its milliseconds and microseconds
-            _once(seen, *(_SECONDS if current == "second" and word.partition(".")[2].strip("0") else (current,)))
+            _mark_seen(seen, *(_SECONDS if current == "second" and word.partition(".")[2].strip("0") else (current,)))
             total.add(word, current)
             current = "day" if current == "hour" else current
     if not seen:
@@ -233,85 +234,89 @@ def _fields(text: str, unit: str) -> _Sum:
     return total
 
 
-def _glued(word: str, following: str) -> bool:
+def _joins_date(word: str, following: str) -> bool:
     """Whether the following text makes a word a date, by PostgreSQL's rule: digits after a character that no date has
     do not.
     """
-    return following in {"-", "/", "."} or ((following.isdigit() or following == "+") and word.lower() not in _OF_DATES)
+    return following in {"-", "/", "."} or (
+        (following.isdigit() or following == "+") and word.lower() not in _DATE_WORDS
+    )
 
 
-def _once(seen: set[str], *units: str) -> None:
+def _mark_seen(seen: set[str], *units: str) -> None:
     if seen & set(units):
         raise _BadFormat
     seen.update(units)
 
 
-def _clock(word: str, unit: str) -> int:
+def _parse_time(word: str, unit: str) -> int:
     """Parses `[-]hh:mm[:ss[.f]]` or `[-]mm:ss.f` to microseconds."""
-    found = re.fullmatch(r"[+-]?(\d+):(\d*)(:\d*)?(\.\d*)?", word)
-    if found is None:
+    match = re.fullmatch(r"[+-]?(\d+):(\d*)(:\d*)?(\.\d*)?", word)
+    if match is None:
         raise _BadFormat
-    hour, minute, second, fraction = found.groups()
+    hour, minute, second, fraction = match.groups()
     if second is None and (fraction is not None or unit == "minute to second"):
         hour, minute, second = "0", hour, minute
     minutes, seconds = int(minute or 0), int((second or "").strip(":") or 0)
     if minutes > 59 or seconds > 60:
         raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{word}"')
-    whole = ((int(hour) * 60 + minutes) * 60 + seconds) * 10**6
-    value = whole + round(float("0" + (fraction or ".0")) * 10**6)
+    seconds_total = ((int(hour) * 60 + minutes) * 60 + seconds) * 10**6
+    value = seconds_total + round(float("0" + (fraction or ".0")) * 10**6)
     return -value if word[0] == "-" else value
 
 
-def _iso(text: str) -> _Sum:
+def _parse_iso(text: str) -> _Accumulator:
     """Parses ISO 8601: `P1Y2M3DT4H5M6.5S`, and the alternative forms `P0001-02-03T04:05:06` and `P00010203T040506`."""
     date, mark, time = text[1:].partition("T")
     if not date and not mark:
         raise _BadFormat
-    total = _Sum()
-    _part(total, date, {"Y": "year", "M": "month", "W": "week", "D": "day"}, ("year", "month", "day"), "-", 8)
-    _part(total, time, {"H": "hour", "M": "minute", "S": "second"}, ("hour", "minute", "second"), ":", 6)
+    total = _Accumulator()
+    _parse_iso_part(total, date, {"Y": "year", "M": "month", "W": "week", "D": "day"}, ("year", "month", "day"), "-", 8)
+    _parse_iso_part(total, time, {"H": "hour", "M": "minute", "S": "second"}, ("hour", "minute", "second"), ":", 6)
     return total
 
 
-def _part(total: _Sum, text: str, units: dict[str, str], fields: tuple[str, ...], between: str, width: int) -> None:
+def _parse_iso_part(
+    total: _Accumulator, text: str, units: dict[str, str], fields: tuple[str, ...], separator: str, width: int
+) -> None:
     """Parses the date or time part: numbers with unit letters, fields with separators, or fields by width."""
     at = 0
     while at < len(text):
-        found = _ISO_NUMBER.match(text, at)
-        if found is None:
+        match = _ISO_NUMBER.match(text, at)
+        if match is None:
             raise _BadFormat
-        unit = text[found.end() : found.end() + 1]
+        unit = text[match.end() : match.end() + 1]
         if unit in units:
-            total.add(found[0], units[unit])
-        elif at or unit not in {"", between}:
+            total.add(match[0], units[unit])
+        elif at or unit not in {"", separator}:
             raise _BadFormat
-        elif unit == "" and len(found[0].lstrip("-").partition(".")[0]) == width:
-            return _run_together(total, found[0], fields, width)
+        elif unit == "" and len(match[0].lstrip("-").partition(".")[0]) == width:
+            return _parse_fixed_width(total, match[0], fields, width)
         else:
-            return _in_turn(total, text, fields, between)
-        at = found.end() + 1
+            return _parse_separated(total, text, fields, separator)
+        at = match.end() + 1
     return None
 
 
-def _in_turn(total: _Sum, text: str, fields: tuple[str, ...], between: str) -> None:
+def _parse_separated(total: _Accumulator, text: str, fields: tuple[str, ...], separator: str) -> None:
     """Parses `0001-02-03` or `04:05:06`, in which trailing fields are optional."""
     at = 0
-    for place, unit in enumerate(fields):
-        found = _ISO_NUMBER.match(text, at)
-        if found is None:
+    for index, unit in enumerate(fields):
+        match = _ISO_NUMBER.match(text, at)
+        if match is None:
             raise _BadFormat
-        total.add(found[0], unit)
-        at = found.end()
+        total.add(match[0], unit)
+        at = match.end()
         if at == len(text):
             return
-        if place == len(fields) - 1 or text[at] != between:
+        if index == len(fields) - 1 or text[at] != separator:
             raise _BadFormat
         at += 1
 
 
-def _run_together(total: _Sum, number: str, fields: tuple[str, ...], width: int) -> None:
+def _parse_fixed_width(total: _Accumulator, number: str, fields: tuple[str, ...], width: int) -> None:
     """Parses `00010203` or `040506`; the smallest field may have a fraction."""
     sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
-    cut = (width - 4, width - 2)
-    for value, unit in zip((digits[: cut[0]], digits[cut[0] : cut[1]], digits[cut[1] :]), fields, strict=True):
+    ends = (width - 4, width - 2)
+    for value, unit in zip((digits[: ends[0]], digits[ends[0] : ends[1]], digits[ends[1] :]), fields, strict=True):
         total.add(sign + value, unit)

@@ -8,8 +8,8 @@ from decimal import MAX_PREC, Context, Decimal
 from typing import Any
 
 from gpudb.errors import SqlError
-from gpudb.values.json_errors import json_error
-from gpudb.values.numbers import numeric_text
+from gpudb.values.json_errors import find_json_error
+from gpudb.values.numbers import format_numeric
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 _EXACT = Context(prec=MAX_PREC)
@@ -18,75 +18,75 @@ _PLAIN_WHITESPACE = re.compile(r"[ \t\n\r]*")
 
 def parse_json(text: str) -> str:
     """Returns the text itself if it is JSON; 22P02 otherwise, 54001 if nested too deeply."""
-    _read(text, unescaped=False)
+    _parse(text, unescaped=False)
     return text
 
 
 def parse_jsonb(text: str) -> str:
     r"""Returns the canonical text: keys by length then bytes, the last of equal ones; 22P05 for `\u0000`."""
-    return jsonb_text(_read(text, unescaped=True))
+    return format_jsonb(_parse(text, unescaped=True))
 
 
-def jsonb_text(value: object) -> str:
+def format_jsonb(value: object) -> str:
     """Formats a value of `json.loads` (numbers as Decimal) as jsonb's output function does."""
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-        return "{" + ", ".join(f"{_string(key)}: {jsonb_text(value[key])}" for key in keys) + "}"
+        return "{" + ", ".join(f"{_quote_string(key)}: {format_jsonb(value[key])}" for key in keys) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(jsonb_text(item) for item in value) + "]"
+        return "[" + ", ".join(format_jsonb(item) for item in value) + "]"
     if isinstance(value, str):
-        return _string(value)
+        return _quote_string(value)
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
-    return numeric_text(value if isinstance(value, Decimal) else Decimal(str(value)))
+    return format_numeric(value if isinstance(value, Decimal) else Decimal(str(value)))
 
 
-def jsonb_key(text: str) -> str:
+def normalize_jsonb(text: str) -> str:
     """Returns a text that is equal for equal documents: numbers without trailing zeros."""
-    return jsonb_text(_comparable(_DECODER.decode(text)))
+    return format_jsonb(_normalize(_DECODER.decode(text)))
 
 
-def _comparable(value: Any) -> Any:
+def _normalize(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _comparable(item) for key, item in value.items()}
+        return {key: _normalize(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_comparable(item) for item in value]
+        return [_normalize(item) for item in value]
     if isinstance(value, Decimal):
         return value.normalize(_EXACT) if value else Decimal()
     return value
 
 
-def _string(text: str) -> str:
+def _quote_string(text: str) -> str:
     if "\0" in text:
         detail = r"\u0000 cannot be converted to text."
         raise SqlError.of("untranslatable_character", "unsupported Unicode escape sequence", detail=detail)
     return json.dumps(text, ensure_ascii=False)
 
 
-def _read(text: str, *, unescaped: bool) -> object:
-    decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_constant)
+def _parse(text: str, *, unescaped: bool) -> object:
+    decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_reject_constant)
     try:
-        value, end = decoder.raw_decode(text, _blank(text, 0))
+        value, end = decoder.raw_decode(text, _skip_whitespace(text, 0))
     except RecursionError:
         message = "stack depth limit exceeded"
         raise SqlError.of("statement_too_complex", message) from None
     except ValueError:
-        raise json_error(text, unescaped=unescaped) from None
-    if _blank(text, end) != len(text) or (unescaped and _lone_surrogates(value)):
-        raise json_error(text, unescaped=unescaped)
+        raise find_json_error(text, unescaped=unescaped) from None
+    if _skip_whitespace(text, end) != len(text) or (unescaped and _has_lone_surrogates(value)):
+        raise find_json_error(text, unescaped=unescaped)
     return value
 
 
-def _blank(text: str, at: int) -> int:
-    found = _PLAIN_WHITESPACE.match(text, at)
-    return found.end() if found else at
+def _skip_whitespace(text: str, at: int) -> int:
+    match = _PLAIN_WHITESPACE.match(text, at)
+    return match.end() if match else at
 
 
-def _constant(name: str) -> object:
+def _reject_constant(name: str) -> object:
     raise ValueError(name)  # JSON has neither NaN nor infinities
 
 
-def _lone_surrogates(value: object) -> bool:
+def _has_lone_surrogates(value: object) -> bool:
     parts = [value]
     while parts:
         part = parts.pop()

@@ -20,13 +20,13 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 _LOW = "Unicode low surrogate must follow a high surrogate."
 
 
-def json_error(text: str, *, unescaped: bool) -> GpudbError:
+def find_json_error(text: str, *, unescaped: bool) -> GpudbError:
     """Returns the error of invalid JSON; with `unescaped`, as for jsonb, escapes must denote characters.
 
     22P02, or 22P05 for a character that text cannot represent.
     """
     try:
-        _Parser(text, unescaped).value_alone()
+        _Parser(text, unescaped).run()
     except GpudbError as error:
         return error
     except RecursionError:
@@ -42,68 +42,68 @@ class _Parser:
         self._token = ""
         self._ended = False
 
-    def value_alone(self) -> None:
-        self._next()
-        self._value()
+    def run(self) -> None:
+        self._read_token()
+        self._parse_value()
         if not self._ended:
-            self._expected("end of input")
+            self._fail_expecting("end of input")
 
     def _fail(self, detail: str) -> NoReturn:
         raise InvalidText(MESSAGE, detail=detail)
 
-    def _expected(self, what: str) -> NoReturn:
+    def _fail_expecting(self, expected: str) -> NoReturn:
         if self._ended:
             self._fail("The input string ended unexpectedly.")
-        self._fail(f'Expected {what}, but found "{self._token}".')
+        self._fail(f'Expected {expected}, but found "{self._token}".')
 
-    def _take(self, wanted: str, what: str) -> None:
-        if self._token != wanted:
-            self._expected(what)
-        self._next()
+    def _take(self, token: str, expected: str) -> None:
+        if self._token != token:
+            self._fail_expecting(expected)
+        self._read_token()
 
     # ------------------------------------------------------------------------------------------- grammar
 
-    def _value(self) -> None:
+    def _parse_value(self) -> None:
         if self._token == "{":
-            self._object()
+            self._parse_object()
         elif self._token == "[":
-            self._array()
+            self._parse_array()
         elif not self._token or self._token in "}],:":
-            self._expected("JSON value")
+            self._fail_expecting("JSON value")
         else:
-            self._next()
+            self._read_token()
 
-    def _object(self) -> None:
-        self._next()
+    def _parse_object(self) -> None:
+        self._read_token()
         if self._token.startswith('"'):
-            self._field()
+            self._parse_member()
             while self._token == ",":
-                self._next()
-                self._field()
+                self._read_token()
+                self._parse_member()
         elif self._token != "}":
-            self._expected('string or "}"')
+            self._fail_expecting('string or "}"')
         self._take("}", '"," or "}"')
 
-    def _field(self) -> None:
+    def _parse_member(self) -> None:
         if not self._token.startswith('"'):
-            self._expected("string")
-        self._next()
+            self._fail_expecting("string")
+        self._read_token()
         self._take(":", '":"')
-        self._value()
+        self._parse_value()
 
-    def _array(self) -> None:
-        self._next()
+    def _parse_array(self) -> None:
+        self._read_token()
         if self._token != "]":
-            self._value()
+            self._parse_value()
             while self._token == ",":
-                self._next()
-                self._value()
+                self._read_token()
+                self._parse_value()
         self._take("]", '"," or "]"')
 
     # -------------------------------------------------------------------------------------------- tokens
 
-    def _next(self) -> None:
-        start = _end(_BLANK, self._text, self._at)
+    def _read_token(self) -> None:
+        start = _match_end(_BLANK, self._text, self._at)
         self._token = ""
         self._ended = start == len(self._text)
         if self._ended:
@@ -112,19 +112,19 @@ class _Parser:
         if first in "{}[],:":
             self._at = start + 1
         elif first == '"':
-            self._at = self._string(start)
+            self._at = self._scan_string(start)
         elif first == "-" or first in "0123456789":
-            self._at = _end(_WORD, self._text, _end(_NUMBERED, self._text, start))
+            self._at = _match_end(_WORD, self._text, _match_end(_NUMBERED, self._text, start))
             if not _NUMBER.fullmatch(self._text, start, self._at):
                 self._fail(f'Token "{self._text[start : self._at]}" is invalid.')
         else:
-            self._at = _end(_WORD, self._text, start)
+            self._at = _match_end(_WORD, self._text, start)
             word = self._text[start : self._at]
             if word not in {"true", "false", "null"}:
                 self._fail(f'Token "{word or first}" is invalid.')
         self._token = self._text[start : self._at]
 
-    def _string(self, start: int) -> int:
+    def _scan_string(self, start: int) -> int:
         """Returns the end of a string that begins at `start`."""
         text, at, high = self._text, start + 1, False
         while at < len(text) and (char := text[at]) != '"':
@@ -133,7 +133,7 @@ class _Parser:
                 at += 1
                 char = text[at : at + 1]
             if escaped and char == "u":
-                high = self._code(start, at + 1, high)
+                high = self._check_code_unit(start, at + 1, high)
                 at += 4
             elif high:
                 self._fail(_LOW)
@@ -148,7 +148,7 @@ class _Parser:
             self._fail(_LOW)
         return at + 1
 
-    def _code(self, start: int, at: int, high: bool) -> bool:
+    def _check_code_unit(self, start: int, at: int, high: bool) -> bool:
         r"""Whether the digits of a `\u` at `at` are a high surrogate, which must be followed by a low one."""
         digits = self._text[at : at + 4]
         if any(digit not in _HEX for digit in digits):
@@ -170,6 +170,6 @@ class _Parser:
         return False
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+def _match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at

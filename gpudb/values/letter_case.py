@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 
-def capital(char: str) -> str:
+def capitalize(char: str) -> str:
     """Returns a letter's upper case; if that is several characters (`ᾀ`, `ß`) its title case, or else the letter
     itself.
     """
-    for changed in (char.upper(), char.title()):
-        if len(changed) == 1:
-            return changed
+    for upper in (char.upper(), char.title()):
+        if len(upper) == 1:
+            return upper
     return char

@@ -18,7 +18,7 @@ from gpudb.values.numbers import SPACE
 _FIRST, _LAST = -(2**63), 2**63 - 1
 _DIGITS = 19
 
-_FORM = re.compile(
+_PATTERN = re.compile(
     rf"[{SPACE}]*\$?[{SPACE}]*(?P<sign>[-(+])?[{SPACE}]*\$?[{SPACE}]*"
     rf"(?P<whole>[0-9,]*)(?:\.(?P<cents>(?:,*[0-9]){{0,2}},*))?(?P<rest>[0-9]*)(?P<end>[{SPACE})\-+$]*)",
     re.ASCII,
@@ -27,22 +27,22 @@ _FORM = re.compile(
 
 def parse_money(text: str) -> int:
     """Parses `1234.5`, `$1,234.50`, `($3)` or `-2` to cents; further digits are rounded. 22P02, 22003."""
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _PATTERN.fullmatch(text)
+    if match is None:
         raise InvalidText(f'invalid input syntax for type money: "{text}"')
-    whole, cents = (found[name].replace(",", "") if found[name] else "" for name in ("whole", "cents"))
-    size = int((whole or "0") + cents.ljust(2, "0")) + (found["rest"][:1] >= "5")
-    negative = found["sign"] in {"-", "("} or "-" in found["end"]
-    value = -size if negative else size
+    dollars, cents = (match[name].replace(",", "") if match[name] else "" for name in ("whole", "cents"))
+    magnitude = int((dollars or "0") + cents.ljust(2, "0")) + (match["rest"][:1] >= "5")
+    negative = match["sign"] in {"-", "("} or "-" in match["end"]
+    value = -magnitude if negative else magnitude
     if not _FIRST <= value <= _LAST:
         raise NumericOutOfRange(f'value "{text}" is out of range for type money')
     return value
 
 
-def money_text(cents: int) -> str:
+def format_money(cents: int) -> str:
     """Formats cents as `-$1,234.50`."""
-    whole, rest = divmod(abs(cents), 100)
-    return f"{'-' if cents < 0 else ''}${whole:,}.{rest:02d}"
+    dollars, remainder = divmod(abs(cents), 100)
+    return f"{'-' if cents < 0 else ''}${dollars:,}.{remainder:02d}"
 
 
 _SMALL = (
@@ -53,20 +53,20 @@ _TENS = " ten twenty thirty forty fifty sixty seventy eighty ninety".split(" ")
 _THOUSANDS = ("thousand", "million", "billion", "trillion", "quadrillion")
 
 
-def money_words(cents: int) -> str:
+def spell_money(cents: int) -> str:
     """Returns the amount in English words, in cash_words' spelling including blanks."""
     dollars, rest = divmod(abs(cents), 100)
     words = ""
     for power in range(len(_THOUSANDS), 0, -1):
         if (part := dollars // 1000**power % 1000) != 0:
-            words += f"{_words(part)} {_THOUSANDS[power - 1]} "
-    words += _words(dollars % 1000) if dollars % 1000 else ""
+            words += f"{_spell(part)} {_THOUSANDS[power - 1]} "
+    words += _spell(dollars % 1000) if dollars % 1000 else ""
     words = (words or "zero") + (" dollar and " if dollars == 1 else " dollars and ")
-    words = ("minus " if cents < 0 else "") + words + _words(rest) + (" cent" if rest == 1 else " cents")
+    words = ("minus " if cents < 0 else "") + words + _spell(rest) + (" cent" if rest == 1 else " cents")
     return words[0].upper() + words[1:]
 
 
-def _words(number: int) -> str:
+def _spell(number: int) -> str:
     """Returns a number below a thousand in words."""
     hundreds, rest = divmod(number, 100)
     if number <= 20:
@@ -82,17 +82,17 @@ def _words(number: int) -> str:
     return f"{_SMALL[hundreds]} hundred {last}" if hundreds else last
 
 
-def money_texts(column: pa.Array) -> pa.StringArray:
+def format_money_column(column: pa.Array) -> pa.StringArray:
     """Formats a column as PostgreSQL does."""
-    return pa.array([None if cents is None else money_text(cents) for cents in column.to_pylist()], pa.string())
+    return pa.array([None if cents is None else format_money(cents) for cents in column.to_pylist()], pa.string())
 
 
-def money_value(cents: int) -> Decimal:
+def decimal_from_cents(cents: int) -> Decimal:
     """Returns cents as an amount."""
     return Decimal((int(cents < 0), tuple(map(int, str(abs(cents)))), -2))
 
 
-def money_decimals(column: pa.Array) -> pa.Array:
+def decimals_from_cents(column: pa.Array) -> pa.Array:
     """Returns a column of cents as decimal128(19,2)."""
     cents = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
     words = np.empty((len(column), 2), np.int64)

@@ -36,13 +36,13 @@ def parse_bool(text: str) -> bool:
     raise InvalidText(f'invalid input syntax for type boolean: "{text}"')
 
 
-_SHORT = 20  # digits of this length need no pattern: most clients send these
+_PLAIN_DIGITS = 20  # digits of this length need no pattern: most clients send these
 
 
 def parse_integer(type_: SqlType, text: str) -> int:
     """Parses an int2, int4 or int8 in decimal, hexadecimal, octal or binary; 22P02 or 22003."""
-    plain = text.isdigit() and text.isascii() and len(text) < _SHORT
-    value = int(text) if plain else _whole(type_, text)
+    plain = text.isdigit() and text.isascii() and len(text) < _PLAIN_DIGITS
+    value = int(text) if plain else _parse_integer_literal(type_, text)
     bound = 1 << (_INTEGER_BITS[type_.name] - 1)
     if not -bound <= value < bound:
         raise NumericOutOfRange(f'value "{text}" is out of range for type {type_.plain}')
@@ -53,10 +53,10 @@ def parse_oid(type_: SqlType, text: str) -> int:
     """Parses an oid, xid or cid: unsigned 32 bits in C's notation, `010` is octal, negative numbers wrap. 22P02,
     22003.
     """
-    found = _UNSIGNED.fullmatch(text.strip(SPACE))
-    if found is None:
+    match = _UNSIGNED.fullmatch(text.strip(SPACE))
+    if match is None:
         raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
-    sign, *digits = found.groups()
+    sign, *digits = match.groups()
     value = next(int(part[:70], base) for base, part in zip((16, 8, 10), digits) if part is not None)
     value = -value if sign == "-" else value
     if not -(1 << 31) <= value < 1 << 32:
@@ -64,11 +64,11 @@ def parse_oid(type_: SqlType, text: str) -> int:
     return value % (1 << 32)
 
 
-def _whole(type_: SqlType, text: str) -> int:
-    found = _INTEGER.fullmatch(text.strip(SPACE))
-    if found is None or not text.isascii():
+def _parse_integer_literal(type_: SqlType, text: str) -> int:
+    match = _INTEGER.fullmatch(text.strip(SPACE))
+    if match is None or not text.isascii():
         raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
-    sign, *digits = found.groups()
+    sign, *digits = match.groups()
     value = 0
     for base, part in zip((16, 8, 2, 10), digits):
         if part is None:
@@ -116,7 +116,7 @@ def parse_numeric(type_: SqlType, text: str) -> Decimal:
         raise FeatureNotSupported(f'numeric value "{word}" is not supported', hint="Use double precision.")
     if re.match("[+-]?0[xXoObB]", word):
         try:
-            return fit_numeric(type_, Decimal(_whole(type_, text)))
+            return fit_numeric(type_, Decimal(_parse_integer_literal(type_, text)))
         except InvalidText:
             raise InvalidText(f'invalid input syntax for type numeric: "{text}"') from None
     if not _NUMERIC.fullmatch(word):
@@ -135,90 +135,94 @@ def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
     exponent = int(value.as_tuple().exponent)
     if exponent > 0 or (not value and exponent < -MAX_DIGITS):
         if value and value.adjusted() >= MAX_DIGITS:
-            raise _too_long()
+            raise _overflow_error()
         value = value.quantize(Decimal(1), context=_EXACT)
     if not value:
         value = abs(value)  # numeric has no negative zero
     if type_.carried:
-        whole = max(value.adjusted() + 1, 0)
+        integer_digits = max(value.adjusted() + 1, 0)
         scale = -int(value.as_tuple().exponent)
-        if whole + scale > MAX_DIGITS:
-            if whole > MAX_DIGITS or value.adjusted() < -MAX_DIGITS or _significant(value) > MAX_DIGITS:
-                raise _too_long()
-            value = value.quantize(Decimal(1).scaleb(whole - MAX_DIGITS), context=_EXACT)
+        if integer_digits + scale > MAX_DIGITS:
+            if (
+                integer_digits > MAX_DIGITS
+                or value.adjusted() < -MAX_DIGITS
+                or _count_significant_digits(value) > MAX_DIGITS
+            ):
+                raise _overflow_error()
+            value = value.quantize(Decimal(1).scaleb(integer_digits - MAX_DIGITS), context=_EXACT)
         return value
     precision, scale = type_.numeric_digits
     if value.adjusted() < precision - scale + 1:
         value = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if value and value.adjusted() >= precision - scale:
         if type_.modifier == -1:
-            raise _too_long()
-        raise NumericOutOfRange("numeric field overflow", detail=field_overflow(precision, scale))
+            raise _overflow_error()
+        raise NumericOutOfRange("numeric field overflow", detail=describe_field_overflow(precision, scale))
     return value if value else abs(value)
 
 
-def field_overflow(precision: int, scale: int) -> str:
+def describe_field_overflow(precision: int, scale: int) -> str:
     """Returns the error detail for a value that numeric(precision, scale) cannot represent."""
     limit = f"10^{precision - scale}" if precision - scale else "1"
     return f"A field with precision {precision}, scale {scale} must round to an absolute value less than {limit}."
 
 
-def _significant(value: Decimal) -> int:
+def _count_significant_digits(value: Decimal) -> int:
     return len("".join(map(str, value.as_tuple().digits)).rstrip("0"))
 
 
-def _too_long() -> SqlError:
+def _overflow_error() -> SqlError:
     return NumericOutOfRange(
         "value overflows numeric format", hint=f"gpudb holds at most {MAX_DIGITS} digits in a numeric."
     )
 
 
-def float8_text(value: float) -> str:
+def format_float8(value: float) -> str:
     """Returns the shortest text that parses to the same double, in PostgreSQL's notation."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    size = abs(value)
+    magnitude = abs(value)
     text = repr(value)
-    if size == 0 or 1e-4 <= size < 1e15:
+    if magnitude == 0 or 1e-4 <= magnitude < 1e15:
         return text.removesuffix(".0")
-    if 2.0**53 < size < 1e25:
-        text = _inside(text, value, (math.nextafter(value, -math.inf), math.nextafter(value, math.inf)), 17)
-    return _scientific(text)
+    if 2.0**53 < magnitude < 1e25:
+        text = _shorten(text, value, (math.nextafter(value, -math.inf), math.nextafter(value, math.inf)), 17)
+    return _format_scientific(text)
 
 
-def float4_text(value: float) -> str:
+def format_float4(value: float) -> str:
     """Returns the shortest text that parses to the same single-precision float, in PostgreSQL's notation."""
     import numpy as np
 
     if not math.isfinite(value) or value == 0:
-        return float8_text(value)
+        return format_float8(value)
     single = np.float32(value)
     text = np.format_float_scientific(single, unique=True, trim="-")
     if -4 <= int(text.partition("e")[2]) < 6:
         return np.format_float_positional(single, unique=True, trim="-")
     if 2.0**24 < abs(value) < 1e25:
-        around = [float(np.nextafter(single, np.float32(limit))) for limit in (-math.inf, math.inf)]
-        text = _inside(text, float(single), (around[0], around[1]), 9)
-    return _scientific(text)
+        neighbours = [float(np.nextafter(single, np.float32(limit))) for limit in (-math.inf, math.inf)]
+        text = _shorten(text, float(single), (neighbours[0], neighbours[1]), 9)
+    return _format_scientific(text)
 
 
-def _inside(text: str, value: float, around: tuple[float, float], most_digits: int) -> str:
+def _shorten(text: str, value: float, neighbours: tuple[float, float], max_digits: int) -> str:
     """Returns the shortest digits that are nearer to `value` than halfway to its neighbours.
 
     Python and numpy also accept digits exactly halfway, PostgreSQL does not; this concerns integers only.
     """
     exact = Decimal(value)
-    low, high = ((exact + Decimal(neighbour)) / 2 for neighbour in around)
+    low, high = ((exact + Decimal(neighbour)) / 2 for neighbour in neighbours)
     if low < Decimal(text) < high:
         return text
-    for digits in range(most_digits):
+    for digits in range(max_digits):
         text = f"{value:.{digits}e}"
         if low < Decimal(text) < high:
             break
     return text
 
 
-def _scientific(text: str) -> str:
+def _format_scientific(text: str) -> str:
     """Returns any spelling of a number as `1.5e+20`, with an exponent of at least two digits."""
     mantissa, _, exponent = (text if "e" in text else f"{Decimal(text):e}").partition("e")
     if "." in mantissa:
@@ -226,7 +230,7 @@ def _scientific(text: str) -> str:
     return f"{mantissa}e{int(exponent):+03d}"
 
 
-def numeric_text(value: Decimal) -> str:
+def format_numeric(value: Decimal) -> str:
     """Formats a numeric in plain notation with all its decimals."""
     if not value.is_finite():
         return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"

@@ -17,7 +17,7 @@ from gpudb.values import calendar
 from gpudb.values.numbers import SPACE
 
 _LAST = {"int4": (2**31 - 1, "integer"), "int8": (2**63 - 1, "bigint")}
-_QUOTED = frozenset('"\\()[],' + SPACE)
+_SPECIAL = frozenset('"\\()[],' + SPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Range:
 
     def __str__(self) -> str:
         """Formats the range as PostgreSQL does."""
-        return range_text(self, str)
+        return format_range(self, str)
 
 
 EMPTY = Range(empty=True)
@@ -43,90 +43,90 @@ def make_range(type_: SqlType, lower: object, upper: object, lower_inc: bool, up
     value.
     """
     lower_inc, upper_inc = lower_inc and lower is not None, upper_inc and upper is not None
-    if _empty(lower, upper, lower_inc, upper_inc):
+    if _is_empty(lower, upper, lower_inc, upper_inc):
         return EMPTY
     if type_.name not in {"int4range", "int8range", "daterange"}:
         return Range(lower, upper, lower_inc, upper_inc)
-    if lower is not None and not lower_inc and _steps(lower):
-        lower, lower_inc = _next(type_, lower), True
-    if upper is not None and upper_inc and _steps(upper):
-        upper, upper_inc = _next(type_, upper), False
-    return EMPTY if _empty(lower, upper, lower_inc, upper_inc) else Range(lower, upper, lower_inc, upper_inc)
+    if lower is not None and not lower_inc and _has_successor(lower):
+        lower, lower_inc = _get_successor(type_, lower), True
+    if upper is not None and upper_inc and _has_successor(upper):
+        upper, upper_inc = _get_successor(type_, upper), False
+    return EMPTY if _is_empty(lower, upper, lower_inc, upper_inc) else Range(lower, upper, lower_inc, upper_inc)
 
 
-def _empty(lower: object, upper: object, lower_inc: bool, upper_inc: bool) -> bool:
+def _is_empty(lower: object, upper: object, lower_inc: bool, upper_inc: bool) -> bool:
     if lower is None or upper is None:
         return False
-    first, last = comparable(lower), comparable(upper)
+    first, last = to_comparable(lower), to_comparable(upper)
     if first > last:
         message = "range lower bound must be less than or equal to range upper bound"
         raise SqlError.of("data_exception", message)
     return bool(first == last and not (lower_inc and upper_inc))
 
 
-def comparable(value: object) -> Any:
+def to_comparable(value: object) -> Any:
     """Returns a bound in comparable form: dates and times as the integers that represent them."""
     match value:
         case dt.datetime():
-            return calendar.microseconds_of(value)
+            return calendar.microseconds_from_timestamp(value)
         case dt.date():
-            return calendar.days_of(value)
+            return calendar.days_from_date(value)
         case str() if value.endswith("infinity"):
             return -(2**63) if value[0] == "-" else 2**63
         case str():
-            return calendar.microseconds_of(value) if ":" in value else calendar.days_of(value)
+            return calendar.microseconds_from_timestamp(value) if ":" in value else calendar.days_from_date(value)
     return value
 
 
-def _steps(value: object) -> bool:
+def _has_successor(value: object) -> bool:
     """Whether a value has a successor: the infinite dates have none."""
     return not (isinstance(value, str) and value.endswith("infinity"))
 
 
-def _next(type_: SqlType, value: Any) -> object:
+def _get_successor(type_: SqlType, value: Any) -> object:
     if type_.name == "daterange":
-        days = calendar.days_of(value) + 1
+        days = calendar.days_from_date(value) + 1
         if days > calendar.days_from_civil(5_874_897, 12, 31):
             raise SqlError.of("datetime_field_overflow", "date out of range")
-        return calendar.date_value(days)
+        return calendar.date_from_days(days)
     assert type_.subtype is not None
-    last, spoken = _LAST[type_.subtype.name]
+    last, type_name = _LAST[type_.subtype.name]
     if value == last:
-        raise SqlError.of("numeric_value_out_of_range", f"{spoken} out of range")
+        raise SqlError.of("numeric_value_out_of_range", f"{type_name} out of range")
     return value + 1
 
 
 # ---- text
 
 
-def parse_range(type_: SqlType, text: str, element: Callable[[str], object]) -> Range:
-    """Parses a range; `element` parses a bound. 22P02 for invalid text."""
+def parse_range(type_: SqlType, text: str, parse_bound: Callable[[str], object]) -> Range:
+    """Parses a range; `parse_bound` parses a bound. 22P02 for invalid text."""
     at = len(text) - len(text.lstrip(SPACE))
     if text[at : at + 5].lower() == "empty":
         if text[at + 5 :].strip(SPACE):
-            raise _malformed(text, 'Junk after "empty" key word.')
+            raise _malformed_error(text, 'Junk after "empty" key word.')
         return EMPTY
     if text[at : at + 1] not in {"[", "("}:
-        raise _malformed(text, "Missing left parenthesis or bracket.")
+        raise _malformed_error(text, "Missing left parenthesis or bracket.")
     lower_inc = text[at] == "["
-    lower, at = _bound(text, at + 1)
+    lower, at = _parse_bound(text, at + 1)
     if text[at] != ",":
-        raise _malformed(text, "Missing comma after lower bound.")
-    upper, at = _bound(text, at + 1)
+        raise _malformed_error(text, "Missing comma after lower bound.")
+    upper, at = _parse_bound(text, at + 1)
     if text[at] == ",":
-        raise _malformed(text, "Too many commas.")
+        raise _malformed_error(text, "Too many commas.")
     if text[at + 1 :].strip(SPACE):
-        raise _malformed(text, "Junk after right parenthesis or bracket.")
-    low = None if lower is None else element(lower)
-    high = None if upper is None else element(upper)
+        raise _malformed_error(text, "Junk after right parenthesis or bracket.")
+    low = None if lower is None else parse_bound(lower)
+    high = None if upper is None else parse_bound(upper)
     return make_range(type_, low, high, lower_inc, text[at] == "]")
 
 
-def _bound(text: str, at: int) -> tuple[str | None, int]:
+def _parse_bound(text: str, at: int) -> tuple[str | None, int]:
     """Returns a bound's text (None if it is absent) and the position of the delimiter after it."""
     if text[at : at + 1] in {",", ")", "]"}:
         return None, at
-    made: list[str] = []
+    chars: list[str] = []
     quoted = False
     while quoted or text[at : at + 1] not in {",", ")", "]"}:
         char, at = text[at : at + 1], at + 1
@@ -139,39 +139,39 @@ def _bound(text: str, at: int) -> tuple[str | None, int]:
                 quoted = not quoted
                 continue
         if not char:
-            raise _malformed(text, "Unexpected end of input.")
-        made.append(char)
-    return "".join(made), at
+            raise _malformed_error(text, "Unexpected end of input.")
+        chars.append(char)
+    return "".join(chars), at
 
 
-def _malformed(text: str, detail: str) -> SqlError:
+def _malformed_error(text: str, detail: str) -> SqlError:
     return InvalidText(f'malformed range literal: "{text}"', detail=detail)
 
 
-def range_text(value: Range, element: Callable[[object], str]) -> str:
-    """Formats a range; `element` writes a bound."""
+def format_range(value: Range, format_bound: Callable[[object], str]) -> str:
+    """Formats a range; `format_bound` writes a bound."""
     if value.empty:
         return "empty"
-    low, high = ("" if each is None else _escaped(element(each)) for each in (value.lower, value.upper))
+    low, high = ("" if bound is None else _quote_bound(format_bound(bound)) for bound in (value.lower, value.upper))
     return f"{'[' if value.lower_inc else '('}{low},{high}{']' if value.upper_inc else ')'}"
 
 
-def _escaped(text: str) -> str:
-    if text and _QUOTED.isdisjoint(text):
+def _quote_bound(text: str) -> str:
+    if text and _SPECIAL.isdisjoint(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
 
 
-def packed_scales(value: Range) -> int:
+def pack_scales(value: Range) -> int:
     """Returns the display scales of a numrange's bounds in one integer (see `gpudb.types`)."""
     low, high = (
-        max(0, -int(each.as_tuple().exponent)) if isinstance(each, Decimal) else 0
-        for each in (value.lower, value.upper)
+        max(0, -int(bound.as_tuple().exponent)) if isinstance(bound, Decimal) else 0
+        for bound in (value.lower, value.upper)
     )
     return low * 64 + high
 
 
-def held_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int]]:
+def to_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int]]:
     """Returns the two bounds `(k, v, s)` that represent a range (see `gpudb.types`)."""
     if value.empty:
         return (-1, None, 0), (-1, None, 0)
@@ -182,7 +182,7 @@ def held_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int
     )
 
 
-def of_bounds(lower: tuple[int, Any, int], upper: tuple[int, Any, int]) -> Range:
+def from_bounds(lower: tuple[int, Any, int], upper: tuple[int, Any, int]) -> Range:
     """Returns the range of two bounds in that representation."""
     if lower[0] == -1:
         return EMPTY

@@ -30,7 +30,7 @@ class Parts(NamedTuple):
     upper_inc: Bools
 
 
-def parts_of(type_: SqlType, column: pa.StructArray) -> Parts:
+def split_ranges(type_: SqlType, column: pa.StructArray) -> Parts:
     """Splits a column of ranges into parts; the parts of NULL rows are undefined."""
     subtype = type_.subtype
     assert subtype is not None
@@ -44,13 +44,13 @@ def parts_of(type_: SqlType, column: pa.StructArray) -> Parts:
         subtype,
         _with_scale(lower, low_scale),
         _with_scale(upper, high_scale),
-        _whole(low_kind) == -1,
-        (_whole(low_kind) == 1) & (_whole(low_side) == 0),
-        (_whole(high_kind) == 1) & (_whole(high_side) == 0),
+        _to_int8(low_kind) == -1,
+        (_to_int8(low_kind) == 1) & (_to_int8(low_side) == 0),
+        (_to_int8(high_kind) == 1) & (_to_int8(high_side) == 0),
     )
 
 
-def _whole(column: pa.Array) -> npt.NDArray[np.int8]:
+def _to_int8(column: pa.Array) -> npt.NDArray[np.int8]:
     return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
 
 
@@ -62,34 +62,37 @@ def _with_scale(values: pa.Array, scales: pa.Array | None) -> pa.Array:
     return pa.StructArray.from_arrays([values, scales.cast(pa.int8())], ["v", "s"], mask=mask)
 
 
-def range_text(
-    type_: SqlType, column: pa.StructArray, text: Callable[[SqlType, pa.Array], pa.StringArray]
+def format_range_column(
+    type_: SqlType, column: pa.StructArray, format_bounds: Callable[[SqlType, pa.Array], pa.StringArray]
 ) -> pa.StringArray:
-    """Formats the ranges as PostgreSQL does; `text` formats a column of bounds."""
-    parts = parts_of(type_, column)
-    low, high = (_escaped(text(parts.subtype, each)) for each in (parts.lower, parts.upper))
+    """Formats the ranges as PostgreSQL does; `format_bounds` formats a column of bounds."""
+    parts = split_ranges(type_, column)
+    low, high = (_quote_bounds(format_bounds(parts.subtype, bounds)) for bounds in (parts.lower, parts.upper))
     opening = pc.if_else(pa.array(parts.lower_inc), "[", "(")
     closing = pc.if_else(pa.array(parts.upper_inc), "]", ")")
-    made = pc.binary_join_element_wise(opening, low, ",", high, closing, "")
-    made = pc.if_else(pa.array(parts.empty), "empty", made)
-    return pc.if_else(column.is_null(), None, made) if column.null_count else made
+    formatted = pc.binary_join_element_wise(opening, low, ",", high, closing, "")
+    formatted = pc.if_else(pa.array(parts.empty), "empty", formatted)
+    return pc.if_else(column.is_null(), None, formatted) if column.null_count else formatted
 
 
-def _escaped(text: pa.StringArray) -> pa.StringArray:
-    needs = pc.match_substring_regex(text, _NEEDS_QUOTES)
-    if pc.any(needs).as_py():
+def _quote_bounds(text: pa.StringArray) -> pa.StringArray:
+    needs_quotes = pc.match_substring_regex(text, _NEEDS_QUOTES)
+    if pc.any(needs_quotes).as_py():
         doubled = pc.replace_substring_regex(text, r'(["\\])', r"\1\1")
-        text = pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), text)
+        text = pc.if_else(needs_quotes, pc.binary_join_element_wise('"', doubled, '"', ""), text)
     return pc.fill_null(text, "")
 
 
-def range_binary(
-    type_: SqlType, column: pa.StructArray, framed: Callable[[SqlType, pa.Array], pa.BinaryArray]
+def encode_range_column(
+    type_: SqlType, column: pa.StructArray, encode_bounds: Callable[[SqlType, pa.Array], pa.BinaryArray]
 ) -> pa.BinaryArray:
-    """Encodes the ranges in PostgreSQL's binary form; `framed` encodes a column of bounds, each after its length."""
-    parts = parts_of(type_, column)
+    """Encodes the ranges in PostgreSQL's binary form.
+
+    `encode_bounds` encodes a column of bounds, each after its length.
+    """
+    parts = split_ranges(type_, column)
     no_low, no_high = (
-        ~parts.empty & each.is_null().to_numpy(zero_copy_only=False) for each in (parts.lower, parts.upper)
+        ~parts.empty & bounds.is_null().to_numpy(zero_copy_only=False) for bounds in (parts.lower, parts.upper)
     )
     flags = (
         parts.empty * _EMPTY
@@ -98,13 +101,15 @@ def range_binary(
         + no_low * _LOWER_INF
         + no_high * _UPPER_INF
     )
-    low, high = (pc.if_else(each.is_null(), b"", framed(parts.subtype, each)) for each in (parts.lower, parts.upper))
+    low, high = (
+        pc.if_else(bounds.is_null(), b"", encode_bounds(parts.subtype, bounds)) for bounds in (parts.lower, parts.upper)
+    )
     heads = pa.array([bytes([flag]) for flag in flags.tolist()], pa.binary())
-    made = pc.binary_join_element_wise(heads, low, high, b"")
-    return pc.if_else(column.is_null(), None, made) if column.null_count else made
+    encoded = pc.binary_join_element_wise(heads, low, high, b"")
+    return pc.if_else(column.is_null(), None, encoded) if column.null_count else encoded
 
 
-def nulls_of(type_: SqlType, column: pa.StructArray) -> pa.StructArray:
+def propagate_nulls(type_: SqlType, column: pa.StructArray) -> pa.StructArray:
     """Returns the column, NULL also where its carried value is NULL."""
     if not type_.carried:
         return column

@@ -20,58 +20,58 @@ def split_record(text: str, count: int) -> list[str | None]:
     """Splits a row into the texts of its `count` fields, None for a missing one; 22P02 for invalid text."""
     body = text.lstrip(SPACE)
     if not body.startswith("("):
-        raise _malformed(text, "Missing left parenthesis.")
+        raise _malformed_error(text, "Missing left parenthesis.")
     fields: list[str | None] = []
     at = 1
     for number in range(count):
         if number:
             if at >= len(body) or body[at] != ",":
-                raise _malformed(text, "Too few columns." if at < len(body) else "Unexpected end of input.")
+                raise _malformed_error(text, "Too few columns." if at < len(body) else "Unexpected end of input.")
             at += 1
         if at >= len(body):
-            raise _malformed(text, "Unexpected end of input.")
+            raise _malformed_error(text, "Unexpected end of input.")
         if body[at] in ",)":
             fields.append(None)
             continue
-        field, at = _field(body, at, text)
+        field, at = _parse_field(body, at, text)
         fields.append(field)
     if at >= len(body) or body[at] != ")":
-        raise _malformed(text, "Too many columns." if at < len(body) else "Unexpected end of input.")
+        raise _malformed_error(text, "Too many columns." if at < len(body) else "Unexpected end of input.")
     if body[at + 1 :].strip(SPACE):
-        raise _malformed(text, "Junk after right parenthesis.")
+        raise _malformed_error(text, "Junk after right parenthesis.")
     return fields
 
 
-def _field(body: str, at: int, text: str) -> tuple[str, int]:
-    made: list[str] = []
+def _parse_field(body: str, at: int, text: str) -> tuple[str, int]:
+    chars: list[str] = []
     quoted = False
     while at < len(body) and (quoted or body[at] not in ",)"):
         char = body[at]
         at += 1
         if char == "\\":
             if at >= len(body):
-                raise _malformed(text, "Unexpected end of input.")
-            made.append(body[at])
+                raise _malformed_error(text, "Unexpected end of input.")
+            chars.append(body[at])
             at += 1
         elif char == '"':
             if quoted and body[at : at + 1] == '"':
-                made.append('"')
+                chars.append('"')
                 at += 1
             else:
                 quoted = not quoted
         else:
-            made.append(char)
+            chars.append(char)
     if at >= len(body):
-        raise _malformed(text, "Unexpected end of input.")
-    return "".join(made), at
+        raise _malformed_error(text, "Unexpected end of input.")
+    return "".join(chars), at
 
 
 def format_record(fields: Sequence[str | None]) -> str:
     """Returns a row's text from its fields' texts."""
-    return f"({','.join(_written(fields))})"
+    return f"({','.join(_quote_fields(fields))})"
 
 
-def _written(fields: Sequence[str | None]) -> Iterator[str]:
+def _quote_fields(fields: Sequence[str | None]) -> Iterator[str]:
     for field in fields:
         if field is None:
             yield ""
@@ -81,5 +81,5 @@ def _written(fields: Sequence[str | None]) -> Iterator[str]:
             yield field
 
 
-def _malformed(text: str, detail: str) -> InvalidText:
+def _malformed_error(text: str, detail: str) -> InvalidText:
     return InvalidText(f'malformed record literal: "{text}"', detail=detail)

@@ -53,10 +53,10 @@ class Verifier:
 
 def make_verifier(password: str, iterations: int = ITERATIONS, salt: bytes | None = None) -> str:
     """Returns the text for `Role.verifier` of a plain-text password."""
-    return str(derive(password, iterations, salt or secrets.token_bytes(SALT_BYTES)))
+    return str(derive_keys(password, iterations, salt or secrets.token_bytes(SALT_BYTES)))
 
 
-def derive(password: str, iterations: int, salt: bytes) -> Verifier:
+def derive_keys(password: str, iterations: int, salt: bytes) -> Verifier:
     """Derives the keys of a password."""
     salted = hashlib.pbkdf2_hmac("sha256", saslprep(password).encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha256")
@@ -65,21 +65,21 @@ def derive(password: str, iterations: int, salt: bytes) -> Verifier:
 
 def parse_verifier(text: str) -> Verifier | None:
     """Parses PostgreSQL's text form; None if the text is something else (a plain-text password, say)."""
-    found = _TEXT.fullmatch(text)
-    if found is None:
+    match = _TEXT.fullmatch(text)
+    if match is None:
         return None
     try:
-        salt, stored, server = (base64.b64decode(part, validate=True) for part in found.group(2, 3, 4))
+        salt, stored, server = (base64.b64decode(part, validate=True) for part in match.group(2, 3, 4))
     except binascii.Error:
         return None
-    if len(stored) != 32 or len(server) != 32 or int(found.group(1)) < 1:
+    if len(stored) != 32 or len(server) != 32 or int(match.group(1)) < 1:
         return None
-    return Verifier(int(found.group(1)), salt, stored, server)
+    return Verifier(int(match.group(1)), salt, stored, server)
 
 
 def password_matches(password: str, verifier: Verifier) -> bool:
     """Whether a plain-text password matches the verifier."""
-    keys = derive(password, verifier.iterations, verifier.salt)
+    keys = derive_keys(password, verifier.iterations, verifier.salt)
     return hmac.compare_digest(keys.stored_key, verifier.stored_key)
 
 

@@ -31,26 +31,26 @@ from gpudb.values import calendar, zones
 from gpudb.values.array import format_array, parse_array
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.bytes import parse_bytea, parse_uuid
-from gpudb.values.datetimes import parse_date, parse_time, parse_timestamp, rounded, timestamptz_text
+from gpudb.values.datetimes import format_timestamptz, parse_date, parse_time, parse_timestamp, round_microseconds
 from gpudb.values.inet import parse_macaddr, parse_macaddr8, parse_network
 from gpudb.values.interval import Interval, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
-from gpudb.values.money import money_text, parse_money
+from gpudb.values.money import format_money, parse_money
 from gpudb.values.multirange import Multirange, parse_multirange
 from gpudb.values.numbers import (
     SPACE,
-    float4_text,
-    float8_text,
-    numeric_text,
+    format_float4,
+    format_float8,
+    format_numeric,
     parse_bool,
     parse_float,
     parse_integer,
     parse_numeric,
     parse_oid,
 )
-from gpudb.values.range import Range, parse_range, range_text
+from gpudb.values.range import Range, format_range, parse_range
 from gpudb.values.record import format_record, split_record
-from gpudb.values.timetz import parse_timetz, timetz_key, timetz_text
+from gpudb.values.timetz import format_timetz, parse_timetz, timetz_to_key
 
 NAME_BYTES = 63
 
@@ -74,16 +74,16 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
     name = type_.name
     if name == "record":
         raise FeatureNotSupported("input of anonymous composite types is not implemented")
-    if (simple := _SIMPLE.get(name)) is not None:
-        return simple(type_, text)
+    if (parse := _PARSERS.get(name)) is not None:
+        return parse(type_, text)
     if name in ("timestamp", "timestamptz"):
-        return parse_timestamp(type_, text, zones.session_zone(zone), now)
+        return parse_timestamp(type_, text, zones.parse_session_zone(zone), now)
     if name == "date":
-        return parse_date(text, zones.session_zone(zone), now)
+        return parse_date(text, zones.parse_session_zone(zone), now)
     if name == "time":
-        return parse_time(type_, text, zones.session_zone(zone), now)
+        return parse_time(type_, text, zones.parse_session_zone(zone), now)
     if name == "timetz":
-        return parse_timetz(type_, text, zones.session_zone(zone), now)
+        return parse_timetz(type_, text, zones.parse_session_zone(zone), now)
     if (labels := type_.labels) is not None:
         if all(label.name != text for label in labels):
             raise InvalidText(f'invalid input value for enum {type_.user}: "{text}"')
@@ -93,13 +93,13 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
         return parse_range(type_, text, lambda bound: parse_text(subtype, bound, zone, now))
     ranged = type_.ranged
     if ranged is not None:
-        return parse_multirange(text, lambda each: parse_text(ranged, each, zone, now))
+        return parse_multirange(text, lambda range_text_: parse_text(ranged, range_text_, zone, now))
     if name.startswith("reg"):
         return parse_oid(type_, text) if re.fullmatch(r"\d+", text, re.ASCII) else text
     return text
 
 
-def _text(type_: SqlType, text: str) -> str:
+def _fit_text(type_: SqlType, text: str) -> str:
     length = type_.length
     if length is not None and len(text) > length:
         if text[length:].strip(" "):
@@ -109,23 +109,23 @@ def _text(type_: SqlType, text: str) -> str:
     return text.rstrip(" ") if type_.name == "bpchar" else text
 
 
-def _name(type_: SqlType, text: str) -> str:
+def _truncate_name(type_: SqlType, text: str) -> str:
     return text.encode()[:NAME_BYTES].decode(errors="ignore")
 
 
-def _interval(type_: SqlType, text: str) -> Interval:
+def _parse_fitted_interval(type_: SqlType, text: str) -> Interval:
     value = parse_interval(text)
     if type_.modifier == -1:
         return value
     precision = type_.modifier & _NO_MODIFIER_BITS
-    return Interval(value.months, value.days, rounded(value.microseconds, precision))
+    return Interval(value.months, value.days, round_microseconds(value.microseconds, precision))
 
 
-def _vector(type_: SqlType, text: str) -> list[int]:
+def _parse_vector(type_: SqlType, text: str) -> list[int]:
     return [parse_integer(SqlType("int8"), word) for word in text.strip(SPACE).split()]
 
 
-_SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
+_PARSERS: dict[str, Callable[[SqlType, str], object]] = {
     "bool": lambda _, text: parse_bool(text),
     "int2": parse_integer,
     "int4": parse_integer,
@@ -137,8 +137,8 @@ _SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
     "xid": parse_oid,
     "cid": parse_oid,
     "text": lambda _, text: text,
-    "varchar": _text,
-    "bpchar": _text,
+    "varchar": _fit_text,
+    "bpchar": _fit_text,
     "inet": parse_network,
     "cidr": parse_network,
     "macaddr": lambda _, text: parse_macaddr(text),
@@ -146,21 +146,21 @@ _SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
     "money": lambda _, text: parse_money(text),
     "bit": parse_bits,
     "varbit": parse_bits,
-    "name": _name,
+    "name": _truncate_name,
     "char": lambda _, text: text[:1],
     "bytea": lambda _, text: parse_bytea(text),
     "uuid": lambda _, text: parse_uuid(text),
     "json": lambda _, text: parse_json(text),
     "jsonb": lambda _, text: parse_jsonb(text),
-    "jsonpath": lambda _, text: _jsonpath(text),
-    "interval": _interval,
-    "int2vector": _vector,
-    "oidvector": _vector,
+    "jsonpath": lambda _, text: _parse_jsonpath(text),
+    "interval": _parse_fitted_interval,
+    "int2vector": _parse_vector,
+    "oidvector": _parse_vector,
 }
 
 
-def _jsonpath(text: str) -> str:
-    from gpudb.values.jsonpath import parse_jsonpath  # rare, and not small
+def _parse_jsonpath(text: str) -> str:
+    from gpudb.values.jsonpath import parse_jsonpath  # imported late: rarely needed, slow to import
 
     return parse_jsonpath(text)
 
@@ -177,38 +177,38 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
         case bool():
             return "t" if value else "f"
         case int():
-            return money_text(value) if type_.name == "money" else str(value)
+            return format_money(value) if type_.name == "money" else str(value)
         case float():
-            return float4_text(value) if type_.name == "float4" else float8_text(value)
+            return format_float4(value) if type_.name == "float4" else format_float8(value)
         case Decimal():
-            return numeric_text(value)
+            return format_numeric(value)
         case bytes():
             return "\\x" + value.hex()
         case dt.datetime():
             if value.tzinfo is not None:
-                return timestamptz_text(value, zones.session_zone(zone))
-            return calendar.timestamp_text(calendar.microseconds_of(value))
+                return format_timestamptz(value, zones.parse_session_zone(zone))
+            return calendar.format_timestamp(calendar.microseconds_from_timestamp(value))
         case dt.date():
-            return calendar.date_text(calendar.days_of(value))
+            return calendar.format_date(calendar.days_from_date(value))
         case dt.time() if type_.name == "timetz":
-            return timetz_text(timetz_key(value))
+            return format_timetz(timetz_to_key(value))
         case dt.time():
-            return calendar.time_text(calendar.time_of(value))
+            return calendar.format_time(calendar.microseconds_from_time(value))
         case Interval() | uuid.UUID():
             return str(value)
         case Range():
             subtype = type_.subtype or SqlType("text")
-            return range_text(value, lambda bound: format_text(subtype, bound, zone))
+            return format_range(value, lambda bound: format_text(subtype, bound, zone))
         case Multirange():
             ranged = type_.ranged or SqlType("text")
-            return "{" + ",".join(format_text(ranged, each, zone) for each in value) + "}"
+            return "{" + ",".join(format_text(ranged, range_, zone) for range_ in value) + "}"
         case list():
             return " ".join(map(str, value))
     text = str(value)
     if type_.padded is not None:
         return text.ljust(type_.padded)
     if type_.name == "timestamptz":
-        return timestamptz_text(text, zones.session_zone(zone))
+        return format_timestamptz(text, zones.parse_session_zone(zone))
     if type_.name == "timestamp":
-        return calendar.timestamp_text(calendar.microseconds_of(text))
-    return calendar.date_text(calendar.days_of(text)) if type_.name == "date" else text
+        return calendar.format_timestamp(calendar.microseconds_from_timestamp(text))
+    return calendar.format_date(calendar.days_from_date(text)) if type_.name == "date" else text

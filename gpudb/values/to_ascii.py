@@ -43,28 +43,28 @@ def to_ascii(text: str, encoding: str) -> str:
 
     0A000 for an encoding other than the four, 42704 for an unknown one.
     """
-    name = _by_number(int(encoding[1:])) if encoding.startswith("#") else _by_name(encoding)
+    name = _get_encoding_by_number(int(encoding[1:])) if encoding.startswith("#") else _get_encoding_by_name(encoding)
     if name not in _TABLES:
         raise FeatureNotSupported(f"encoding conversion from {name} to ASCII not supported")
     first, table = _TABLES[name]
 
-    def one(byte: int) -> str:
+    def replace(byte: int) -> str:
         if byte < 128:
             return chr(byte)
         return table[byte - first] if byte >= first else " "
 
-    return "".join(map(one, text.encode()))
+    return "".join(map(replace, text.encode()))
 
 
-def _by_number(number: int) -> str:
+def _get_encoding_by_number(number: int) -> str:
     if not 0 <= number < len(_ENCODINGS):
         raise SqlError.of("undefined_object", f"{number} is not a valid encoding code")
     return _ENCODINGS[number]
 
 
-def _by_name(name: str) -> str:
+def _get_encoding_by_name(name: str) -> str:
     plain = re.sub("[^a-z0-9]", "", name.lower())
-    known = {re.sub("[^a-z0-9]", "", each.lower()): each for each in _ENCODINGS} | _ALIASES
+    known = {re.sub("[^a-z0-9]", "", encoding.lower()): encoding for encoding in _ENCODINGS} | _ALIASES
     if plain not in known:
         raise SqlError.of("undefined_object", f"{name} is not a valid encoding name")
     return known[plain]

@@ -20,33 +20,33 @@ Zone = dt.tzinfo
 
 _OFFSET = re.compile(r"([+-])(\d+)(?::(\d*)(?::(\d*))?)?", re.ASCII)
 _POSIX = re.compile(r"(?:<([+-]?\w+)>|([A-Za-z]{3,}))([+-]?)(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?")
-_MOST_HOURS = 15
+_MAX_HOURS = 15
 _WESTWARD = re.compile(r"([+-])(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?", re.ASCII)
-_MOST_POSIX_HOURS = 167
+_MAX_POSIX_HOURS = 167
 
 
 @cache
-def _names() -> dict[str, str]:
+def _load_zone_names() -> dict[str, str]:
     return {name.lower(): name for name in available_timezones() if not name.startswith(("posix", "right"))}
 
 
 @cache
-def abbreviations() -> dict[str, Zone]:
+def get_abbreviations() -> dict[str, Zone]:
     """Meaning of each zone abbreviation, in lower case: PostgreSQL's default set.
 
     Some follow a zone's clocks at the time, or keep the last offset that IANA's data gave that abbreviation: `MSK` was
     four hours east from 2011 to 2014.
     """
-    found: dict[str, Zone] = {}
+    zones_by_name: dict[str, Zone] = {}
     for row in pgdata.table("timezone_abbrev"):
-        found[row["abbrev"].lower()] = fixed(int(row["seconds"]))
+        zones_by_name[row["abbrev"].lower()] = fixed_offset_zone(int(row["seconds"]))
     for abbreviation, rows in groupby(pgdata.table("moving_abbrev"), lambda row: row["abbrev"]):
         first, *more = rows
-        found[abbreviation.lower()] = Called([first, *more]) if more else ZoneInfo(first["zone"])
-    return found
+        zones_by_name[abbreviation.lower()] = AbbreviationZone([first, *more]) if more else ZoneInfo(first["zone"])
+    return zones_by_name
 
 
-class Called(dt.tzinfo):
+class AbbreviationZone(dt.tzinfo):
     """The offsets of an abbreviation over time: `seconds` east, each from a local time (`since`) on."""
 
     def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
@@ -57,133 +57,133 @@ class Called(dt.tzinfo):
         ]
         self._first = offsets[0]
 
-    def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta | None:
+    def utcoffset(self, value: dt.datetime | None) -> dt.timedelta | None:
         """See `datetime.tzinfo`; of an ambiguous local time the first is `fold` 0."""
-        if moment is None:
+        if value is None:
             return None
-        found, local = self._first, moment.replace(tzinfo=None)
+        offset, local = self._first, value.replace(tzinfo=None)
         for since, before, after in self._spans:
-            if local >= since and (moment.fold or local - since >= before - after):
-                found = after
-        return found
+            if local >= since and (value.fold or local - since >= before - after):
+                offset = after
+        return offset
 
-    def fromutc(self, moment: dt.datetime) -> dt.datetime:
+    def fromutc(self, value: dt.datetime) -> dt.datetime:
         """See `datetime.tzinfo`."""
-        offset, fold, utc = self._first, 0, moment.replace(tzinfo=None)
+        offset, fold, utc = self._first, 0, value.replace(tzinfo=None)
         for since, before, after in self._spans:
             passed = utc - (since - min(before, after))
             if passed >= dt.timedelta(0):
                 offset, fold = after, int(passed < before - after)
-        return (moment + offset).replace(fold=fold)
+        return (value + offset).replace(fold=fold)
 
-    def dst(self, moment: dt.datetime | None) -> None:
+    def dst(self, value: dt.datetime | None) -> None:
         """See `datetime.tzinfo`: unknown."""
 
-    def tzname(self, moment: dt.datetime | None) -> None:
+    def tzname(self, value: dt.datetime | None) -> None:
         """See `datetime.tzinfo`: unknown."""
 
 
-def fixed(seconds: int) -> Zone:
+def fixed_offset_zone(seconds: int) -> Zone:
     """Returns the zone of a constant offset."""
     return dt.UTC if seconds == 0 else dt.timezone(dt.timedelta(seconds=seconds))
 
 
 @lru_cache(maxsize=256)
-def named(name: str) -> Zone | None:
+def find_zone(name: str) -> Zone | None:
     """Returns a zone by IANA name or POSIX text (`EST5`, `<+03>-03`), or None."""
-    if (known := _names().get(name.lower())) is not None:
+    if (known := _load_zone_names().get(name.lower())) is not None:
         return dt.UTC if known in {"UTC", "Etc/UTC", "Zulu"} else ZoneInfo(known)
     if (posix := _POSIX.fullmatch(name)) is not None:
         # POSIX counts westward, and a daylight saving rule may follow; without one the offset is fixed
         hours, minutes, seconds = (int(part or 0) for part in posix.group(4, 5, 6))
         offset = hours * 3600 + minutes * 60 + seconds
         if offset <= 167 * 3600 and abs(offset) < 86_400:
-            return fixed(offset if posix.group(3) == "-" else -offset)
+            return fixed_offset_zone(offset if posix.group(3) == "-" else -offset)
     return None
 
 
 def parse_offset(text: str) -> int | None:
     """Parses `+5`, `-0330`, `+05:30:10` to seconds east; None for other text; 22009 beyond 15:59:59."""
-    found = _OFFSET.fullmatch(text)
-    if found is None:
+    match = _OFFSET.fullmatch(text)
+    if match is None:
         return None
-    sign, *parts = found.groups()
+    sign, *parts = match.groups()
     hour, minute, second = (int(part[:9]) if part else 0 for part in parts)
     if parts[1] is None and len(text) > 3:
         hour, minute = divmod(hour, 100)
-    if hour > _MOST_HOURS or minute > 59 or second > 59:
+    if hour > _MAX_HOURS or minute > 59 or second > 59:
         message = f'time zone displacement out of range: "{text}"'
         raise SqlError.of("invalid_time_zone_displacement_value", message)
     seconds = (hour * 60 + minute) * 60 + second
     return -seconds if sign == "-" else seconds
 
 
-def session_zone(name: str) -> Zone:
+def parse_session_zone(name: str) -> Zone:
     """Returns the zone of `SET TimeZone`: a name, an abbreviation or hours east of Greenwich; 22023 otherwise."""
     word = name.strip()
     if re.fullmatch(r"[+-]?\d+(\.\d+)?", word) and abs(float(word)) < 24:
-        return fixed(round(float(word) * 3600))
-    if (zone := named(word)) is not None:
+        return fixed_offset_zone(round(float(word) * 3600))
+    if (zone := find_zone(word)) is not None:
         return zone
-    if (meant := abbreviations().get(word.lower())) is not None:
-        return meant
+    if (abbreviated := get_abbreviations().get(word.lower())) is not None:
+        return abbreviated
     raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "TimeZone": "{name}"')
 
 
-def zone_of(name: str) -> Zone:
+def get_zone(name: str) -> Zone:
     """Returns the zone of AT TIME ZONE's text: abbreviations first, then names; 22023 if there is none."""
     word = name.strip()
-    if (meant := abbreviations().get(word.lower())) is not None:
-        return meant
-    zone = named(word)
+    if (abbreviated := get_abbreviations().get(word.lower())) is not None:
+        return abbreviated
+    zone = find_zone(word)
     if zone is None:
         raise SqlError.of("invalid_parameter_value", f'time zone "{name}" not recognized')
     return zone
 
 
-def zone_at(name: str) -> Zone:
-    """Returns the zone of AT TIME ZONE's text: a bare offset is POSIX's, which counts westward; else as `zone_of`."""
+def parse_zone(name: str) -> Zone:
+    """Returns the zone of AT TIME ZONE's text: a bare offset is POSIX's, which counts westward; else as `get_zone`."""
     word = name.strip()
     word = word if word[:1] in {"+", "-"} else "+" + word
-    if (found := _WESTWARD.fullmatch(word)) is None:
-        return zone_of(name)
-    hour, minute, second = (int(part or 0) for part in found.groups()[1:])
-    if hour > _MOST_POSIX_HOURS or minute > 59 or second > 59:
-        return zone_of(name)  # there is none
+    if (match := _WESTWARD.fullmatch(word)) is None:
+        return get_zone(name)
+    hour, minute, second = (int(part or 0) for part in match.groups()[1:])
+    if hour > _MAX_POSIX_HOURS or minute > 59 or second > 59:
+        return get_zone(name)  # there is none
     if hour >= 24:
         raise FeatureNotSupported(f'a time zone a day or more from Greenwich, "{name}", is not supported')
     seconds = (hour * 60 + minute) * 60 + second
-    return fixed(seconds if found[1] == "-" else -seconds)
+    return fixed_offset_zone(seconds if match[1] == "-" else -seconds)
 
 
-def offset_at(zone: Zone, microseconds: int) -> int:
+def get_offset(zone: Zone, microseconds: int) -> int:
     """Returns seconds east of Greenwich at a UTC time."""
-    return _seconds(_clock_at(zone, microseconds).utcoffset())
+    return _to_seconds(_to_local_time(zone, microseconds).utcoffset())
 
 
-def name_at(zone: Zone, microseconds: int) -> str:
+def get_zone_abbreviation(zone: Zone, microseconds: int) -> str:
     """Returns the zone's abbreviation at a UTC time, such as CEST; empty if it has none."""
-    return _clock_at(zone, microseconds).tzname() or ""
+    return _to_local_time(zone, microseconds).tzname() or ""
 
 
-def _clock_at(zone: Zone, microseconds: int) -> dt.datetime:
-    moment = calendar.timestamp_value(_nearest(microseconds), aware=True)
-    assert isinstance(moment, dt.datetime)
-    return moment.astimezone(zone)
+def _to_local_time(zone: Zone, microseconds: int) -> dt.datetime:
+    value = calendar.timestamp_from_microseconds(_to_equivalent_time(microseconds), aware=True)
+    assert isinstance(value, dt.datetime)
+    return value.astimezone(zone)
 
 
-def offset_of_local(zone: Zone, microseconds: int) -> int:
+def get_local_offset(zone: Zone, microseconds: int) -> int:
     """Returns seconds east of Greenwich for a local time; gaps and overlaps are read in standard time, as in
     PostgreSQL.
     """
-    local = calendar.timestamp_value(_nearest(microseconds))
+    local = calendar.timestamp_from_microseconds(_to_equivalent_time(microseconds))
     assert isinstance(local, dt.datetime)
-    first, second = (_seconds(local.replace(tzinfo=zone, fold=fold).utcoffset()) for fold in (0, 1))
+    first, second = (_to_seconds(local.replace(tzinfo=zone, fold=fold).utcoffset()) for fold in (0, 1))
     # a gap uses the offset before it, an overlap the offset after it
     return first if first <= second else second
 
 
-def _nearest(microseconds: int) -> int:
+def _to_equivalent_time(microseconds: int) -> int:
     """Returns a time within Python's years that has the same rules: years repeat every 400."""
     cycle = 146_097 * calendar.DAY
     low, high = calendar.days_from_civil(2, 1, 1) * calendar.DAY, calendar.days_from_civil(9998, 1, 1) * calendar.DAY
@@ -194,5 +194,5 @@ def _nearest(microseconds: int) -> int:
     return microseconds
 
 
-def _seconds(offset: dt.timedelta | None) -> int:
+def _to_seconds(offset: dt.timedelta | None) -> int:
     return 0 if offset is None else round(offset.total_seconds())

@@ -36,7 +36,5 @@ def test_named_files_exist(page: Path) -> None:
 
 
 def test_paths_are_found() -> None:
-    text = (
-        "See `gpudb/sql/bind/`, tests/nothing.py and [x](../gpudb/plan/NOT_ON_WORKERS.md); not tests/NAME.py, a/gpudb/b."
-    )
+    text = "See `gpudb/sql/bind/`, tests/nothing.py and [x](../gpudb/plan/NOT_ON_WORKERS.md); not tests/NAME.py, a/gpudb/b."
     assert paths(text) == {"gpudb/sql/bind", "tests/nothing.py", "gpudb/plan/NOT_ON_WORKERS.md"}

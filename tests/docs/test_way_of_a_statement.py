@@ -86,4 +86,9 @@ def _place(module: str, container: str, heights: dict[str, int]) -> int | None:
 def test_the_page_names_every_module(engine: str, trace: Trace) -> None:
     page = PAGE.read_text(encoding="utf-8")
     section = page[page.index(f"<!-- trace:{engine} -->") : page.index(f"<!-- /trace:{engine} -->")]
-    assert [name for name in trace.modules if f"`{name.replace('.', '/')}.py`" not in section] == []
+    assert [name for name in trace.modules if f"`{_file(name)}`" not in section] == []
+
+
+def _file(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"

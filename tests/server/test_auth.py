@@ -11,7 +11,7 @@ import pytest
 from gpudb.catalog.model import Role
 from gpudb.errors import GpudbError
 from gpudb.server.wire.auth import Scram, is_loopback, trusted
-from gpudb.values.scram import derive, make_verifier, parse_verifier, password_matches, saslprep
+from gpudb.values.scram import derive_keys, make_verifier, parse_verifier, password_matches, saslprep
 from tests.support.oracle.server import Oracle
 from tests.support.oracle.wire import WireClient
 
@@ -39,7 +39,7 @@ def exchange(scram: Scram, password: str, header: bytes = b"n,,") -> bytes:
 
 def test_the_keys_of_rfc_7677() -> None:
     salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-    keys = derive("pencil", 4096, salt)
+    keys = derive_keys("pencil", 4096, salt)
     signed = (
         b"n=user,r=rOprNGfwEbeRWgbNEkqO,"
         b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,"

@@ -34,9 +34,9 @@ from gpudb.types import (
     exact,
 )  # fmt: skip
 from gpudb.values import format_text, parse_binary, parse_text
-from gpudb.values.arrow_columns import held_array
-from gpudb.values.binary_columns import binary_column
-from gpudb.values.text_columns import text_column
+from gpudb.values.arrow_columns import to_arrow_array
+from gpudb.values.binary_columns import encode_binary_column
+from gpudb.values.text_columns import format_text_column
 from tests.support.oracle.server import Oracle
 
 D = decimal.Decimal
@@ -92,9 +92,9 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("timestamptz", TIMESTAMPTZ, moments(MOMENTS, "UTC")),
     ("date", DATE, pa.array([0, None, 2**31 - 1, 1 - 2**31, -800_000, 5_000_000], pa.int32()).view(pa.date32())),
     ("time", TIME, pa.array([0, None, 86_400_000_000, 1_500_000], pa.int64()).view(pa.time64("us"))),
-    ("timetz", SqlType("timetz"), held_array(SqlType("timetz"), [parse_text(SqlType("timetz"), text) if text else None for text in
+    ("timetz", SqlType("timetz"), to_arrow_array(SqlType("timetz"), [parse_text(SqlType("timetz"), text) if text else None for text in
       ("10:00:00+02", "", "24:00:00-15:59", "00:00:00.000001+00", "23:59:59.5-03:30:52")])),
-    *((name, SqlType(name), held_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
+    *((name, SqlType(name), to_arrow_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
       for name, texts in NETWORKS.items()),
     ("money", SqlType("money"), pa.array([0, None, -1, 123456, -(2**63), 2**63 - 1])),
     ("interval", INTERVAL, pa.array(SPANS)),
@@ -115,12 +115,12 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("int4[][]", INT4.array, pa.array([[[1, 2], [3, None]], None, [], [[]]], pa.list_(pa.list_(pa.int32())))),
     ("numeric[]", NUMERIC.array, pa.array([[D("1.50"), None], [D("2.25")]], pa.list_(pa.decimal128(10, 2)))),
     ("interval[]", INTERVAL.array, pa.array([SPANS[:1]], pa.list_(pa.month_day_nano_interval()))),
-    *((name, SqlType(name), held_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
+    *((name, SqlType(name), to_arrow_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
       for name, texts in RANGES.items()),
     ("varbit", SqlType("varbit"), pa.array(["101", None, "", "1" * 17, "00000000"])),
     ("varbit[]", SqlType("_varbit"), pa.array([["101", None, ""], None, []])),
-    ("int4range[]", SqlType("_int4range"), held_array(SqlType("_int4range"), [parse_text(SqlType("_int4range"), '{"[1,3)",empty,NULL}'), None, []])),
-    ("int4multirange[]", SqlType("_int4multirange"), held_array(SqlType("_int4multirange"), [parse_text(SqlType("_int4multirange"), '{"{[1,3),[5,6)}","{}",NULL}'), None, []])),
+    ("int4range[]", SqlType("_int4range"), to_arrow_array(SqlType("_int4range"), [parse_text(SqlType("_int4range"), '{"[1,3)",empty,NULL}'), None, []])),
+    ("int4multirange[]", SqlType("_int4multirange"), to_arrow_array(SqlType("_int4multirange"), [parse_text(SqlType("_int4multirange"), '{"{[1,3),[5,6)}","{}",NULL}'), None, []])),
     ("int2vector", SqlType("int2vector"), pa.array([[1, 2], []], pa.list_(pa.int16()))),
 ]  # fmt: skip
 
@@ -133,8 +133,8 @@ def postgres(oracle: Oracle) -> Iterator[psycopg.Connection]:
 
 def check(postgres: psycopg.Connection, type_: SqlType, column: pa.Array, zone: str = "UTC") -> None:
     """PostgreSQL reads our text, prints it alike, and sends the bytes that we send."""
-    texts = text_column(type_, column, zone).to_pylist()
-    sent = binary_column(type_, column).to_pylist()
+    texts = format_text_column(type_, column, zone).to_pylist()
+    sent = encode_binary_column(type_, column).to_pylist()
     assert [text is None for text in texts] == pc_nulls(column)
     assert [data is None for data in sent] == pc_nulls(column)
     spoken = str(type_) if type_.name == "bpchar" else str(type_.plain)
@@ -165,7 +165,7 @@ def test_columns_are_postgresqls(postgres: psycopg.Connection, type_: SqlType, c
 
 @pytest.mark.parametrize(("type_", "column"), [case[1:] for case in COLUMNS], ids=[case[0] for case in COLUMNS])
 def test_slices_and_empty_columns(type_: SqlType, column: pa.Array) -> None:
-    for convert in (text_column, binary_column):
+    for convert in (format_text_column, encode_binary_column):
         whole = convert(type_, column).to_pylist()
         for start, length in ((1, len(column)), (0, 1), (len(column), 0)):
             assert convert(type_, column.slice(start, length)).to_pylist() == whole[start : start + length]
@@ -176,7 +176,7 @@ def test_slices_and_empty_columns(type_: SqlType, column: pa.Array) -> None:
 )
 def test_timestamptz_in_a_sessions_zone(postgres: psycopg.Connection, zone: str) -> None:
     if zone == "-03:30":
-        column = text_column(TIMESTAMPTZ, moments([0], "UTC"), "-3.5")
+        column = format_text_column(TIMESTAMPTZ, moments([0], "UTC"), "-3.5")
         assert column.to_pylist() == ["1969-12-31 20:30:00-03:30"]
         return
     check(postgres, TIMESTAMPTZ, moments(RECENT, "UTC"), zone)
@@ -189,22 +189,22 @@ def test_registered_names_are_resolved_once_each() -> None:
         asked.append(oid)
         return f"{name}_{oid}"
 
-    column = text_column(SqlType("regclass"), pa.array([0, 5, None, 5]), resolve=resolve)
+    column = format_text_column(SqlType("regclass"), pa.array([0, 5, None, 5]), resolve=resolve)
     assert column.to_pylist() == ["-", "regclass_5", None, "regclass_5"]
     assert asked == [5]
-    assert text_column(SqlType("regclass"), pa.array([5])).to_pylist() == ["5"]
+    assert format_text_column(SqlType("regclass"), pa.array([5])).to_pylist() == ["5"]
 
 
 def test_dictionaries_are_read() -> None:
     column = pa.array(["x", "y", None, "x"]).dictionary_encode()
-    assert text_column(TEXT, column).to_pylist() == ["x", "y", None, "x"]
-    assert binary_column(TEXT, column).to_pylist() == [b"x", b"y", None, b"x"]
+    assert format_text_column(TEXT, column).to_pylist() == ["x", "y", None, "x"]
+    assert encode_binary_column(TEXT, column).to_pylist() == [b"x", b"y", None, b"x"]
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.none() | st.floats(), max_size=20))
 def test_floats_come_back(values: list[float | None]) -> None:
-    texts = text_column(FLOAT8, pa.array(values, pa.float64())).to_pylist()
+    texts = format_text_column(FLOAT8, pa.array(values, pa.float64())).to_pylist()
     for value, text in zip(values, texts):
         assert (value is None) == (text is None)
         if value is not None:
@@ -220,7 +220,7 @@ def test_floats_come_back(values: list[float | None]) -> None:
 def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> None:
     column = pa.array(values, pa.list_(pa.string()))
     for value, text, data in zip(
-        values, text_column(TEXT.array, column).to_pylist(), binary_column(TEXT.array, column).to_pylist()
+        values, format_text_column(TEXT.array, column).to_pylist(), encode_binary_column(TEXT.array, column).to_pylist()
     ):
         if value is not None:
             assert parse_text(TEXT.array, text) == value

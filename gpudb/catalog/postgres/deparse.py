@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import GpudbError
 from gpudb.types import BIT, SqlType
 from gpudb.values.bit_strings import parse_bits
-from gpudb.values.interval import restricted_interval
+from gpudb.values.interval import parse_restricted_interval
 from gpudb.values.text import format_text, parse_text
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
@@ -102,7 +102,7 @@ def _as_value(text: str, kind: SqlType) -> str:
     if kind.name in _OF_SESSION or text.strip().lower() in _CURRENT:
         return text
     try:
-        value = restricted_interval(text, kind.modifier) if kind.name == "interval" else parse_text(kind, text)
+        value = parse_restricted_interval(text, kind.modifier) if kind.name == "interval" else parse_text(kind, text)
         return format_text(kind, value) if kind.name != "bpchar" else text
     except GpudbError:
         return text

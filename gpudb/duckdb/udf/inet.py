@@ -8,15 +8,15 @@ from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values.inet import (
-    abbreviated,
-    address_of,
-    host_text,
-    key_of,
-    mask_of,
-    network_key,
-    network_text,
+    abbreviate,
+    decode_address,
+    encode_address,
+    format_host,
+    format_network,
+    make_mask,
     parse_macaddr,
     parse_macaddr8,
+    parse_network_key,
 )
 
 _INET, _CIDR = SqlType("inet"), SqlType("cidr")
@@ -24,13 +24,13 @@ _INET, _CIDR = SqlType("inet"), SqlType("cidr")
 
 def register(registry: FunctionRegistry) -> None:
     """Registers the functions."""
-    registry.add_scalar("pg_inet_in", "VARCHAR", "BLOB", lambda text: network_key(_INET, text))
-    registry.add_scalar("pg_cidr_in", "VARCHAR", "BLOB", lambda text: network_key(_CIDR, text))
+    registry.add_scalar("pg_inet_in", "VARCHAR", "BLOB", lambda text: parse_network_key(_INET, text))
+    registry.add_scalar("pg_cidr_in", "VARCHAR", "BLOB", lambda text: parse_network_key(_CIDR, text))
     registry.add_scalar("pg_macaddr_in", "VARCHAR", "VARCHAR", parse_macaddr)
-    registry.add_scalar("pg_inet_text", "BLOB", "VARCHAR", lambda key: network_text(_INET, key))
-    registry.add_scalar("pg_cidr_text", "BLOB", "VARCHAR", lambda key: network_text(_CIDR, key))
-    registry.add_scalar("pg_inet_host", "BLOB", "VARCHAR", host_text)
-    registry.add_scalar("pg_inet_masklen", "BLOB", "INTEGER", lambda key: address_of(key)[2])
+    registry.add_scalar("pg_inet_text", "BLOB", "VARCHAR", lambda key: format_network(_INET, key))
+    registry.add_scalar("pg_cidr_text", "BLOB", "VARCHAR", lambda key: format_network(_CIDR, key))
+    registry.add_scalar("pg_inet_host", "BLOB", "VARCHAR", format_host)
+    registry.add_scalar("pg_inet_masklen", "BLOB", "INTEGER", lambda key: decode_address(key)[2])
     registry.add_scalar("pg_inet_low", "BLOB BOOLEAN", "BLOB", _lowest_key)
     registry.add_scalar("pg_inet_high", "BLOB", "BLOB", _highest_key)
     registry.add_scalar("pg_inet_set_masklen", "BLOB INTEGER", "BLOB", _set_masklen)
@@ -42,7 +42,7 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_inet_or", "BLOB BLOB", "BLOB", _combine("OR", lambda a, b: a | b))
     for name, change in _CHANGES.items():
         registry.add_scalar(f"pg_inet_{name}", "BLOB", "BLOB", _key_function(change))
-    registry.add_scalar("pg_cidr_abbrev", "BLOB", "VARCHAR", abbreviated)
+    registry.add_scalar("pg_cidr_abbrev", "BLOB", "VARCHAR", abbreviate)
     registry.add_scalar("pg_macaddr8_in", "VARCHAR", "VARCHAR", parse_macaddr8)
     registry.add_scalar("pg_mac_not", "VARCHAR", "VARCHAR", lambda mac: _format_mac(~_parse_mac(mac), len(mac)))
     registry.add_scalar(
@@ -59,72 +59,72 @@ Change = Callable[[int, int, int], tuple[int, int]]
 
 def _key_function(change: Change) -> Callable[[bytes], bytes]:
     def run(key: bytes) -> bytes:
-        width, address, length = address_of(key)
+        width, address, length = decode_address(key)
         address, length = change(width, address, length)
-        return key_of(width, address & mask_of(width, 8 * width), length)
+        return encode_address(width, address & make_mask(width, 8 * width), length)
 
     return run
 
 
 # From an address's width in bytes, address and mask length to the new address and mask length.
 _CHANGES: dict[str, Change] = {
-    "network": lambda width, address, length: (address & mask_of(width, length), length),
-    "broadcast": lambda width, address, length: (address | ~mask_of(width, length), length),
-    "netmask": lambda width, _, length: (mask_of(width, length), 8 * width),
-    "hostmask": lambda width, _, length: (~mask_of(width, length), 8 * width),
+    "network": lambda width, address, length: (address & make_mask(width, length), length),
+    "broadcast": lambda width, address, length: (address | ~make_mask(width, length), length),
+    "netmask": lambda width, _, length: (make_mask(width, length), 8 * width),
+    "hostmask": lambda width, _, length: (~make_mask(width, length), 8 * width),
     "not": lambda _, address, length: (~address, length),
 }
 
 
 def _lowest_key(key: bytes, strict: bool) -> bytes:
     """Returns the least key that a network contains; with `strict` the network itself excluded."""
-    width, address, length = address_of(key)
-    network = address & mask_of(width, length)
+    width, address, length = decode_address(key)
+    network = address & make_mask(width, length)
     return key[:1] + network.to_bytes(width, "big") + bytes([length + strict]) + bytes(width)
 
 
 def _highest_key(key: bytes) -> bytes:
     """Returns a key above every key that a network contains."""
-    width, address, length = address_of(key)
-    last = address | (mask_of(width, 8 * width) & ~mask_of(width, length))
+    width, address, length = decode_address(key)
+    last = address | (make_mask(width, 8 * width) & ~make_mask(width, length))
     return key[:1] + last.to_bytes(width, "big") + b"\xff" * (width + 1)
 
 
 def _set_masklen(key: bytes, length: int) -> bytes:
-    width, address, _ = address_of(key)
+    width, address, _ = decode_address(key)
     if not -1 <= length <= 8 * width:
         raise SqlError.of("invalid_parameter_value", f"invalid mask length: {length}")
-    return key_of(width, address, 8 * width if length == -1 else length)
+    return encode_address(width, address, 8 * width if length == -1 else length)
 
 
 def _merge(one: bytes, other: bytes) -> bytes:
     """Returns the smallest network that contains both."""
-    (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
+    (width, first, length), (other_width, second, other_length) = decode_address(one), decode_address(other)
     if width != other_width:
         raise SqlError.of("invalid_parameter_value", "cannot merge addresses from different families")
     common = min(length, other_length, 8 * width - (first ^ second).bit_length())
-    return key_of(width, first & mask_of(width, common), common)
+    return encode_address(width, first & make_mask(width, common), common)
 
 
 def _combine(word: str, combine: Callable[[int, int], int]) -> Callable[[bytes, bytes], bytes]:
     def run(one: bytes, other: bytes) -> bytes:
-        (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
+        (width, first, length), (other_width, second, other_length) = decode_address(one), decode_address(other)
         if width != other_width:
             raise SqlError.of("invalid_parameter_value", f"cannot {word} inet values of different sizes")
-        return key_of(width, combine(first, second), max(length, other_length))
+        return encode_address(width, combine(first, second), max(length, other_length))
 
     return run
 
 
 def _add(key: bytes, by: int) -> bytes:
-    width, address, length = address_of(key)
+    width, address, length = decode_address(key)
     if not 0 <= address + by < 1 << 8 * width:
         raise NumericOutOfRange("result is out of range")
-    return key_of(width, address + by, length)
+    return encode_address(width, address + by, length)
 
 
 def _subtract(one: bytes, other: bytes) -> int:
-    (width, first, _), (other_width, second, _) = address_of(one), address_of(other)
+    (width, first, _), (other_width, second, _) = decode_address(one), decode_address(other)
     if width != other_width:
         raise SqlError.of("invalid_parameter_value", "cannot subtract inet values of different sizes")
     if not -(2**63) <= first - second < 2**63:

@@ -21,9 +21,9 @@ def register(registry: FunctionRegistry) -> None:
     parts = "INTEGER INTEGER BIGINT"
     registry.add_scalar("pg_made_zone", "VARCHAR", "VARCHAR", _make_zone)
     registry.add_scalar("pg_zone_utc", "VARCHAR BIGINT", "BIGINT",
-                    lambda name, us: zones.offset_at(zones.zone_at(name), us))  # fmt: skip
+                    lambda name, us: zones.get_offset(zones.parse_zone(name), us))  # fmt: skip
     registry.add_scalar("pg_zone_local", "VARCHAR BIGINT", "BIGINT",
-                    lambda name, us: zones.offset_of_local(zones.zone_at(name), us))  # fmt: skip
+                    lambda name, us: zones.get_local_offset(zones.parse_zone(name), us))  # fmt: skip
     registry.add_scalar("pg_interval_mul", f"{parts} DOUBLE", "INTERVAL", multiply)
     registry.add_scalar("pg_interval_div", f"{parts} DOUBLE", "INTERVAL", _divide)
     registry.add_scalar(

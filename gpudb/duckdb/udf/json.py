@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import InvalidText, SqlError
-from gpudb.values.json import jsonb_key, jsonb_text, parse_jsonb
+from gpudb.values.json import format_jsonb, normalize_jsonb, parse_jsonb
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
@@ -62,10 +62,10 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_jsonb_insert", "VARCHAR VARCHAR[] VARCHAR BOOLEAN", "VARCHAR", _insert)
     registry.add_scalar("pg_jsonb_pretty", "VARCHAR", "VARCHAR", lambda t: _pretty(parse_document(t), 0))
     registry.add_scalar(
-        "pg_jsonb_strip_nulls", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_remove_nulls(parse_document(t)))
+        "pg_jsonb_strip_nulls", "VARCHAR", "VARCHAR", lambda t: format_jsonb(_remove_nulls(parse_document(t)))
     )
     registry.add_scalar("pg_json_strip_nulls", "VARCHAR", "VARCHAR", _strip_text)
-    registry.add_scalar("pg_jsonb_key", "VARCHAR", "VARCHAR", jsonb_key)
+    registry.add_scalar("pg_jsonb_key", "VARCHAR", "VARCHAR", normalize_jsonb)
     registry.add_scalar("pg_json_object", "VARCHAR[]", "VARCHAR", lambda items: _object(items[::2], items[1::2], items))
     registry.add_scalar("pg_json_object_of", "VARCHAR[] VARCHAR[]", "VARCHAR", lambda k, v: _object(k, v, None))
     registry.add_scalar("pg_jsonb_object", "VARCHAR[]", "VARCHAR",
@@ -220,8 +220,8 @@ def _contains(outer: Any, inner: Any, top: bool = False) -> bool:
 def _concat(a: str, b: str) -> str:
     left, right = parse_document(a), parse_document(b)
     if isinstance(left, dict) and isinstance(right, dict):
-        return jsonb_text({**left, **right})
-    return jsonb_text((left if isinstance(left, list) else [left]) + (right if isinstance(right, list) else [right]))
+        return format_jsonb({**left, **right})
+    return format_jsonb((left if isinstance(left, list) else [left]) + (right if isinstance(right, list) else [right]))
 
 
 def _parse_container(text: str, what: str) -> Any:
@@ -234,8 +234,8 @@ def _parse_container(text: str, what: str) -> Any:
 def _delete(text: str, keys: list[str | None]) -> str:
     value = _parse_container(text, "cannot delete from scalar")
     if isinstance(value, dict):
-        return jsonb_text({key: item for key, item in value.items() if key not in keys})
-    return jsonb_text([item for item in value if not (isinstance(item, str) and item in keys)])
+        return format_jsonb({key: item for key, item in value.items() if key not in keys})
+    return format_jsonb([item for item in value if not (isinstance(item, str) and item in keys)])
 
 
 def _delete_at(text: str, index: int) -> str:
@@ -244,7 +244,7 @@ def _delete_at(text: str, index: int) -> str:
         raise _invalid_parameter("cannot delete from object using integer index")
     if -len(value) <= index < len(value):
         del value[index]
-    return jsonb_text(value)
+    return format_jsonb(value)
 
 
 def path_index(step: str | None, depth: int) -> int:
@@ -293,7 +293,7 @@ def _delete_path(text: str, steps: list[str | None]) -> str:
 
     if steps and value:
         _change_at(value, steps, 1, delete)
-    return jsonb_text(value)
+    return format_jsonb(value)
 
 
 def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
@@ -310,7 +310,7 @@ def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
 
     if steps and (value or create):
         _change_at(value, steps, 1, put)
-    return jsonb_text(value)
+    return format_jsonb(value)
 
 
 def _insert(text: str, steps: list[str | None], new: str, after: bool) -> str:
@@ -328,19 +328,19 @@ def _insert(text: str, steps: list[str | None], new: str, after: bool) -> str:
 
     if steps:
         _change_at(value, steps, 1, put)
-    return jsonb_text(value)
+    return format_jsonb(value)
 
 
 def _pretty(value: Any, depth: int) -> str:
     inner, outer = "    " * (depth + 1), "    " * depth
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-        lines = [f"{inner}{jsonb_text(key)}: {_pretty(value[key], depth + 1)}" for key in keys]
+        lines = [f"{inner}{format_jsonb(key)}: {_pretty(value[key], depth + 1)}" for key in keys]
         return "{\n" + (",\n".join(lines) + "\n" if lines else "") + outer + "}"
     if isinstance(value, list):
         lines = [inner + _pretty(item, depth + 1) for item in value]
         return "[\n" + (",\n".join(lines) + "\n" if lines else "") + outer + "]"
-    return jsonb_text(value)
+    return format_jsonb(value)
 
 
 def _remove_nulls(value: Any) -> Any:

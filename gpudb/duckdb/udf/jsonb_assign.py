@@ -10,7 +10,7 @@ from gpudb.duckdb.udf.json import parse_document, path_index
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
 from gpudb.functions.let_binding import DETAIL
-from gpudb.values.json import jsonb_text
+from gpudb.values.json import format_jsonb
 
 
 def register(registry: FunctionRegistry) -> None:
@@ -21,7 +21,7 @@ def register(registry: FunctionRegistry) -> None:
 def _assign(text: str, path: Sequence[str | None], new_value: str) -> str:
     if None in path:
         raise SqlError.of("null_value_not_allowed", "jsonb subscript in assignment must not be null")
-    return jsonb_text(
+    return format_jsonb(
         _put(parse_document(text), [step for step in path if step is not None], 0, parse_document(new_value))
     )
 

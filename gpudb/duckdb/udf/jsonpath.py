@@ -9,11 +9,11 @@ from typing import Any
 from gpudb.duckdb.udf.regex import compile_regex
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import GpudbError, SqlError
-from gpudb.values.json import jsonb_text
+from gpudb.values.json import format_jsonb
 from gpudb.values.jsonpath import parse, parse_jsonpath
-from gpudb.values.jsonpath.datetimes import Moment
-from gpudb.values.jsonpath.evaluate import Evaluation, silenced
-from gpudb.values.zones import session_zone
+from gpudb.values.jsonpath.datetimes import DatetimeValue
+from gpudb.values.jsonpath.evaluate import Evaluation, is_suppressible
+from gpudb.values.zones import parse_session_zone
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 _OPERANDS = "VARCHAR VARCHAR VARCHAR BOOLEAN VARCHAR"
@@ -33,7 +33,7 @@ def _evaluate(text: str, path: str, variables: str, zone: str) -> Evaluation:
     if variables and not isinstance(values, dict):
         detail = 'Jsonpath parameters should be encoded as key-value pairs of "vars" object.'
         raise SqlError.of("invalid_parameter_value", '"vars" argument is not an object', detail=detail)
-    session_tz = session_zone(zone) if zone else None
+    session_tz = parse_session_zone(zone) if zone else None
     return Evaluation(parse(path), _DECODER.decode(text), values, _matches, session_tz)
 
 
@@ -46,8 +46,8 @@ def _matches(text: str, pattern: str, flags: str) -> bool:
 
 def _to_json(value: Any) -> Any:
     """Converts a result to JSON: a value of .datetime() becomes a string."""
-    if isinstance(value, Moment):
-        return value.text()
+    if isinstance(value, DatetimeValue):
+        return value.format()
     if isinstance(value, dict):
         return {key: _to_json(each) for key, each in value.items()}
     return [_to_json(each) for each in value] if isinstance(value, list) else value
@@ -57,18 +57,18 @@ def _query(text: str, path: str, variables: str, silent: bool, zone: str) -> lis
     found: list[str] = []
     try:
         for each in _evaluate(text, path, variables, zone).results():
-            found.append(jsonb_text(_to_json(each)))
+            found.append(format_jsonb(_to_json(each)))
     except GpudbError as error:
-        if not silent or not silenced(error):
+        if not silent or not is_suppressible(error):
             raise
     return found
 
 
 def _exists(text: str, path: str, variables: str, silent: bool, zone: str) -> bool | None:
     try:
-        return _evaluate(text, path, variables, zone).finds()
+        return _evaluate(text, path, variables, zone).has_result()
     except GpudbError as error:
-        if silent and silenced(error):
+        if silent and is_suppressible(error):
             return None
         raise
 
@@ -77,7 +77,7 @@ def _match(text: str, path: str, variables: str, silent: bool, zone: str) -> boo
     try:
         found = _evaluate(text, path, variables, zone).run()
     except GpudbError as error:
-        if silent and silenced(error):
+        if silent and is_suppressible(error):
             return None
         raise
     if len(found) == 1 and (found[0] is None or isinstance(found[0], bool)):

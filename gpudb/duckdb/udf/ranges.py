@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.types import MULTIRANGES, RANGES, SqlType
-from gpudb.values.arrow_columns import check_held, held_array
+from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.text import parse_text
 
 
@@ -24,8 +24,8 @@ def _input_function(item: SqlType) -> Callable[[pa.Array, pa.Array], pa.Array]:
         values = []
         for text, zone in zip(texts.to_pylist(), zones.to_pylist()):
             value = None if text is None else parse_text(item, text, zone)
-            check_held(item, value)
+            check_representable(item, value)
             values.append(value)
-        return held_array(item, values)
+        return to_arrow_array(item, values)
 
     return read

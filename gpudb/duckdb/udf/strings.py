@@ -14,7 +14,7 @@ from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
 from gpudb.functions.keywords import QUOTED_KEYWORDS
 from gpudb.types import INT4
-from gpudb.values.letter_case import capital
+from gpudb.values.letter_case import capitalize
 from gpudb.values.numbers import parse_integer
 from gpudb.values.to_ascii import to_ascii
 
@@ -27,7 +27,7 @@ LINE_LENGTH = 76
 
 def register(registry: FunctionRegistry) -> None:
     """Registers the string functions."""
-    registry.add_scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capital, s)))
+    registry.add_scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capitalize, s)))
     registry.add_scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
     registry.add_scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
     registry.add_scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
@@ -73,7 +73,7 @@ def initcap(text: str) -> str:
     """Capitalizes the first letter of each word; a word is a run of letters and digits."""
     result, inside = [], False
     for char in text:
-        result.append(char.lower()[:1] if inside else capital(char))
+        result.append(char.lower()[:1] if inside else capitalize(char))
         inside = char.isalnum()
     return "".join(result)
 

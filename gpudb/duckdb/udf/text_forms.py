@@ -15,12 +15,12 @@ from gpudb.values import calendar
 from gpudb.values.array import parse_array
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
-from gpudb.values.money import money_words
+from gpudb.values.money import spell_money
 from gpudb.values.numbers import parse_numeric
 from gpudb.values.record import split_record
 from gpudb.values.text import parse_text
-from gpudb.values.text_columns import text_column
-from gpudb.values.timetz import timetz_key
+from gpudb.values.text_columns import format_text_column
+from gpudb.values.timetz import timetz_to_key
 
 _NAME_BYTES = 63
 _INT32, _INT64 = 1 << 31, 1 << 63
@@ -37,28 +37,32 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_numeric_in_slow", "VARCHAR", "VARCHAR", _numeric_in)
     registry.add_scalar("pg_bytea_in", "VARCHAR", "BLOB", _input_function(BYTEA))
     registry.add_scalar("pg_uuid_in", "VARCHAR", "VARCHAR", lambda text: str(parse_text(SqlType("uuid"), text)))
-    registry.add_scalar("pg_date_in_slow", "VARCHAR VARCHAR", "DATE", _datetime_input_function(DATE, calendar.days_of))
-    registry.add_scalar("pg_time_in_slow", "VARCHAR VARCHAR", "TIME", _datetime_input_function(TIME, calendar.time_of))
+    registry.add_scalar(
+        "pg_date_in_slow", "VARCHAR VARCHAR", "DATE", _datetime_input_function(DATE, calendar.days_from_date)
+    )
+    registry.add_scalar(
+        "pg_time_in_slow", "VARCHAR VARCHAR", "TIME", _datetime_input_function(TIME, calendar.microseconds_from_time)
+    )
     registry.add_scalar(
         "pg_timestamp_in_slow",
         "VARCHAR VARCHAR",
         "TIMESTAMP",
-        _datetime_input_function(TIMESTAMP, calendar.microseconds_of),
+        _datetime_input_function(TIMESTAMP, calendar.microseconds_from_timestamp),
     )
     registry.add_scalar(
         "pg_timestamptz_in_zone",
         "VARCHAR VARCHAR",
         "TIMESTAMPTZ",
-        _datetime_input_function(TIMESTAMPTZ, calendar.microseconds_of),
+        _datetime_input_function(TIMESTAMPTZ, calendar.microseconds_from_timestamp),
     )
     for name in ("bit", "varbit"):
         registry.add_scalar(f"pg_{name}_in", "VARCHAR", "VARCHAR", _input_function(SqlType(name)))
     registry.add_scalar(
-        "pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _datetime_input_function(SqlType("timetz"), timetz_key)
+        "pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _datetime_input_function(SqlType("timetz"), timetz_to_key)
     )
     registry.add_columnar("pg_timetz_text", "BIGINT", "VARCHAR", _output_function(SqlType("timetz")))
     registry.add_scalar("pg_money_in", "VARCHAR", "BIGINT", _input_function(SqlType("money")))
-    registry.add_scalar("pg_money_words", "BIGINT", "VARCHAR", money_words)
+    registry.add_scalar("pg_money_words", "BIGINT", "VARCHAR", spell_money)
     registry.add_columnar("pg_money_text", "BIGINT", "VARCHAR", _output_function(SqlType("money")))
     registry.add_scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval_in)
     registry.add_scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
@@ -114,9 +118,9 @@ def _array_in(text: str) -> list[object]:
 
 
 def _output_function(item: SqlType) -> Callable[[pa.Array], pa.Array]:
-    return lambda column: text_column(item, column)
+    return lambda column: format_text_column(item, column)
 
 
 def _timestamptz_text(column: pa.Array, zones: pa.Array) -> pa.Array:
     zone = zones[0].as_py() if len(zones) else "UTC"
-    return text_column(TIMESTAMPTZ, column, zone)
+    return format_text_column(TIMESTAMPTZ, column, zone)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.values import calendar, zones
-from gpudb.values.text_columns import interval_parts
+from gpudb.values.text_columns import split_intervals
 
 MONTHS = "January February March April May June July August September October November December".split()
 DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split()
@@ -117,7 +117,7 @@ def _format_timestamps(column: pa.Array, templates: pa.Array) -> pa.Array:
 
 def _format_timestamptz(column: pa.Array, templates: pa.Array, names: pa.Array) -> pa.Array:
     values = column.cast(pa.timestamp("us", "UTC")).view(pa.int64()).to_pylist()
-    zone = zones.session_zone(names[0].as_py()) if len(names) else zones.fixed(0)
+    zone = zones.parse_session_zone(names[0].as_py()) if len(names) else zones.fixed_offset_zone(0)
     return pa.array([_format_timestamp(v, t, zone) for v, t in zip(values, templates.to_pylist())], pa.string())
 
 
@@ -128,8 +128,8 @@ def _format_timestamp(value: int | None, template: str | None, zone: zones.Zone 
         return None
     offset, name = None, ""
     if zone is not None:
-        offset = zones.offset_at(zone, value)
-        name = zones.name_at(zone, value)
+        offset = zones.get_offset(zone, value)
+        name = zones.get_zone_abbreviation(zone, value)
         value += offset * 1_000_000
     days, time = divmod(value, calendar.DAY)
     return format_fields(Fields(*calendar.civil_from_days(days), time, days, offset, name), template)
@@ -138,7 +138,7 @@ def _format_timestamp(value: int | None, template: str | None, zone: zones.Zone 
 def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
     valid = column.is_valid().to_pylist()
     result: list[str | None] = []
-    parts = interval_parts(column).tolist() if len(column) else []
+    parts = split_intervals(column).tolist() if len(column) else []
     for (months, days, nanoseconds), template, ok in zip(parts, templates.to_pylist(), valid):
         if not ok or not template:
             result.append(None)

@@ -361,4 +361,4 @@ def _read_timestamptz(text: str, template: str, zone: str) -> int:
         raise SqlError.of("datetime_field_overflow", "timestamp out of range")
     if result.offset is not None:
         return local - result.offset * 1_000_000
-    return local - zones.offset_of_local(zones.session_zone(zone), local) * 1_000_000
+    return local - zones.get_local_offset(zones.parse_session_zone(zone), local) * 1_000_000

@@ -34,7 +34,7 @@ from gpudb.catalog.postgres.rows import rows, sizes
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.duckdb.system_relations import FUNCTION_PREFIX
 from gpudb.engine.protocol import Settings
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.updatable_views import updatable_columns
@@ -59,7 +59,7 @@ class SystemCatalog:
         self._ready = False
         self._versions: LruCache[int, str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._indexes: dict[int, pa.Table | None] = {}
-        self._sizes: LruCache[ByIdentity[Catalog], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
+        self._sizes: LruCache[IdentityKey[Catalog], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._stale: deque[tuple[float, str]] = deque()
         self._paths: LruCache[tuple[int, tuple[int, ...]], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._made = 0
@@ -187,7 +187,7 @@ class SystemCatalog:
 
     def _sizes_schema(self, catalog: Catalog, version: str) -> str:
         """Returns the schema of the tables that depend on a snapshot's files: sizes, and the counts in pg_class."""
-        key = ByIdentity(catalog)
+        key = IdentityKey(catalog)
         known = self._sizes.get(key)
         if known is not None:
             return known

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from gpudb.errors import SqlError
 from gpudb.server.wire.fast_rows import narrow_rows
 from gpudb.types import SqlType
-from gpudb.values.binary_columns import RowPieces, binary_column, binary_of
-from gpudb.values.text_columns import Resolve, numeric_texts, text_column
+from gpudb.values.binary_columns import RowBuilder, encode_binary_column, to_binary_array
+from gpudb.values.text_columns import Resolve, format_numerics, format_text_column
 
 TEXT, BINARY = 0, 1
 
@@ -93,12 +93,12 @@ def few_rows(
         column = batch.column(at)
         values: list[bytes | None]
         if form == BINARY:
-            values = binary_column(type_, column).to_pylist()
+            values = encode_binary_column(type_, column).to_pylist()
         elif type_.name in _SPELLED:
             values = [None if value is None else str(value).encode() for value in column.to_pylist()]
         else:
             spelled = type_.name == "numeric"
-            texts = numeric_texts(column) if spelled else text_column(type_, column, zone, resolve).to_pylist()
+            texts = format_numerics(column) if spelled else format_text_column(type_, column, zone, resolve).to_pylist()
             values = [None if text is None else text.encode() for text in texts]
         columns.append([_NULL if value is None else len(value).to_bytes(4, "big") + value for value in values])
     rows = list(map(b"".join, zip(*columns))) if columns else [b""] * batch.num_rows
@@ -133,20 +133,20 @@ def framed(
         return narrow
     if batch.num_rows <= FEW and _is_small(batch):
         return few_rows(batch, types, formats, zone, resolve)
-    rows = RowPieces(batch.num_rows)
+    rows = RowBuilder(batch.num_rows)
     length = np.empty(batch.num_rows, np.int64)
-    rows.fixed("u1", ord("D"))
-    rows.fixed(">i4", length)
-    rows.fixed(">i2", len(types))
+    rows.append_fixed("u1", ord("D"))
+    rows.append_fixed(">i4", length)
+    rows.append_fixed(">i2", len(types))
     for type_, form, column in zip(types, formats, batch.columns):
         if form == BINARY:
             rows.binary(type_, column)
         else:
-            rows.varying(text_column(type_, column, zone, resolve).view(pa.binary()))
+            rows.append_varying(format_text_column(type_, column, zone, resolve).view(pa.binary()))
     length[:] = rows.sizes - 1
     if length.max(initial=0) > _LARGEST_MESSAGE:
         raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
-    return _bytes(rows.joined())
+    return _bytes(rows.build())
 
 
 def copy_data(rows: pa.BinaryArray) -> memoryview | None:
@@ -157,7 +157,7 @@ def copy_data(rows: pa.BinaryArray) -> memoryview | None:
     head = np.empty(len(rows), _COPY_HEAD)
     head["type"] = ord("d")
     head["length"] = lengths + 4
-    return _bytes(pc.binary_join_element_wise(binary_of(head), rows, b""))
+    return _bytes(pc.binary_join_element_wise(to_binary_array(head), rows, b""))
 
 
 def _bytes(items: pa.BinaryArray) -> memoryview:

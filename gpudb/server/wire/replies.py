@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from gpudb import pgdata
 from gpudb.errors import GpudbError
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.server.wire.messages import PROTOCOL_3_0
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import SqlType
@@ -84,13 +84,13 @@ def parameter_description(types: Sequence[SqlType]) -> bytes:
     return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *(type_.oid for type_ in types)))
 
 
-_descriptions: LruCache[tuple[ByIdentity[tuple[ResultColumn, ...]], tuple[int, ...]], bytes] = LruCache(1000)
+_descriptions: LruCache[tuple[IdentityKey[tuple[ResultColumn, ...]], tuple[int, ...]], bytes] = LruCache(1000)
 
 
 def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...]) -> bytes:
     """RowDescription; the formats are by column."""
     # Cached by identity: a statement's columns are always the same object, and hashing them costs more than all else.
-    key = ByIdentity(columns), formats
+    key = IdentityKey(columns), formats
     cached = _descriptions.get(key)
     if cached is not None:
         return cached

@@ -28,12 +28,21 @@ from gpudb.sql.parse.parser import present, strings
 from gpudb.storage.copy.binary_reader import BinaryReader
 from gpudb.storage.copy.binary_split import BinarySplitter
 from gpudb.storage.copy.conversion import Clock
-from gpudb.storage.copy.ingest import RowCompletion, CopyResult, CopyStream, BlockSplitter, CopyIngest, BlockSource, BlockReader, repeat_value
+from gpudb.storage.copy.ingest import (
+    BlockReader,
+    BlockSource,
+    BlockSplitter,
+    CopyIngest,
+    CopyResult,
+    CopyStream,
+    RowCompletion,
+    repeat_value,
+)
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.types import INT8
-from gpudb.values.arrow_columns import held_scalar
+from gpudb.values.arrow_columns import to_arrow_scalar
 
 _FRAME = "gpudb copied rows"
 _READ_BYTES = 1 << 20
@@ -163,7 +172,7 @@ def column_defaults(context: Context, table: Table, listed: Sequence[Column]) ->
             continue
         expr = bind_column_default(binder, column)
         if isinstance(expr, Constant) and expr.type == column.type:
-            functions[column.name] = repeat_value(held_scalar(column.type, expr.value))
+            functions[column.name] = repeat_value(to_arrow_scalar(column.type, expr.value))
         else:
             functions[column.name] = _default_function(context, column, expr)
     return functions

@@ -13,9 +13,9 @@ from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, kind, position, present, strings
 from gpudb.storage.copy.options import (
     CopyOptions,
-    RawOption,
     OptionError,
     OptionValue,
+    RawOption,
     validate_options,
 )
 
@@ -47,9 +47,7 @@ def copy(context: Context) -> Result:
 
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
-    options = [
-        RawOption(option.defname, _option_value(option), option.location) for option in map(inner, node.options)
-    ]
+    options = [RawOption(option.defname, _option_value(option), option.location) for option in map(inner, node.options)]
     encoding = context.session.settings["client_encoding"]
     try:
         return validate_options(options, reading=reading, encoding=encoding)

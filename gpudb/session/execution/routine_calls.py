@@ -19,7 +19,7 @@ from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import Cast, Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.bound import Column as Reference
 from gpudb.types import UNKNOWN, SqlType
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 
 _FRAME = "gpudb arguments"
 _MAX_LEVEL = 50
@@ -95,7 +95,7 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
 
 def literal(context: Context, item: SqlType, value: pa.Array) -> Expr:
     """The only value of an array as a literal of its type, by its text."""
-    (text,) = text_column(item, value, context.session.settings["timezone"]).to_pylist()
+    (text,) = format_text_column(item, value, context.session.settings["timezone"]).to_pylist()
     if text is None:
         return Constant(None, item)
     expr = coerce(context.binder(), Constant(text, UNKNOWN), item)

@@ -17,7 +17,7 @@ from gpudb.session.execution import cluster_tables, sequence_values
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
 from gpudb.session.settings.planner import base_units
 from gpudb.types import SqlType
-from gpudb.values.inet import network_key
+from gpudb.values.inet import parse_network_key
 
 Row = Mapping[str, object]
 
@@ -124,7 +124,7 @@ def _activity(session: SessionState, context: Context) -> Row:
         "xact_start": session.transaction_started,
         "query_start": started,
         "state_change": started,
-        "client_addr": network_key(SqlType("inet"), session.client) if session.client else None,
+        "client_addr": parse_network_key(SqlType("inet"), session.client) if session.client else None,
         "wait_event_type": waits[0],
         "wait_event": waits[1],
         "ssl": False,

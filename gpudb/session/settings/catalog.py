@@ -9,7 +9,7 @@ from functools import lru_cache
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
 from gpudb.session.settings.planner import planner_settings
-from gpudb.values.zones import session_zone
+from gpudb.values.zones import parse_session_zone
 
 
 def single_value(name: str, value: str) -> Check:
@@ -57,7 +57,7 @@ def duration(name: str) -> Check:
 
 def time_zone(value: str) -> str:
     """Checks a time zone: a name, an abbreviation or an offset."""
-    session_zone(value)
+    parse_session_zone(value)
     return value
 
 

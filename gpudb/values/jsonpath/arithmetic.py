@@ -11,15 +11,15 @@ from gpudb.types import FLOAT8
 from gpudb.values.numbers import parse_float
 
 _CONTEXT = Context(prec=2000, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
-_MOST_SCALE = 1000
+_MAX_SCALE = 1000
 _SIGNIFICANT = 16
 
 
-def _scale(value: Decimal) -> int:
+def _get_scale(value: Decimal) -> int:
     return max(0, -int(value.as_tuple().exponent))
 
 
-def _leading(value: Decimal) -> tuple[int, int]:
+def _get_leading_digit(value: Decimal) -> tuple[int, int]:
     """Returns the highest power of 10000 in a number, and its digit there."""
     if not value:
         return 0, 0
@@ -27,19 +27,19 @@ def _leading(value: Decimal) -> tuple[int, int]:
     return weight, int(abs(value).scaleb(-4 * weight, _CONTEXT))
 
 
-def _divided(a: Decimal, b: Decimal) -> Decimal:
+def _divide(a: Decimal, b: Decimal) -> Decimal:
     if not b:
         raise SqlError.of("division_by_zero", "division by zero")
-    (a_weight, a_digit), (b_weight, b_digit) = _leading(a), _leading(b)
+    (a_weight, a_digit), (b_weight, b_digit) = _get_leading_digit(a), _get_leading_digit(b)
     weight = a_weight - b_weight - (a_digit <= b_digit)
-    scale = min(max(_SIGNIFICANT - 4 * weight, _scale(a), _scale(b), 0), _MOST_SCALE)
+    scale = min(max(_SIGNIFICANT - 4 * weight, _get_scale(a), _get_scale(b), 0), _MAX_SCALE)
     return _CONTEXT.divide(a, b).quantize(Decimal(1).scaleb(-scale), context=_CONTEXT)
 
 
-def _remainder(a: Decimal, b: Decimal) -> Decimal:
+def _modulo(a: Decimal, b: Decimal) -> Decimal:
     if not b:
         raise SqlError.of("division_by_zero", "division by zero")
-    scale = max(_scale(a), _scale(b))
+    scale = max(_get_scale(a), _get_scale(b))
     return _CONTEXT.remainder(a, b).quantize(Decimal(1).scaleb(-scale), context=_CONTEXT)
 
 
@@ -47,8 +47,8 @@ BINARY: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "+": _CONTEXT.add,
     "-": _CONTEXT.subtract,
     "*": _CONTEXT.multiply,
-    "/": _divided,
-    "%": _remainder,
+    "/": _divide,
+    "%": _modulo,
 }
 UNARY: dict[str, Callable[[Decimal], Decimal]] = {
     "+1": lambda value: value,
@@ -59,13 +59,13 @@ UNARY: dict[str, Callable[[Decimal], Decimal]] = {
 }
 
 
-def double(value: object) -> Decimal:
+def to_double(value: object) -> Decimal:
     """Evaluates .double() of a number or a string; 22036 if the result is not a finite float8."""
     numeric = isinstance(value, Decimal)
     if not numeric and not isinstance(value, str):
-        raise wrong("jsonpath item method .double() can only be applied to a string or numeric value")
+        raise non_numeric_item_error("jsonpath item method .double() can only be applied to a string or numeric value")
     try:
-        made = parse_float(FLOAT8, str(value))
+        number = parse_float(FLOAT8, str(value))
     except (InvalidText, SqlError):
         if numeric:
             message = "numeric argument of jsonpath item method .double() is out of range for type double precision"
@@ -74,15 +74,15 @@ def double(value: object) -> Decimal:
                 "string argument of jsonpath item method .double() is not a valid representation"
                 " of a double precision number"
             )
-        raise wrong(message) from None
-    if not math.isfinite(made):
-        raise wrong("NaN or Infinity is not allowed for jsonpath item method .double()")
+        raise non_numeric_item_error(message) from None
+    if not math.isfinite(number):
+        raise non_numeric_item_error("NaN or Infinity is not allowed for jsonpath item method .double()")
     if isinstance(value, Decimal):
         return value
-    digits = Decimal(f"{made:.15g}")
+    digits = Decimal(f"{number:.15g}")
     return digits.quantize(Decimal(1)) if int(digits.as_tuple().exponent) > 0 else digits
 
 
-def wrong(message: str) -> SqlError:
-    """Raises 22036."""
+def non_numeric_item_error(message: str) -> SqlError:
+    """Returns 22036."""
     return SqlError.of("non_numeric_sql_json_item", message)

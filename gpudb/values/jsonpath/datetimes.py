@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.errors import SqlError
-from gpudb.values.calendar import DAY, date_text, days_from_civil, days_in_month, offset_text, time_text, timestamp_text
-from gpudb.values.zones import Zone, offset_of_local
+from gpudb.values.calendar import (
+    DAY,
+    days_from_civil,
+    days_in_month,
+    format_date,
+    format_offset,
+    format_time,
+    format_timestamp,
+)
+from gpudb.values.zones import Zone, get_local_offset
 
 Kind = Literal[
     "date", "time without time zone", "time with time zone", "timestamp without time zone", "timestamp with time zone"
@@ -18,109 +26,109 @@ _ISO = re.compile(
     r"(?:(?P<hour>\d{1,2}):(?P<minute>\d{1,2}):(?P<second>\d{1,2})(?:\.(?P<fraction>\d{1,6}))?"
     r"(?P<zone>\s?[+-]\d{1,2}(?::\d{2})?)?)?"
 )
-_SPELT = {"date": "date", "time without time zone": "time", "time with time zone": "timetz",
+_TYPE_NAMES = {"date": "date", "time without time zone": "time", "time with time zone": "timetz",
           "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DatetimeValue:
     """A value of .datetime(): a date's days, else microseconds (of UTC for a timestamptz); `offset` in seconds east."""
 
     kind: Kind
     value: int
     offset: int = 0
 
-    def text(self) -> str:
+    def format(self) -> str:
         """Returns the text in JSON: ISO 8601."""
         match self.kind:
             case "date":
-                return date_text(self.value)
+                return format_date(self.value)
             case "time without time zone":
-                return time_text(self.value)
+                return format_time(self.value)
             case "time with time zone":
-                return time_text(self.value) + _whole_offset(self.offset)
+                return format_time(self.value) + _format_offset(self.offset)
             case "timestamp without time zone":
-                return timestamp_text(self.value).replace(" ", "T", 1)
-        made = timestamp_text(self.value + self.offset * 1_000_000).replace(" ", "T", 1)
-        return made + _whole_offset(self.offset)
+                return format_timestamp(self.value).replace(" ", "T", 1)
+        formatted = format_timestamp(self.value + self.offset * 1_000_000).replace(" ", "T", 1)
+        return formatted + _format_offset(self.offset)
 
 
-def _whole_offset(seconds: int) -> str:
-    text = offset_text(seconds)
+def _format_offset(seconds: int) -> str:
+    text = format_offset(seconds)
     return text if ":" in text else text + ":00"
 
 
-def read(text: str) -> Moment:
+def parse_datetime(text: str) -> DatetimeValue:
     """Parses a date or time in one of the ISO forms; 22031 for other text."""
-    found = _ISO.fullmatch(text)
-    if found is None or (found["year"] is None and found["hour"] is None):
-        raise _unrecognized(text)
-    if (found["between"] is not None) != (found["year"] is not None and found["hour"] is not None):
-        raise _unrecognized(text)
+    match = _ISO.fullmatch(text)
+    if match is None or (match["year"] is None and match["hour"] is None):
+        raise _unrecognized_error(text)
+    if (match["between"] is not None) != (match["year"] is not None and match["hour"] is not None):
+        raise _unrecognized_error(text)
     days = 0
-    if found["year"] is not None:
-        year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    if match["year"] is not None:
+        year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
         if year == 0 or not 1 <= month <= 12 or not 1 <= day <= days_in_month(year, month):
             raise SqlError.of("datetime_field_overflow", f'date/time field value out of range: "{text}"')
         days = days_from_civil(year, month, day)
-    if found["hour"] is None:
-        return Moment("date", days)
-    hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"])
+    if match["hour"] is None:
+        return DatetimeValue("date", days)
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"])
     if hour > 24 or minute > 59 or second > 59 or (hour == 24 and (minute or second)):
         raise SqlError.of("datetime_field_overflow", f'date/time field value out of range: "{text}"')
-    clock = (hour * 3600 + minute * 60 + second) * 1_000_000 + int((found["fraction"] or "").ljust(6, "0"))
-    offset = _offset(found["zone"]) if found["zone"] else None
-    if found["year"] is None:
+    clock = (hour * 3600 + minute * 60 + second) * 1_000_000 + int((match["fraction"] or "").ljust(6, "0"))
+    offset = _parse_offset(match["zone"]) if match["zone"] else None
+    if match["year"] is None:
         if offset is None:
-            return Moment("time without time zone", clock)
-        return Moment("time with time zone", clock, offset)
+            return DatetimeValue("time without time zone", clock)
+        return DatetimeValue("time with time zone", clock, offset)
     local = days * DAY + clock
     if offset is None:
-        return Moment("timestamp without time zone", local)
-    return Moment("timestamp with time zone", local - offset * 1_000_000, offset)
+        return DatetimeValue("timestamp without time zone", local)
+    return DatetimeValue("timestamp with time zone", local - offset * 1_000_000, offset)
 
 
-def _offset(text: str) -> int:
+def _parse_offset(text: str) -> int:
     sign = -1 if "-" in text else 1
     hours, _, minutes = text.strip().lstrip("+-").partition(":")
     return sign * (int(hours) * 3600 + int(minutes or 0) * 60)
 
 
-def _unrecognized(text: str) -> SqlError:
+def _unrecognized_error(text: str) -> SqlError:
     hint = "Use a datetime template argument to specify the input data format."
     message = f'datetime format is not recognized: "{text}"'
     return SqlError.of("invalid_argument_for_sql_json_datetime_function", message, hint=hint)
 
 
-def compared(left: Moment, right: Moment, zone: Zone | None) -> int | None:
+def compare(left: DatetimeValue, right: DatetimeValue, zone: Zone | None) -> int | None:
     """Returns -1, 0 or 1; None for a time and a date. 0A000 if a zone is needed and `zone` is None."""
-    timed = "time without time zone", "time with time zone"
-    if (left.kind in timed) != (right.kind in timed):
+    time_kinds = "time without time zone", "time with time zone"
+    if (left.kind in time_kinds) != (right.kind in time_kinds):
         return None
-    if left.kind in timed:
+    if left.kind in time_kinds:
         if left.kind != right.kind:
-            left, right = (_zoned(each, zone, "time with time zone") for each in (left, right))
+            left, right = (_to_zoned(value, zone, "time with time zone") for value in (left, right))
         # by the time in UTC, then the zone
-        a, b = ((each.value - each.offset * 1_000_000, -each.offset) for each in (left, right))
+        a, b = ((value.value - value.offset * 1_000_000, -value.offset) for value in (left, right))
         return (a > b) - (a < b)
     if "timestamp with time zone" in (left.kind, right.kind):
-        left, right = (_zoned(each, zone, "timestamp with time zone") for each in (left, right))
-    x, y = _microseconds(left), _microseconds(right)
+        left, right = (_to_zoned(value, zone, "timestamp with time zone") for value in (left, right))
+    x, y = _get_microseconds(left), _get_microseconds(right)
     return (x > y) - (x < y)
 
 
-def _microseconds(moment: Moment) -> int:
-    return moment.value * DAY if moment.kind == "date" else moment.value
+def _get_microseconds(value: DatetimeValue) -> int:
+    return value.value * DAY if value.kind == "date" else value.value
 
 
-def _zoned(moment: Moment, zone: Zone | None, kind: Kind) -> Moment:
-    if moment.kind == kind:
-        return moment
+def _to_zoned(value: DatetimeValue, zone: Zone | None, kind: Kind) -> DatetimeValue:
+    if value.kind == kind:
+        return value
     if zone is None:
-        message = f"cannot convert value from {_SPELT[moment.kind]} to {_SPELT[kind]} without time zone usage"
+        message = f"cannot convert value from {_TYPE_NAMES[value.kind]} to {_TYPE_NAMES[kind]} without time zone usage"
         raise SqlError.of("feature_not_supported", message, hint="Use *_tz() function for time zone support.")
-    local = _microseconds(moment)
-    offset = offset_of_local(zone, local)
+    local = _get_microseconds(value)
+    offset = get_local_offset(zone, local)
     if kind == "time with time zone":
-        return Moment(kind, moment.value, offset)
-    return Moment(kind, local - offset * 1_000_000, offset)
+        return DatetimeValue(kind, value.value, offset)
+    return DatetimeValue(kind, local - offset * 1_000_000, offset)

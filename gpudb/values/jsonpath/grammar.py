@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.values.jsonpath.lexer import KEYWORDS, LITERALS, Token, syntax_error, tokens
+from gpudb.values.jsonpath.lexer import KEYWORDS, LITERALS, Token, syntax_error, tokenize
 
 ANY_LEVEL = 2**32 - 1
 COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
@@ -41,10 +41,10 @@ class Path:
 @lru_cache(maxsize=512)
 def parse(text: str) -> Path:
     """Parses a path into items; 42601 if it is invalid."""
-    return _Parser(text).path()
+    return _Parser(text).parse_path()
 
 
-def _predicate(item: Item) -> bool:
+def _is_predicate(item: Item) -> bool:
     return item.next is None and (
         item.kind in COMPARISONS | {"&&", "||", "!", "exists", "is unknown", "starts with", "like_regex"}
     )
@@ -52,16 +52,16 @@ def _predicate(item: Item) -> bool:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self.tokens = list(tokens(text))
+        self.tokens = list(tokenize(text))
         self.at = 0
         # depth of enclosing filters and subscripts: @ and last are valid only inside them
         self.filters = self.subscripts = 0
 
-    def path(self) -> Path:
+    def parse_path(self) -> Path:
         lax = True
         if self.token.kind in {"strict", "lax"} and self.tokens[self.at + 1].kind not in {"end"}:
             lax = self.take().kind == "lax"
-        item = self.disjunction()
+        item = self.parse_disjunction()
         if self.token.kind != "end":
             raise syntax_error(self.token)
         return Path(item, lax)
@@ -76,99 +76,99 @@ class _Parser:
         self.at += 1
         return self.tokens[self.at - 1]
 
-    def has(self, kind: str) -> bool:
+    def accept(self, kind: str) -> bool:
         if self.token.kind != kind:
             return False
         self.at += 1
         return True
 
-    def need(self, kind: str) -> Token:
+    def expect(self, kind: str) -> Token:
         if self.token.kind != kind:
             raise syntax_error(self.token)
         return self.take()
 
     # ------------------------------------------------------------------------------------------ predicates
 
-    def disjunction(self) -> Item:
-        item = self.conjunction()
+    def parse_disjunction(self) -> Item:
+        item = self.parse_conjunction()
         while self.token.kind == "||":
-            item = self._joined("||", item, self.conjunction)
+            item = self._parse_logical("||", item, self.parse_conjunction)
         return item
 
-    def conjunction(self) -> Item:
-        item = self.comparison()
+    def parse_conjunction(self) -> Item:
+        item = self.parse_comparison()
         while self.token.kind == "&&":
-            item = self._joined("&&", item, self.comparison)
+            item = self._parse_logical("&&", item, self.parse_comparison)
         return item
 
-    def _joined(self, kind: str, left: Item, operand: object) -> Item:
-        if not _predicate(left):
+    def _parse_logical(self, kind: str, left: Item, parse_operand: object) -> Item:
+        if not _is_predicate(left):
             raise syntax_error(self.token)
         self.take()
-        right: Item = operand()  # type: ignore[operator]
-        if not _predicate(right):
+        right: Item = parse_operand()  # type: ignore[operator]
+        if not _is_predicate(right):
             raise syntax_error(self.token)
         return Item(kind, None, (left, right))
 
-    def comparison(self) -> Item:
-        if self.has("!"):
+    def parse_comparison(self) -> Item:
+        if self.accept("!"):
             if self.token.kind not in {"(", "exists"}:
                 raise syntax_error(self.token)
-            operand = self.primary()
-            if not _predicate(operand):
+            operand = self.parse_primary()
+            if not _is_predicate(operand):
                 raise syntax_error(self.token)
             return Item("!", None, (operand,))
-        left = self.sum()
+        left = self.parse_sum()
         token = self.token
-        if token.kind in COMPARISONS | {"starts", "like_regex"} and _predicate(left):
+        if token.kind in COMPARISONS | {"starts", "like_regex"} and _is_predicate(left):
             raise syntax_error(token)
         if token.kind in COMPARISONS:
             self.take()
-            right = self.sum()
-            if _predicate(right):
+            right = self.parse_sum()
+            if _is_predicate(right):
                 raise syntax_error(self.token)
             return Item(token.kind, None, (left, right))
-        if self.has("starts"):
-            self.need("with")
+        if self.accept("starts"):
+            self.expect("with")
             if self.token.kind not in {"string", "variable"}:
                 raise syntax_error(self.token)
             start = self.take()
             return Item("starts with", None, (left, Item(start.kind, start.value)))
-        if self.has("like_regex"):
-            pattern = str(self.need("string").value)
-            flags = str(self.need("string").value) if self.has("flag") else ""
-            return Item("like_regex", (pattern, _flags(flags)), (left,))
+        if self.accept("like_regex"):
+            pattern = str(self.expect("string").value)
+            flags = str(self.expect("string").value) if self.accept("flag") else ""
+            return Item("like_regex", (pattern, _normalize_flags(flags)), (left,))
         return left
 
     # ------------------------------------------------------------------------------------------ arithmetic
 
-    def sum(self) -> Item:
-        item = self.product()
+    def parse_sum(self) -> Item:
+        item = self.parse_product()
         while self.token.kind in {"+", "-"}:
-            item = self._computed(item, self.product)
+            item = self._parse_arithmetic(item, self.parse_product)
         return item
 
-    def product(self) -> Item:
-        item = self.signed()
+    def parse_product(self) -> Item:
+        item = self.parse_signed()
         while self.token.kind in {"*", "/", "%"}:
-            item = self._computed(item, self.signed)
+            item = self._parse_arithmetic(item, self.parse_signed)
         return item
 
-    def _computed(self, left: Item, operand: object) -> Item:
-        if _predicate(left):
+    def _parse_arithmetic(self, left: Item, parse_operand: object) -> Item:
+        if _is_predicate(left):
             raise syntax_error(self.token)
         kind = self.take().kind
-        right: Item = operand()  # type: ignore[operator]
-        if _predicate(right):
+        right: Item = parse_operand()  # type: ignore[operator]
+        if _is_predicate(right):
             raise syntax_error(self.token)
         return Item(kind, None, (left, right))
 
-    def signed(self) -> Item:
+    def parse_signed(self) -> Item:
         if self.token.kind not in {"+", "-"}:
-            return self.primary()
+            return self.parse_primary()
         sign = self.take().kind
-        item = self.signed()
-        if _predicate(item):
+        item = self.parse_signed()
+        if _is_predicate(item):
             raise syntax_error(self.token)
         if item.kind == "number" and item.next is None:
             assert isinstance(item.value, Decimal)
@@ -177,24 +177,24 @@ class _Parser:
 
     # ------------------------------------------------------------------------------------------ steps
 
-    def primary(self) -> Item:
+    def parse_primary(self) -> Item:
         token = self.take()
         match token.kind:
             case "(":
-                item = self.disjunction()
-                self.need(")")
-                if _predicate(item) and self.token.kind == "is":
+                item = self.parse_disjunction()
+                self.expect(")")
+                if _is_predicate(item) and self.token.kind == "is":
                     self.take()
-                    self.need("unknown")
+                    self.expect("unknown")
                     return Item("is unknown", None, (item,))
-                steps = self.steps()
-                return _chained(item, steps)
+                steps = self.parse_steps()
+                return _chain(item, steps)
             case "exists":
-                self.need("(")
-                item = self.disjunction()
-                if _predicate(item):
+                self.expect("(")
+                item = self.parse_disjunction()
+                if _is_predicate(item):
                     raise syntax_error(self.token)
-                self.need(")")
+                self.expect(")")
                 return Item("exists", None, (item,))
             case "$" | "@" | "last":
                 if token.kind == "@" and not self.filters:
@@ -212,38 +212,38 @@ class _Parser:
                 first = Item("bool", token.value)
             case _:
                 raise syntax_error(token)
-        return _chained(first, self.steps())
+        return _chain(first, self.parse_steps())
 
-    def steps(self) -> list[Item]:
-        made = []
+    def parse_steps(self) -> list[Item]:
+        steps = []
         while self.token.kind in {".", "[", "?"}:
-            made.append(self.step())
-        return made
+            steps.append(self.parse_step())
+        return steps
 
-    def step(self) -> Item:
+    def parse_step(self) -> Item:
         token = self.take()
         if token.kind == "?":
-            self.need("(")
+            self.expect("(")
             self.filters += 1
-            item = self.disjunction()
+            item = self.parse_disjunction()
             self.filters -= 1
-            if not _predicate(item):
+            if not _is_predicate(item):
                 raise syntax_error(self.token)
-            self.need(")")
+            self.expect(")")
             return Item("?", None, (item,))
         if token.kind == "[":
-            return self.subscript()
+            return self.parse_subscript()
         token = self.take()
         if token.kind == "*":
             return Item(".*")
         if token.kind == "**":
-            return Item("**", self.levels())
+            return Item("**", self.parse_levels())
         if token.kind in METHODS | {"datetime"} and self.token.kind == "(":
             self.take()
             template: tuple[Item, ...] = ()
             if token.kind == "datetime" and self.token.kind == "string":
                 template = (Item("string", self.take().value),)
-            self.need(")")
+            self.expect(")")
             return Item(token.kind, None, template)
         if token.kind in {"name", "string"}:
             return Item("key", token.value)
@@ -251,50 +251,50 @@ class _Parser:
             return Item("key", token.text)
         raise syntax_error(token)
 
-    def levels(self) -> tuple[int, int]:
-        if not self.has("{"):
+    def parse_levels(self) -> tuple[int, int]:
+        if not self.accept("{"):
             return 0, ANY_LEVEL
-        first = self.level()
-        last = self.level() if self.has("to") else first
-        self.need("}")
+        first = self.parse_level()
+        last = self.parse_level() if self.accept("to") else first
+        self.expect("}")
         return first, last
 
-    def level(self) -> int:
-        if self.has("last"):
+    def parse_level(self) -> int:
+        if self.accept("last"):
             return ANY_LEVEL
-        return int(str(self.need("integer").value))
+        return int(str(self.expect("integer").value))
 
-    def subscript(self) -> Item:
-        if self.has("*"):
-            self.need("]")
+    def parse_subscript(self) -> Item:
+        if self.accept("*"):
+            self.expect("]")
             return Item("[*]")
         bounds: list[Item | None] = []
         self.subscripts += 1
         while True:
-            bounds.append(self.sum())
-            bounds.append(self.sum() if self.has("to") else None)
-            if not self.has(","):
+            bounds.append(self.parse_sum())
+            bounds.append(self.parse_sum() if self.accept("to") else None)
+            if not self.accept(","):
                 break
         self.subscripts -= 1
-        self.need("]")
+        self.expect("]")
         return Item("index", None, tuple(bounds))
 
 
-def _chained(first: Item, steps: list[Item]) -> Item:
+def _chain(first: Item, steps: list[Item]) -> Item:
     """Chains steps onto the results of the first item."""
     if not steps:
         return first
     rest = steps[-1]
     for step in reversed(steps[:-1]):
         rest = replace(step, next=rest)
-    return _appended(first, rest)
+    return _append(first, rest)
 
 
-def _appended(item: Item, rest: Item) -> Item:
-    return replace(item, next=rest if item.next is None else _appended(item.next, rest))
+def _append(item: Item, rest: Item) -> Item:
+    return replace(item, next=rest if item.next is None else _append(item.next, rest))
 
 
-def _flags(flags: str) -> str:
+def _normalize_flags(flags: str) -> str:
     """Returns the flags of like_regex in printing order; 42601 for an unknown one."""
     for flag in flags:
         if flag not in "ismxq":

@@ -49,7 +49,7 @@ def syntax_error(token: Token) -> SqlError:
     return SqlError.of("syntax_error", f'syntax error at or near "{token.text}" of jsonpath input')
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokenize(text: str) -> Iterator[Token]:
     """Returns the tokens of a path, ended by an end token."""
     at = 0
     while at < len(text):
@@ -58,108 +58,108 @@ def tokens(text: str) -> Iterator[Token]:
             continue
         if text.startswith("/*", at):
             raise SqlError.of("syntax_error", "unexpected end of comment of jsonpath input")
-        token, at = _next(text, at)
+        token, at = _read_token(text, at)
         yield token
     yield Token("end", None, "")
 
 
-def _next(text: str, at: int) -> tuple[Token, int]:
+def _read_token(text: str, at: int) -> tuple[Token, int]:
     char = text[at]
     if char == '"':
-        value, end = _quoted(text, at + 1)
+        value, end = _read_string(text, at + 1)
         return Token("string", value, text[at:end]), end
     if char == "$" and at + 1 < len(text):
         if text[at + 1] == '"':
-            value, end = _quoted(text, at + 2)
+            value, end = _read_string(text, at + 2)
             return Token("variable", value, text[at:end]), end
         if text[at + 1] not in _END:
-            value, end = _name(text, at + 1)
+            value, end = _read_name(text, at + 1)
             return Token("variable", value, text[at:end]), end
     if char.isdigit() or (char == "." and text[at + 1 : at + 2].isdigit()):
-        return _number(text, at)
+        return _read_number(text, at)
     for operator in _OPERATORS:
         if text.startswith(operator, at):
             return Token("!=" if operator == "<>" else operator, None, operator), at + len(operator)
-    value, end = _name(text, at)
+    value, end = _read_name(text, at)
     if end == at:
         raise syntax_error(Token("name", None, text[at]))
-    spelt = text[at:end]
-    if spelt in LITERALS:
-        return Token(spelt, LITERALS[spelt], spelt), end
-    if spelt.lower() in KEYWORDS:
-        return Token(spelt.lower(), spelt, spelt), end
-    return Token("name", value, spelt), end
+    word = text[at:end]
+    if word in LITERALS:
+        return Token(word, LITERALS[word], word), end
+    if word.lower() in KEYWORDS:
+        return Token(word.lower(), word, word), end
+    return Token("name", value, word), end
 
 
-def _number(text: str, at: int) -> tuple[Token, int]:
-    found = _NUMBER.match(text, at)
-    assert found is not None
-    end = found.end()
+def _read_number(text: str, at: int) -> tuple[Token, int]:
+    match = _NUMBER.match(text, at)
+    assert match is not None
+    end = match.end()
     if end < len(text) and (text[end].isalnum() or text[end] == "_"):
         junk = re.compile(r"\w+").match(text, end)
         assert junk is not None
         near = text[at : end + 1]
         raise SqlError.of("syntax_error", f'trailing junk after numeric literal at or near "{near}" of jsonpath input')
     for group, base in (("hex", 16), ("oct", 8), ("bin", 2)):
-        if found[group] is not None:
-            return Token("integer", Decimal(int(found[group].replace("_", ""), base)), found.group()), end
-    spelt = found["dec"].replace("_", "")
-    kind = "integer" if spelt.isdigit() else "number"
-    return Token(kind, Decimal(spelt), found.group()), end
+        if match[group] is not None:
+            return Token("integer", Decimal(int(match[group].replace("_", ""), base)), match.group()), end
+    digits = match["dec"].replace("_", "")
+    kind = "integer" if digits.isdigit() else "number"
+    return Token(kind, Decimal(digits), match.group()), end
 
 
-def _quoted(text: str, at: int) -> tuple[str, int]:
+def _read_string(text: str, at: int) -> tuple[str, int]:
     """Reads a string after its opening quote."""
-    made: list[str] = []
+    chars: list[str] = []
     while at < len(text):
         if text[at] == '"':
-            return _paired("".join(made)), at + 1
+            return _join_surrogates("".join(chars)), at + 1
         if text[at] == "\\":
-            piece, at = _escape(text, at)
-            made.append(piece)
+            piece, at = _read_escape(text, at)
+            chars.append(piece)
         else:
-            made.append(text[at])
+            chars.append(text[at])
             at += 1
     raise SqlError.of("syntax_error", "unterminated quoted string at end of jsonpath input")
 
 
-def _name(text: str, at: int) -> tuple[str, int]:
+def _read_name(text: str, at: int) -> tuple[str, int]:
     """Reads an unquoted name, which may contain escapes."""
-    made: list[str] = []
+    chars: list[str] = []
     while at < len(text):
         if text[at] == "\\":
-            piece, at = _escape(text, at)
-            made.append(piece)
+            piece, at = _read_escape(text, at)
+            chars.append(piece)
         elif text[at] in _END:
             break
         else:
-            made.append(text[at])
+            chars.append(text[at])
             at += 1
-    return _paired("".join(made)), at
+    return _join_surrogates("".join(chars)), at
 
 
-def _escape(text: str, at: int) -> tuple[str, int]:
-    found = _ESCAPE.match(text, at)
-    if found is None:
+def _read_escape(text: str, at: int) -> tuple[str, int]:
+    match = _ESCAPE.match(text, at)
+    if match is None:
         raise SqlError.of("syntax_error", "unexpected end after backslash at end of jsonpath input")
-    if found["bad"] is not None:
-        what = "Unicode escape sequence" if found["bad"] == "u" else "hexadecimal character sequence"
-        raise SqlError.of("syntax_error", f'invalid {what} at or near "{found.group()}" of jsonpath input')
-    if found["one"] is not None:
-        return _CONTROLS[found["one"]], found.end()
-    digits = found["braced"] or found["four"] or found["two"]
+    if match["bad"] is not None:
+        sequence = "Unicode escape sequence" if match["bad"] == "u" else "hexadecimal character sequence"
+        raise SqlError.of("syntax_error", f'invalid {sequence} at or near "{match.group()}" of jsonpath input')
+    if match["one"] is not None:
+        return _CONTROLS[match["one"]], match.end()
+    digits = match["braced"] or match["four"] or match["two"]
     if digits is None:
-        return str(found["other"]), found.end()
+        return str(match["other"]), match.end()
     code = int(digits, 16)
     if code == 0:
         detail = r"\u0000 cannot be converted to text."
         raise SqlError.of("untranslatable_character", "unsupported Unicode escape sequence", detail=detail)
     if code > 0x10FFFF:
         raise SqlError.of("syntax_error", "Unicode escape value cannot be greater than 10FFFF.")
-    return chr(code), found.end()
+    return chr(code), match.end()
 
 
-def _paired(text: str) -> str:
+def _join_surrogates(text: str) -> str:
     """Replaces surrogate pairs by their characters; 22P02 for an unpaired one."""
     if not any("\ud800" <= char <= "\udfff" for char in text):
         return text

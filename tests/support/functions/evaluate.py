@@ -15,7 +15,7 @@ from gpudb.errors import GpudbError
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.parse.parser import parse
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 from tests.support.oracle.wire import Outcome
 
 
@@ -49,7 +49,7 @@ class Evaluator:
 
 
 def _rows(batch: pa.RecordBatch, types: list[object], zone: str) -> list[tuple[str | None, ...]]:
-    texts = [text_column(t, column, zone).to_pylist() for t, column in zip(types, batch.columns)]  # type: ignore[arg-type]
+    texts = [format_text_column(t, column, zone).to_pylist() for t, column in zip(types, batch.columns)]  # type: ignore[arg-type]
     return list(zip(*texts))
 
 

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.lower.values import Value, divide, interval_value
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType
 from gpudb.values.calendar import DAY
-from gpudb.values.interval import MOST_MICROSECONDS
+from gpudb.values.interval import MAX_MICROSECONDS
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 _MONTH_DAYS = 30
@@ -133,7 +133,7 @@ def _parts(value: Value) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
 def _checked_interval(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Value:
     """Builds an interval from wider parts; 22008 if one of them does not fit."""
     fits = (months >= -(2**31)) & (months < 2**31) & (days >= -(2**31)) & (days < 2**31)
-    fits = fits & (micros >= -MOST_MICROSECONDS) & (micros <= MOST_MICROSECONDS)
+    fits = fits & (micros >= -MAX_MICROSECONDS) & (micros <= MAX_MICROSECONDS)
     safe = pl.when(fits)
     result = interval_value(
         kind,

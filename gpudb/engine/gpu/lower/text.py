@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.text_output import to_text
 from gpudb.engine.gpu.lower.values import Value, maximum
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import BOOL, SqlType
-from gpudb.values.letter_case import capital
+from gpudb.values.letter_case import capitalize
 
 _MAX_PARTS, _MAX_LENGTH, _MAX_TIMES = 64, 10_000, 16
 """Limits beyond which columns for the parts are too expensive."""
@@ -67,7 +67,7 @@ def _upper(value: pl.Expr) -> pl.Expr:
     """Upper case, one character to one, as in PostgreSQL."""
     several, substitutes = list(map(chr, _EXPANDING)), list(_EXPANDING.values())
     result = value.str.replace_many(several, substitutes).str.to_uppercase()
-    return result.str.replace_many(substitutes, list(map(capital, several)))
+    return result.str.replace_many(substitutes, list(map(capitalize, several)))
 
 
 def _lower(value: pl.Expr) -> pl.Expr:

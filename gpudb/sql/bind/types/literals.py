@@ -11,9 +11,9 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
 from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact
-from gpudb.values.array import depth
+from gpudb.values.array import count_dimensions
 from gpudb.values.bit_strings import parse_bits
-from gpudb.values.interval import restricted_interval
+from gpudb.values.interval import parse_restricted_interval
 from gpudb.values.text import parse_text
 
 _MAX_CHARACTERS = 4_000  # Python's limit on digits of an int
@@ -120,7 +120,7 @@ def find_system_object(text: str, kind: str) -> int | None:
 
 def _convert_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name == "interval" and target.modifier != -1:
-        return Constant(restricted_interval(text, target.modifier), target)
+        return Constant(parse_restricted_interval(text, target.modifier), target)
     if target.name in {"unknown", "cstring"}:
         return Constant(text, target)
     if target.name.startswith("reg") or target.name.lstrip("_").startswith("reg"):
@@ -132,8 +132,8 @@ def _convert_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name == "bpchar" and target.modifier == -1:
         return Constant(text.rstrip(" "), replace(target, digits=(len(text), 0)))
     value = parse_text(target, text, timezone)
-    if target.element is not None and isinstance(value, list) and depth(value) != target.dims:
-        target = replace(target, dims=depth(value))
+    if target.element is not None and isinstance(value, list) and count_dimensions(value) != target.dims:
+        target = replace(target, dims=count_dimensions(value))
     return Constant(value, target)
 
 

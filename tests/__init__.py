@@ -1,1 +1,1 @@
-"""Tests of gpudb. Folders mirror gpudb/; `oracle` and `differential` compare it with a real PostgreSQL."""
+"""Tests of gpudb. Folders mirror gpudb/; `oracle` and `differential` compare gpudb with a real PostgreSQL."""

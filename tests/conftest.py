@@ -1,4 +1,4 @@
-"""Fixtures for every test: the PostgreSQL oracle, and gpudb's real server program, each started once."""
+"""Shared fixtures: the PostgreSQL oracle and gpudb's server program, each started once a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support import ram_disk, schedule
 from tests.support.oracle.server import Oracle, start_oracle
 from tests.support.server_program import running_server
 
-# The same examples in every run; the long suites draw others.
+# The same examples in every run; the long suites use other seeds.
 hypothesis.settings.register_profile("seeded", derandomize=True)
 
 _GPU = Path("/dev/nvidiactl")
@@ -22,15 +22,15 @@ _LONGEST_NAME = 500
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --gpudb-dsn (compare with a running server), --soak (the long suites alone) and --update-snapshots."""
+    """Adds --gpudb-dsn (compares a running server), --soak (runs the long suites only) and --update-snapshots."""
     parser.addoption("--gpudb-dsn", default=None, help="connection string of a gpudb server that runs already")
     parser.addoption("--soak", action="store_true", help="run the long form of the seeded suites, and only that")
     parser.addoption("--update-snapshots", action="store_true", help="rewrite expected plans in the tests' sources")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Seeds what is random, keeps temporary files in memory, and tears servers down on SIGTERM: they would outlive it."""
-    if not _GPU.exists():  # GPU workers read files past the page cache, which memory has none of
+    """Seeds random generators, keeps temporary files in memory, and stops servers on SIGTERM, which they survive."""
+    if not _GPU.exists():  # GPU workers read files with direct I/O, which a file system in memory does not support
         ram_disk.enter()
     if not config.getoption("--soak"):
         hypothesis.settings.load_profile("seeded")
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Cuts the names of tests of very long statements; pytest numbers those that become equal."""
+    """Truncates the names of tests of very long statements; pytest numbers names that become equal."""
     return ascii(val[:_LONGEST_NAME])[1:-1] + "..." if isinstance(val, str) and len(val) > _LONGEST_NAME else None
 
 
@@ -71,7 +71,7 @@ def oracle() -> Iterator[Oracle]:
 
 @pytest.fixture(scope="session")
 def gpudb_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Connection string of a gpudb server with an empty data directory, run as users run it."""
+    """Connection string of a gpudb server program with an empty data directory."""
     given: str | None = request.config.getoption("--gpudb-dsn")
     if given is not None:
         yield given

@@ -1,4 +1,4 @@
-"""A run keeps its temporary files in memory, unless it is told where to, and leaves none behind."""
+"""Temporary files of a run: in memory unless configured otherwise, and deleted at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support import ram_disk
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in place of /dev/shm; the run's own TMPDIR is back afterwards."""
+    """A folder in place of /dev/shm; restores the run's TMPDIR afterwards."""
     monkeypatch.setattr(ram_disk, "_DISK", tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.delenv("TMPDIR", raising=False)

@@ -1,4 +1,4 @@
-"""--soak selects the soak tests, and a run without it all others; GPU tests are skipped on a machine without a GPU."""
+"""--soak selects only the soak tests, and a run without it all others; GPU tests are skipped without a GPU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TESTS = """
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A test directory that has this suite's conftest and markers."""
+    """A test directory with this suite's conftest and markers."""
     monkeypatch.setenv("PYTHONPATH", str(_ROOT))
     pytester.makeconftest(
         "from tests import conftest\n"

@@ -1,1 +1,1 @@
-"""Tests of the Python API: embedded, and over the wire."""
+"""Tests of the Python API, embedded and over the wire."""

@@ -19,7 +19,7 @@ def db() -> Iterator[Connection]:
 
 @pytest.fixture(params=["embedded", "server", "postgresql"])
 def any_db(request: pytest.FixtureRequest) -> Iterator[Connection]:
-    """Each of what `connect` connects to: an embedded database, gpudb's server, a real PostgreSQL."""
+    """Connects to an embedded database, to gpudb's server and to a real PostgreSQL in turn."""
     match request.param:
         case "embedded":
             connection = gpudb.connect()

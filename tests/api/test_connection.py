@@ -17,7 +17,7 @@ from gpudb.errors import FeatureNotSupported, GpudbError, UndefinedColumn, Undef
 
 
 def count_to(connection: Connection, last: int) -> None:
-    """The numbers from 1 on as a table g(n)."""
+    """A table g(n) of the numbers from 1."""
     connection.register("g", pa.table({"n": pa.array(range(1, last + 1), pa.int32())}))
 
 

@@ -1,4 +1,4 @@
-"""Tables are printed as psql prints them, byte for byte, where psql is at hand."""
+"""Display of tables: byte for byte psql's output, where psql is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every type, the same from an embedded database, from gpudb's server and from a real PostgreSQL."""
+"""Values of every type: equal from an embedded database, from gpudb's server and from a real PostgreSQL."""
 
 from __future__ import annotations
 

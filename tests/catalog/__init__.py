@@ -1,4 +1,4 @@
-"""What pg_catalog and information_schema answer, beside a real PostgreSQL.
+"""Answers of pg_catalog and information_schema, compared with a real PostgreSQL.
 
-`statements.json` holds what clients ask, `setup.sql` the objects that they ask about.
+`statements.json` holds clients' statements, `setup.sql` the objects that they query.
 """

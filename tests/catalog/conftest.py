@@ -1,4 +1,4 @@
-"""Both servers with the same objects, and no others."""
+"""Both servers with the same objects and no others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.server_program import start_server
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Side]:
-    """A PostgreSQL of its own: other tests leave objects in the shared one."""
+    """A separate PostgreSQL: other tests leave objects in the shared one."""
     with start_oracle() as oracle:
         side = open_side(oracle.dsn)
         yield side
@@ -22,7 +22,7 @@ def postgresql() -> Iterator[Side]:
 
 @pytest.fixture(scope="session")
 def gpudb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
-    """A gpudb of its own."""
+    """A separate gpudb server."""
     host, port, stop = start_server(tmp_path_factory.mktemp("catalog-data"))
     try:
         side = open_side(f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=10 client_encoding=UTF8")

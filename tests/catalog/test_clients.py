@@ -1,4 +1,4 @@
-"""Client libraries that look into the catalog find the same on both servers."""
+"""Client libraries that introspect the catalog: both servers return the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _keywords(dsn: str) -> dict[str, str]:
 
 
 def _inspected(side: Side) -> dict[str, Any]:
-    """Everything that SQLAlchemy's inspector says of the test's objects."""
+    """Everything that SQLAlchemy's inspector reports about the test's objects."""
     parts = _keywords(side.dsn)
     engine = sqlalchemy.create_engine(
         "postgresql+psycopg://gpudb@/gpudb", connect_args={k: v for k, v in parts.items() if k in ("host", "port")}
@@ -63,7 +63,7 @@ def test_sqlalchemy(postgresql: Side, gpudb: Side) -> None:
 
 
 def test_psycopg_type_info(postgresql: Side, gpudb: Side) -> None:
-    """psycopg looks types up by name."""
+    """psycopg looks up types by name."""
     import psycopg
     from psycopg.types import TypeInfo
 
@@ -77,7 +77,7 @@ def test_psycopg_type_info(postgresql: Side, gpudb: Side) -> None:
 
 
 def test_asyncpg(postgresql: Side, gpudb: Side) -> None:
-    """asyncpg asks in binary format, with parameters, and introspects types that it does not know."""
+    """asyncpg sends parameters in binary format and introspects types that it does not know."""
     import asyncpg
 
     async def ask(side: Side) -> list[Any]:
@@ -107,7 +107,7 @@ def test_asyncpg(postgresql: Side, gpudb: Side) -> None:
 
 
 def test_view_definition(gpudb: Side) -> None:
-    """A view's definition is a statement that gives the same view."""
+    """A view's definition is a statement that creates the same view."""
     shown = gpudb.run("SELECT pg_get_viewdef('{v_cust}'::regclass)").rows[0][0]
     assert shown is not None
     assert gpudb.client.execute(f"CREATE VIEW again AS {shown}").sqlstate is None

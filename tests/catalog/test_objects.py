@@ -1,4 +1,4 @@
-"""The catalog follows what happens: transactions, search paths, temporary tables, renames, comments, sessions."""
+"""Changes that the catalog follows: transactions, search paths, temporary tables, renames, comments, sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.oracle.wire import Outcome, WireClient
 
 @pytest.fixture(params=["postgresql", "gpudb"])
 def client(request: pytest.FixtureRequest) -> Iterator[WireClient]:
-    """A session of each server in turn: the expectations below are PostgreSQL's own."""
+    """A session on each server in turn: the expectations below are PostgreSQL's."""
     side: Side = request.getfixturevalue(request.param)
     with WireClient(side.dsn) as made:
         yield made
@@ -34,7 +34,7 @@ def _run(client: WireClient, *statements: str) -> Outcome:
 
 
 def test_own_transaction(client: WireClient) -> None:
-    """A table that is not committed yet is there for its own session, and gone after a rollback."""
+    """An uncommitted table is visible to its own session only, and gone after a rollback."""
     _run(client, "BEGIN", "CREATE TABLE pending (x integer)")
     seen = "SELECT relname FROM pg_class WHERE relname = 'pending'"
     assert _rows(client, seen) == [("pending",)]
@@ -45,7 +45,7 @@ def test_own_transaction(client: WireClient) -> None:
 
 
 def test_search_path(client: WireClient) -> None:
-    """What a name means, and how it is shown, depends on the search path."""
+    """The search path decides what a name refers to and how it is displayed."""
     _run(
         client, "CREATE SCHEMA path_a", "CREATE TABLE path_a.customers (z integer)", "SET search_path = path_a, public"
     )
@@ -67,7 +67,7 @@ def test_search_path(client: WireClient) -> None:
 
 
 def test_temporary_table(client: WireClient) -> None:
-    """A temporary table has a schema of its own, which comes first."""
+    """Temporary tables are in a schema of the session, which is searched first."""
     _run(client, "CREATE TEMPORARY TABLE passing (x integer)")
     found = "SELECT table_type, table_schema ~ '^pg_temp_' FROM information_schema.tables WHERE table_name = 'passing'"
     assert _rows(client, found) == [("LOCAL TEMPORARY", "t")]
@@ -80,7 +80,7 @@ def test_temporary_table(client: WireClient) -> None:
 
 
 def test_changes(client: WireClient) -> None:
-    """Renames, comments, new and dropped columns are seen at once; the table keeps its OID."""
+    """Renames, comments, added and dropped columns are visible at once; the table keeps its OID."""
     _run(client, "CREATE TABLE moving (a integer PRIMARY KEY, b text)")
     ((oid,),) = _rows(client, "SELECT 'moving'::regclass::oid")
     _run(
@@ -112,7 +112,7 @@ def test_changes(client: WireClient) -> None:
 
 
 def test_statistics(client: WireClient) -> None:
-    """Rows and bytes are counted, in gpudb without an ANALYZE too."""
+    """Row counts and sizes are up to date; in gpudb also without an ANALYZE."""
     _run(client, "CREATE TABLE counted (a integer)")
     counted = "SELECT reltuples FROM pg_class WHERE relname = 'counted'"
     assert _rows(client, counted) == [("-1",)]
@@ -123,7 +123,7 @@ def test_statistics(client: WireClient) -> None:
 
 
 def test_distinct_values(client: WireClient) -> None:
-    """What ANALYZE finds of columns is pg_stats'; values that grow with the table are told as a share of its rows."""
+    """ANALYZE fills pg_stats; n_distinct of a column that grows with the table is negative: a share of its rows."""
     kinds = "a integer PRIMARY KEY, b text, c numeric, d integer[], e jsonb, f boolean, g json"
     _run(client, f"CREATE TABLE told ({kinds})")
     some = "CASE WHEN i % 4 > 0 THEN 'name ' || i % 4 END, i % 5 / 2.0, ARRAY[i % 2], jsonb_build_object('k', i % 3)"
@@ -148,7 +148,7 @@ def test_distinct_values(client: WireClient) -> None:
 
 
 def test_joined_with_tables(client: WireClient) -> None:
-    """A statement may read tables and the catalog alike, and store what it finds."""
+    """One statement can read tables and the catalog, and store the result."""
     _run(
         client, "CREATE TABLE wanted (name text)", "INSERT INTO wanted VALUES ('pg_class'), ('customers'), ('nothing')"
     )
@@ -160,7 +160,7 @@ def test_joined_with_tables(client: WireClient) -> None:
 
 
 def test_session_state(client: WireClient) -> None:
-    """A session finds itself, its settings and its prepared statements."""
+    """A session finds itself, its settings and its prepared statements in the catalog."""
     own = (
         "SELECT usename, state, query ~ 'pg_stat_activity', datname FROM pg_stat_activity WHERE pid = pg_backend_pid()"
     )
@@ -174,7 +174,7 @@ def test_session_state(client: WireClient) -> None:
 
 
 def test_functions_by_name(client: WireClient) -> None:
-    """A function is found by its schema and by any spelling of its types, and shown with its schema off the path."""
+    """A function is found by its schema and by any spelling of its types; its schema is shown if off the path."""
     _run(
         client,
         "CREATE SCHEMA named_here",
@@ -204,7 +204,7 @@ def test_functions_by_name(client: WireClient) -> None:
 
 
 def test_settings_shown(client: WireClient) -> None:
-    """A setting that is looked up by a column has its unit; what is preset is shown; psql's \\password asks for one."""
+    """Settings show their units; preset settings are shown; psql's \\password reads one."""
     _run(client, "SET work_mem = '12MB'", "SET statement_timeout = '90s'", "SET lock_timeout = '2h'")
     names = "'work_mem', 'statement_timeout', 'lock_timeout', 'segment_size', 'block_size', 'search_path', 'jit'"
     assert _rows(client, f"SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names}) ORDER BY 1") == [
@@ -244,12 +244,12 @@ def test_errors(sql: str, sqlstate: str, client: WireClient) -> None:
     ["INSERT INTO pg_class (relname) VALUES ('x')", "DELETE FROM pg_class", "UPDATE pg_type SET typname = 'x'"],
 )
 def test_nobody_writes(sql: str, gpudb: Side) -> None:
-    """The catalog is changed by DDL alone: gpudb refuses even superusers, whom PostgreSQL lets break it."""
+    """Only DDL changes the catalog: gpudb refuses even superusers, whom PostgreSQL allows to damage it."""
     assert gpudb.client.execute(sql).sqlstate == "42501"
 
 
 def test_other_roles(gpudb: Side) -> None:
-    """Who is no superuser sees neither passwords nor what others run."""
+    """Only superusers see passwords and other users' statements."""
     _run(gpudb.client, "CREATE ROLE curious LOGIN PASSWORD 'x'")
     port = dict(part.split("=", 1) for part in gpudb.dsn.split())["port"]
     with WireClient(f"host=127.0.0.1 port={port} user=curious password=x dbname=gpudb connect_timeout=10") as other:

@@ -1,4 +1,4 @@
-"""psql's backslash commands print the same as against PostgreSQL."""
+"""psql's backslash commands: the same output as against PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMANDS = (
     r"\dg", r"\dL", r"\dO pg_catalog.*", r"\dRp", r"\dRs", r"\dX", r"\dy", r"\dconfig max_index_keys",
 )  # fmt: skip
 
-# Lines that may differ, by what they hold.
+# Patterns of lines that may differ.
 _UNLIKE = ("Access method", "iceberg", "heap", "Size", " bytes|", "kB|", "=CTc/")
 
 
@@ -38,10 +38,10 @@ def _printed(side: Side, command: str) -> list[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_same_as_postgresql(command: str, postgresql: Side, gpudb: Side) -> None:
-    """What psql prints, line by line, but for what `catalog_differences` lists."""
+    """psql's output by lines, apart from what `catalog_differences` lists."""
     expected, actual = _printed(postgresql, command), _printed(gpudb, command)
     if command in (r"\du", r"\dg"):
-        # One side's gpudb is the bootstrap superuser, which has every attribute.
+        # gpudb's user on one side is the bootstrap superuser, which has every attribute.
         assert [line.split("|")[0] for line in actual] == [line.split("|")[0] for line in expected]
         return
     assert actual == expected

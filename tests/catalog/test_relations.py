@@ -1,4 +1,4 @@
-"""Every relation of pg_catalog and information_schema is there, with PostgreSQL's columns, and its fixed rows."""
+"""Relations of pg_catalog and information_schema: all exist, with PostgreSQL's columns and built-in rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.catalog_sides import Side
 
 _NAMES = sorted(f"{schema}.{name}" for schema, name in relations())
 
-# The same in every database: what a server's version brings with it.
+# Equal in every database: built-in rows of the server's version.
 _FIXED = (
     "pg_aggregate pg_amop pg_amproc pg_cast pg_opclass pg_operator pg_opfamily pg_range pg_ts_config_map pg_tablespace"
 ).split()
@@ -17,7 +17,7 @@ _ANYARRAY, _ROWS_OF_PG_STATISTIC = 2277, 10028
 
 
 def test_no_relation_is_missing(postgresql: Side) -> None:
-    """PostgreSQL has no relation in these schemas that gpudb lacks, nor the other way round."""
+    """Neither PostgreSQL nor gpudb has a relation in these schemas that the other lacks."""
     listed = postgresql.client.execute(
         "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
         " WHERE nspname IN ('pg_catalog', 'information_schema') AND relkind IN ('r', 'v')"
@@ -27,18 +27,18 @@ def test_no_relation_is_missing(postgresql: Side) -> None:
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_columns(name: str, postgresql: Side, gpudb: Side) -> None:
-    """Reading it works, and gives columns of PostgreSQL's names and types."""
+    """The relation can be read; its columns have PostgreSQL's names and types."""
     sql = f"SELECT * FROM {name} WHERE false"
     expected, actual = postgresql.client.execute(sql), gpudb.client.execute(sql)
     assert (actual.sqlstate, actual.message) == (None, "")
-    # Rows of pg_statistic as values have a type of their own there, which only this relation needs: anyarray here.
+    # Only pg_statistic needs the type anyarray for values in PostgreSQL.
     types = tuple(_ANYARRAY if oid == _ROWS_OF_PG_STATISTIC else oid for oid in expected.oids)
     assert (actual.columns, actual.oids) == (expected.columns, types)
 
 
 @pytest.mark.parametrize("name", _FIXED)
 def test_fixed_rows(name: str, postgresql: Side, gpudb: Side) -> None:
-    """PostgreSQL's own rows are all there, and no others."""
+    """The rows are PostgreSQL's built-in rows, and no others."""
     sql = f"SELECT * FROM {name} ORDER BY 1, 2, 3"
     expected, actual = postgresql.client.execute(sql), gpudb.client.execute(sql)
     assert actual.sqlstate is None, actual.message

@@ -1,4 +1,4 @@
-"""What clients ask of the system catalog is answered as PostgreSQL answers it."""
+"""Statements of clients on the system catalog: gpudb returns what PostgreSQL returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = tuple[str | None, ...]
 
 
 def _compared(outcome: Outcome, side: Side, ignored: set[str]) -> list[Row]:
-    """The rows that must be the same: own OIDs by name, without what may differ."""
+    """The rows to compare: user objects' OIDs replaced by names, columns that may differ removed."""
     kept = [index for index, name in enumerate(outcome.columns) if name not in ignored]
     rows = []
     for row in outcome.rows:
@@ -44,7 +44,7 @@ def _labelled(value: str | None, oid: int, side: Side) -> str | None:
     "statement", STATEMENTS, ids=[f"{number}-{each['client']}-{each['what']}" for number, each in enumerate(STATEMENTS)]
 )
 def test_same_as_postgresql(statement: dict[str, Any], postgresql: Side, gpudb: Side) -> None:
-    """Columns, types and rows agree; in order where the statement asks for one."""
+    """Columns, types and rows agree; in order where the statement has ORDER BY."""
     expected, actual = postgresql.run(statement["sql"]), gpudb.run(statement["sql"])
     assert actual.sqlstate == expected.sqlstate, f"{statement['sql']}\n{actual.sqlstate} {actual.message}"
     assert actual.columns == expected.columns

@@ -1,1 +1,1 @@
-"""Tests of the command line, run as users run it."""
+"""Tests of the command line as a subprocess."""

@@ -19,7 +19,7 @@ esac
 
 
 def host(root: Path, smi: str | None = None, nvidia_fs: bool = False) -> dict[str, str]:
-    """A file system with what doctor looks at, and the environment to look from."""
+    """A file system with the files that doctor reads, and an environment."""
     (root / "proc/driver").mkdir(parents=True)
     (root / "proc/meminfo").write_text("MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n")
     if nvidia_fs:
@@ -65,7 +65,7 @@ def test_with_gpus(tmp_path: Path) -> None:
     assert "KVIKIO_COMPAT_MODE=OFF" in found["KVIKIO_COMPAT_MODE"].advice
     if found["cudf"].state == "missing":
         assert found["to do"].advice == "Run: pip install 'gpudb[cu13]'"
-    assert found["memory"].state == "missing"  # under LEAST_MEMORY
+    assert found["memory"].state == "missing"  # below LEAST_MEMORY
 
 
 def test_visible_gpus_are_those_that_the_environment_names() -> None:

@@ -22,7 +22,7 @@ def rows(data_dir: Path, query: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Two csv files of one table: one plain, one packed with its columns in another order."""
+    """Two CSV files of one table: one plain, one compressed with another column order."""
     (tmp_path / "part1.csv").write_text('id,name,price\n1,"a, b",1.50\n2,,\n')
     with gzip.open(tmp_path / "part2.csv.gz", "wt") as file:
         file.write('price,id,name\n2.25,3,"c\nd"\n')

@@ -22,7 +22,7 @@ from tests.support.command_line import run_command, run_in_process
 
 @contextlib.contextmanager
 def serving(*options: str | Path, env: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server program and its port; killed at the end if it has not ended by then."""
+    """A server process and its port; killed at the end if it still runs."""
     command = [sys.executable, "-m", "gpudb.cli", "serve", *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
@@ -48,7 +48,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def wait_for_statement(port: int) -> None:
-    """Until another session runs the long statement."""
+    """Waits until another session runs the long statement."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT sum%' AND state = 'active'"
     with psycopg.connect(dsn(port), autocommit=True) as connection:
         deadline = time.monotonic() + 60
@@ -144,7 +144,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
             (("--data-dir", Path(__file__)), "could not create data directory"),
         ]
         for options, expected in cases:
-            # Those get as far as setting signals.
+            # Only these get as far as setting signal handlers.
             run = (
                 run_command
                 if expected in {"in use", "password", "could not create data directory"} or "gpu" in options

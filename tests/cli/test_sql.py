@@ -77,7 +77,7 @@ def test_backslash_commands(tmp_path: Path) -> None:
 
 
 def test_backslash_commands_of_a_script(tmp_path: Path) -> None:
-    """Each is a line of its own, wherever a statement has ended; one within a statement's text is that text."""
+    """A backslash command is a line by itself between statements; inside a statement it is text."""
     (tmp_path / "inside.sql").write_text("\\dn\nSELECT 'in' || 'side';\n\\q\nSELECT 'unseen';\n")
     script = (
         f"CREATE TABLE t (a int);\n\\dt\n\\d t\n\\i {tmp_path}/inside.sql\nSELECT 'x\n\\d y';\n\\q\nSELECT 'unseen';"
@@ -125,7 +125,7 @@ def test_where_a_statement_ends(text: str, whole: bool) -> None:
 
 
 def talk(lines: list[str], until: str, home: Path, limit: float = 60) -> str:
-    """Types lines at a terminal of the shell; what it shows, up to its end."""
+    """Sends lines to the shell at a terminal and returns its whole output."""
     master, slave = pty.openpty()
     environment = {**os.environ, "HOME": str(home), "TERM": "dumb", "COLUMNS": "100"}
     process = subprocess.Popen(
@@ -170,7 +170,7 @@ def test_at_a_terminal(tmp_path: Path) -> None:
         "\\q",
     ]
     text = talk(lines, "done", tmp_path)
-    assert "gpudb->" in text  # the statement was not whole after its first line
+    assert "gpudb->" in text  # the statement was incomplete after its first line
     assert "NULL" in text
     assert "(1 row)" in text
     assert "division by zero" in text

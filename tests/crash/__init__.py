@@ -1,1 +1,1 @@
-"""The server program killed at random moments: what it acknowledged is there after a restart, and nothing by halves."""
+"""Crashes of the server program at random moments: acknowledged commits survive a restart, and none is partial."""

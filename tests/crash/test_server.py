@@ -1,4 +1,4 @@
-"""kill -9 of the real server under concurrent INSERT, COPY, UPDATE, DELETE and definitions, again and again."""
+"""Repeated kill -9 of the real server under concurrent INSERT, COPY, UPDATE, DELETE and DDL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _survive(directory: Path, rounds: int) -> None:
     with Program(directory) as program:
         check(program.dsn, known)
         assert "Traceback" not in program.read_log()
-    # the rounds did work of every kind, on a busy machine less of it
+    # The rounds did work of every kind; a busy machine does less of it.
     assert len(known.logged) > 10 * rounds
     assert known.moves > rounds / 5
     assert known.definitions > rounds / 5

@@ -1,4 +1,4 @@
-"""The demonstration, whole, with few rides."""
+"""The complete demonstration with few rides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taxi rides are the same whatever is asked around them, and realistic where queries look."""
+"""Taxi rides: independent of the range that is generated, and realistic in the columns that queries use."""
 
 from __future__ import annotations
 

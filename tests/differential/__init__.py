@@ -1,4 +1,4 @@
-"""The same statements on gpudb and on a real PostgreSQL, compared as a client sees them.
+"""Statements on gpudb and on a real PostgreSQL, compared as a client sees the results.
 
 `cases/*.sql` hold the statements; benchmark queries are compared too.
 """

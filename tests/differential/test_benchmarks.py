@@ -1,4 +1,4 @@
-"""TPC-H, TPC-DS, the star schema benchmark and the taxi rides: loaded by COPY into both servers, queried, compared."""
+"""TPC-H, TPC-DS, SSB and the taxi rides: loaded by COPY into both servers, queried and compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.oracle.wire import Outcome, WireClient
 BENCHMARKS = ("tpch", "tpcds", "ssb", "taxi")
 
 TPCDS_SAYING = 60
-"""Queries of TPC-DS that find something in tables this small: its constants are chosen for a hundred times the rows."""
+"""TPC-DS queries that return rows at this scale: their constants are chosen for a hundred times the rows."""
 
 _QUERIES = [query for benchmark in BENCHMARKS for query in benchmark_tables.queries(benchmark)]
 
@@ -45,7 +45,7 @@ def oracle_session(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> 
     @cache
     def session(benchmark: str) -> WireClient:
         client = _loaded(oracle.dsn, benchmark, tmp_path_factory.mktemp(benchmark))
-        if benchmark == "tpch":  # the twentieth query takes half a minute without
+        if benchmark == "tpch":  # without it the twentieth query takes half a minute
             assert not client.execute("CREATE INDEX ON lineitem (l_partkey, l_suppkey)").failed
         assert not client.execute("ANALYZE").failed
         return client
@@ -75,14 +75,14 @@ _SAYING = [query for query in _QUERIES if query.benchmark != "tpcds"]
 
 @pytest.mark.parametrize("query", _SAYING, ids=[f"{query.benchmark}-{query.name}" for query in _SAYING])
 def test_query_says_something(query: benchmark_tables.Query, oracle_session: Callable[[str], WireClient]) -> None:
-    """On PostgreSQL the query runs and gives rows, or comparing it would prove nothing."""
+    """The query returns rows on PostgreSQL; otherwise a comparison would prove nothing."""
     outcome = oracle_session(query.benchmark).execute(query.sql)
     assert not outcome.failed, outcome.message
     assert outcome.rows
 
 
 def test_most_of_tpcds_says_something(oracle_session: Callable[[str], WireClient]) -> None:
-    """As above for the queries that have rows at this scale; all of them are compared at scale 1 in the long suite."""
+    """As above, for the queries that return rows at this scale; the long suite compares all of them at scale 1."""
     saying = 0
     for query in benchmark_tables.queries("tpcds"):
         outcome = oracle_session("tpcds").execute(query.sql)
@@ -97,11 +97,11 @@ def test_same_as_postgresql(
     oracle_session: Callable[[str], WireClient],
     gpudb_session: Callable[[str], WireClient],
 ) -> None:
-    """The query gives the same rows, names and types on both, numerics to the last digit."""
+    """Both return the same rows, names and types; numerics agree to the last digit."""
     expected = oracle_session(query.benchmark).execute(query.sql)
     actual = gpudb_session(query.benchmark).execute(query.sql)
     assert_same(expected, actual, ordered=False)
-    # rows that tie in the query's order may come either way round, so only what it orders by is compared in order
+    # Rows that tie in the query's order may come in either order, so only the sort columns are compared in order.
     assert _ordered_values(expected, query) == _ordered_values(actual, query)
 
 
@@ -109,7 +109,7 @@ def test_same_as_postgresql(
 def test_same_tables(
     benchmark: str, oracle_session: Callable[[str], WireClient], gpudb_session: Callable[[str], WireClient]
 ) -> None:
-    """COPY took every row and every value: a whole table's text agrees."""
+    """COPY loads every row and value: the text of the whole table agrees."""
     table = {"tpch": "lineitem", "tpcds": "customer", "ssb": "customer", "taxi": "trips"}[benchmark]
     for sql in (
         f"SELECT count(*) FROM {table}",

@@ -1,4 +1,4 @@
-"""Every case means on PostgreSQL what its file says, and gives the same twice."""
+"""Every case on PostgreSQL: the result is what the file says, and the same on a second run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILES = case_files.read_all()
 
 @pytest.mark.parametrize("name", _FILES)
 def test_cases_mean_what_they_say(name: str, oracle: Oracle) -> None:
-    """Setup succeeds, an error mark names PostgreSQL's own SQLSTATE, all else succeeds, and a second run agrees."""
+    """Setup succeeds, an error mark names PostgreSQL's SQLSTATE, all else succeeds, and a second run agrees."""
     statements = _FILES[name]
     with oracle.database(f"cases_{name}") as dsn:
         first = case_runner.run(statements, dsn)
@@ -38,6 +38,6 @@ def test_there_are_enough_messages() -> None:
 
 
 def test_there_are_enough_cases() -> None:
-    """The suite's size is a promise: at least 1000 compared statements."""
+    """The suite compares at least 1000 statements."""
     cases = [statement for statements in _FILES.values() for statement in statements if not statement.setup]
     assert len(cases) >= 1000

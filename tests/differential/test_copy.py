@@ -1,4 +1,4 @@
-"""COPY in both directions and all formats: the same bytes go in, the same rows, errors and bytes come out."""
+"""COPY in both directions and all formats: the same input produces the same rows, errors and output bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS = "id, name, amount, ratio, born, seen, ok, raw, tags, span"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One COPY FROM STDIN: its clauses, what is sent, and PostgreSQL's SQLSTATE where it must refuse."""
+    """One COPY FROM STDIN: its clauses, the data, and PostgreSQL's SQLSTATE if it fails."""
 
     name: str
     copy: str
@@ -115,7 +115,7 @@ Sessions = tuple[WireClient, WireClient]
 
 @pytest.fixture(scope="module")
 def sessions(oracle: Oracle, gpudb_server: str) -> Iterator[Sessions]:
-    """A session on PostgreSQL and one on gpudb, with the table, empty."""
+    """A session on PostgreSQL and one on gpudb, with the table."""
     with WireClient(oracle.create_database("copies")) as left, WireClient(gpudb_server) as right:
         for client in (left, right):
             created = client.execute(_TABLE)
@@ -125,7 +125,7 @@ def sessions(oracle: Oracle, gpudb_server: str) -> Iterator[Sessions]:
 
 @pytest.fixture
 def emptied(sessions: Sessions) -> Sessions:
-    """The same, emptied for one test."""
+    """Both sessions with an empty table, one test each."""
     for client in sessions:
         outcome = client.execute("TRUNCATE copied")
         assert not outcome.failed, outcome.message
@@ -134,7 +134,7 @@ def emptied(sessions: Sessions) -> Sessions:
 
 @pytest.fixture
 def filled(emptied: Sessions) -> Sessions:
-    """The same with a few rows of every kind."""
+    """Both sessions with a few rows of every kind."""
     for client in emptied:
         outcome = client.execute(_ROWS)
         assert not outcome.failed, outcome.message
@@ -143,7 +143,7 @@ def filled(emptied: Sessions) -> Sessions:
 
 @pytest.mark.parametrize("case", _IN, ids=[case.name for case in _IN])
 def test_copy_in(case: Case, emptied: Sessions) -> None:
-    """The outcome agrees, and so does what the table holds afterwards; a refused COPY leaves nothing."""
+    """The outcomes agree, and the tables afterwards; a failed COPY stores nothing."""
     expected, actual = (client.copy_in(f"COPY copied {case.copy}", [case.data]) for client in emptied)
     assert expected.sqlstate == case.sqlstate, expected.message
     assert_same(expected, actual, ordered=True)
@@ -154,7 +154,7 @@ def test_copy_in(case: Case, emptied: Sessions) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_chunks_may_end_anywhere(size: int, emptied: Sessions) -> None:
-    """Where CopyData messages are cut means nothing, not even inside a character or a quote."""
+    """Boundaries of CopyData messages have no meaning, not even inside a character or a quoted value."""
     data = "".join(f'{number},"n\n{number} é"\n' for number in range(200)).encode()
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     sql = "COPY copied (id, name) FROM STDIN (FORMAT csv)"
@@ -167,7 +167,7 @@ def test_chunks_may_end_anywhere(size: int, emptied: Sessions) -> None:
 
 @pytest.mark.parametrize("clauses", _OUT)
 def test_copy_out(clauses: str, filled: Sessions) -> None:
-    """The bytes agree, lines compared as a multiset: a table has no order."""
+    """The bytes agree, with lines as a multiset: a table has no order."""
     (expected, left), (actual, right) = (client.copy_out(f"COPY copied {clauses}") for client in filled)
     assert not left.failed, left.message
     assert_same(left, right, ordered=True)
@@ -176,7 +176,7 @@ def test_copy_out(clauses: str, filled: Sessions) -> None:
 
 @pytest.mark.parametrize("sql", _QUERIES)
 def test_copy_query_out(sql: str, filled: Sessions) -> None:
-    """A query's result is copied as a table's is."""
+    """A query's result is copied like a table."""
     (expected, left), (actual, right) = (client.copy_out(sql) for client in filled)
     assert not left.failed, left.message
     assert_same(left, right, ordered=True)
@@ -184,7 +184,7 @@ def test_copy_query_out(sql: str, filled: Sessions) -> None:
 
 
 def test_binary_goes_round(filled: Sessions) -> None:
-    """What PostgreSQL writes in binary, gpudb reads to the same rows, and the other way round."""
+    """gpudb reads PostgreSQL's binary output to the same rows, and PostgreSQL gpudb's."""
     left, right = filled
     (theirs, _), (ours, outcome) = (client.copy_out("COPY copied TO STDOUT (FORMAT binary)") for client in filled)
     assert not outcome.failed, outcome.message
@@ -197,7 +197,7 @@ def test_binary_goes_round(filled: Sessions) -> None:
 
 
 def test_copy_in_a_transaction(emptied: Sessions) -> None:
-    """COPY is undone with its transaction, and one that fails aborts it."""
+    """COPY rolls back with its transaction, and a failed COPY aborts the transaction."""
     for sql in ("BEGIN", "COPY", "SELECT count(*) FROM copied", "ROLLBACK", "SELECT count(*) FROM copied"):
         expected, actual = (
             client.copy_in("COPY copied (id) FROM STDIN", [b"1\n2\n"]) if sql == "COPY" else client.execute(sql)

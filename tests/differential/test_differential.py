@@ -1,4 +1,4 @@
-"""Every case statement gives the same on gpudb as on PostgreSQL: rows, names, types, errors with their messages."""
+"""Every case statement: gpudb and PostgreSQL return the same rows, names, types, and errors with their messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pairs = list[tuple[Outcome, Outcome]]
 
 
 class Comparison:
-    """Both servers' outcomes of each case file, run once when its first statement is asked for."""
+    """Both servers' outcomes of each case file, computed when its first statement is needed."""
 
     def __init__(self, oracle_dsn: str, gpudb_dsn: str) -> None:
         self._oracle_dsn = oracle_dsn
@@ -39,7 +39,7 @@ def comparison(oracle: Oracle, gpudb_server: str) -> Comparison:
 
 @pytest.mark.parametrize(("name", "number"), _ALL, ids=[_FILES[name][number].name for name, number in _ALL])
 def test_same_as_postgresql(name: str, number: int, comparison: Comparison) -> None:
-    """One statement, one comparison; setup statements must succeed on both."""
+    """Each statement is compared on its own; setup statements must succeed on both servers."""
     statement = _FILES[name][number]
     expected, actual = comparison.pairs(name)[number]
     if statement.setup:

@@ -1,4 +1,4 @@
-"""The extended protocol (parse, bind, describe, execute) gives what PostgreSQL's gives, statement by statement."""
+"""The extended protocol (Parse, Bind, Describe, Execute): gpudb and PostgreSQL answer alike, statement by statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILES = case_files.read_all()
 
 @pytest.fixture(scope="module")
 def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A gpudb server of these tests' own: the case files' tables are made anew."""
+    """A separate gpudb server, because the case files' tables are created again."""
     given: str | None = request.config.getoption("--gpudb-dsn")
     if given is not None:
         pytest.skip("the server that runs already holds the case files' tables")
@@ -26,7 +26,7 @@ def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.mark.parametrize("name", _FILES)
 def test_same_as_postgresql(name: str, oracle: Oracle, fresh_server: str) -> None:
-    """Every statement of a case file, prepared and executed by protocol messages, compared."""
+    """Every statement of a case file, prepared and executed by protocol messages, is compared."""
     statements = _FILES[name]
     with oracle.database(f"extended_{name}") as dsn:
         expected = case_runner.run(statements, dsn, extended=True)

@@ -1,4 +1,4 @@
-"""Numeric parameters of more digits than a column of any scale holds: PostgreSQL's answers, by a prepared statement."""
+"""Numeric parameters beyond the digits of any column: prepared statements return PostgreSQL's answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_same_as_postgresql(sql: str, values: list[str], oracle: Oracle, gpudb_s
 
 
 def test_a_plan_serves_narrow_values_after_wide_ones(gpudb_server: str) -> None:
-    """EXECUTE keeps its columns' types, whatever the values."""
+    """EXECUTE keeps its column types for all values."""
     with WireClient(gpudb_server) as client:
         assert not client.execute("PREPARE pw_p (numeric) AS SELECT $1, $1 * 2").failed
         for value, twice in (

@@ -1,6 +1,6 @@
-"""Of each of PostgreSQL's regression topics, written anew on tables of our own, 95 statements in 100 give the same.
+"""PostgreSQL's regression topics, rewritten for our own tables: 95 of 100 statements agree.
 
-Every statement without a mark is compared by `test_differential`; this holds the share of marked ones down.
+`test_differential` compares every statement without a mark; this module limits the share of marked ones.
 `python -m tests.support.topics` prints the shares.
 """
 
@@ -15,7 +15,7 @@ LEAST_STATEMENTS = 40
 
 
 def test_every_topics_file_is_of_a_topic() -> None:
-    """No file has got lost."""
+    """No topic's file is missing."""
     named = {name for names in topics.FILES.values() for name in names.split()}
     assert {name for name in case_files.read_all() if name.startswith("topics/")} <= named
 

@@ -1,4 +1,4 @@
-"""The code of the guide and of the README runs, and prints what the page shows."""
+"""Code blocks of the guide and the README: they run and print what the page shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.guide_runner import Page
 from tests.support.server_program import running_server
 
 NOT_RUN = 20
-"""Blocks that may carry a mark that they do not run, at most."""
+"""Limit of blocks marked as not run."""
 
 _TO_RUN = [page for page in pages() if any(each.language in RUNNABLE and each.not_run is None for each in blocks(page))]
 

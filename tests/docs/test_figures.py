@@ -1,4 +1,4 @@
-"""The headline figures of the README and of the guide's page of benchmarks are those of committed results."""
+"""Headline figures of the README and of the guide's benchmarks page: they are those of committed results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ README, PAGE = ROOT / "README.md", DOCS / "benchmarks.md"
 
 
 def medians(file: str, system: str) -> list[float]:
-    """A system's medians in seconds, case by case, without the total."""
+    """A system's medians in seconds by case, without the total."""
     rows: list[dict[str, Any]] = json.loads((RESULTS / file).read_text(encoding="utf-8"))["rows"]
     return [row["median_s"] for row in rows if row["system"] == system and row["case"] != "total"]
 

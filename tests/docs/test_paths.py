@@ -1,4 +1,4 @@
-"""Every file of the repository that the guide, the READMEs and CONTRIBUTING.md name exists."""
+"""Paths that the guide, the READMEs and CONTRIBUTING.md name: all exist in the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATH = re.compile(
 )
 _PLACEHOLDER = re.compile(r"[<>*{}]|(?<![A-Za-z])[A-Z]{2,}(?![\w.]*\.md)|NNN|\.MACHINE\.")
 _MADE = ("gpudb/kernels",)
-"""Paths that a build makes."""
+"""Paths that a build creates."""
 
 _NAMING = [
     *pages(),
@@ -24,7 +24,7 @@ _NAMING = [
 
 
 def paths(text: str) -> set[str]:
-    """The paths that a text names, without patterns and placeholders."""
+    """The paths in a text, without patterns and placeholders."""
     found = {match[1].rstrip("/.") for match in _PATH.finditer(text)}
     return {path for path in found if not _PLACEHOLDER.search(path) and not path.startswith(_MADE)}
 

@@ -1,4 +1,4 @@
-"""The guide builds: links, anchors, pages, generated tables and the API's docstrings are complete."""
+"""The guide's build: links, anchors, pages, generated tables and the API's docstrings are complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.guide_blocks import ROOT
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. A warning of mkdocs ends the build."""
+    """The built site. Any warning of mkdocs fails the build."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)

@@ -1,4 +1,4 @@
-"""The way of a warm statement: few modules, no room called from a lower one, and the guide's page names each hop."""
+"""The path of a warm statement: few modules, no call into a higher room, and each module named on the guide's page."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "developers" / "architecture.md"
 SQL = "SELECT count(*) FROM t WHERE a > 5"
 BACKGROUND = {"_supervise", "watch", "_watch", "heartbeat"}
-"""Periodic functions of the cluster, which run beside a statement: not a part of its way."""
+"""Periodic functions of the cluster, which run beside a statement and are not on its path."""
 ENGINES = {"cpu": ((), 40), "twin": (("--engine", "twin", "--workers", "1"), 60)}
-"""The server's options for each engine, and how many modules a warm statement may pass."""
+"""Server options for each engine, and the limit of modules that a warm statement passes."""
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -37,7 +37,7 @@ def trace(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tra
             connection.execute("CREATE TABLE t AS SELECT g AS a FROM generate_series(1, 100000) g")
             for _ in range(10):
                 assert connection.execute(SQL).fetchall() == [(99995,)]
-            time.sleep(1)  # the last statement's clean-up, which no reply waits for
+            time.sleep(1)  # the last statement's clean-up, after its reply
             with tracer.record() as recorded:
                 assert connection.execute(SQL).fetchall() == [(99995,)]
         recorded.calls = {call for call in recorded.calls if call.root not in BACKGROUND}
@@ -50,7 +50,7 @@ def test_few_modules(engine: str, trace: Trace) -> None:
 
 
 def layers() -> dict[str, dict[str, int]]:
-    """For each package with layers of its own: the height of each module or package in it, as import-linter holds it."""
+    """For each package with layers: the height of each module or package in it, by import-linter's contracts."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
@@ -76,7 +76,7 @@ def test_no_room_is_called_from_below(trace: Trace) -> None:
 
 
 def _place(module: str, container: str, heights: dict[str, int]) -> int | None:
-    """How high a module stands among the layers of a container; None outside of it."""
+    """Returns a module's height among the layers of a container; None outside of it."""
     inside = module.removeprefix(f"{container}.")
     if inside == module:
         return None

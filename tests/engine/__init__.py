@@ -1,1 +1,1 @@
-"""One suite for every engine, parametrised over them; what an engine alone has is tested in a folder of its name."""
+"""Tests of the engine protocol, parametrised over engines; folders test one engine each."""

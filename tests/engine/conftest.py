@@ -1,4 +1,4 @@
-"""Requests over tables that SQL makes, and the engines that answer them."""
+"""Requests over tables that SQL creates, and the engines that run them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SELECT of constants and parameters: the row that is made without the engine is the one that it would give."""
+"""SELECT of constants and parameters: the row built without an engine equals the engine's row."""
 
 from __future__ import annotations
 

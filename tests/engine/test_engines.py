@@ -1,4 +1,4 @@
-"""What the engine protocol promises, of every engine."""
+"""The contract of the engine protocol, for every engine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_settings_reach_the_engine(engine: Engine, lab: Lab) -> None:
 
 
 def test_the_first_batch_comes_before_the_last_row_is_made(engine: Engine, lab: Lab) -> None:
-    """Two billion rows are never held: the first ones come at once."""
+    """Two billion rows are streamed, not held: the first rows come at once."""
     started = time.monotonic()
     stream = engine.run(lab.request(LONG))
     batches = iter(stream)
@@ -82,7 +82,7 @@ def test_closing_a_stream_stops_it(engine: Engine, lab: Lab) -> None:
 
 
 def test_an_error_in_mid_stream(engine: Engine, lab: Lab) -> None:
-    """Rows before the error come out, then the error, with its SQLSTATE; the next query runs."""
+    """Rows before an error are returned, then the error with its SQLSTATE; the next query runs."""
     stream = engine.run(lab.request("SELECT 1 / (x - 3000000) FROM generate_series(1, 4000000) g(x)"))
     rows = 0
     with pytest.raises(GpudbError) as caught:
@@ -223,7 +223,7 @@ def test_explain(engine: Engine, lab: Lab) -> None:
 
 
 def test_explain_analyze_counts_rows(engine: Engine, lab: Lab) -> None:
-    """Workers tell a stage's time, and not each of its operators'."""
+    """Workers measure a stage as a whole, not each of its operators."""
     root = engine.explain(lab.request("SELECT n FROM nums WHERE n <= 300 ORDER BY t"), analyze=True)
     spent = [node.milliseconds for node in _operators(root) if node.milliseconds is not None]
     assert root.rows == 300

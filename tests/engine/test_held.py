@@ -1,4 +1,4 @@
-"""Tests that hold the GPUs run in one process, one after the other, however many processes there are."""
+"""Tests that use the GPUs run one after the other in one xdist process."""
 
 from __future__ import annotations
 

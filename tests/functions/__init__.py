@@ -1,4 +1,4 @@
-"""Single expressions, evaluated by PostgreSQL and by the embedded engine, must give the same.
+"""Single expressions, evaluated by PostgreSQL and by the embedded engine, which must agree.
 
 `cases/*.sql` hold one expression list a line; `-- zone NAME` sets the time zone of the lines below it.
 """

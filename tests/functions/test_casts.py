@@ -1,4 +1,4 @@
-"""Casts that leave out what is declared of a type are nothing to the embedded engine."""
+"""Casts that drop a type's modifiers: the embedded engine renders nothing for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What equal values in several forms have in common."""
+"""Equality keys and sort order of types whose equal values have several representations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the table of functions calls the same is the same: every overload, on drawn arguments, beside PostgreSQL."""
+"""Functions that the manual's table lists as equal: every overload on generated arguments, compared with PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMERIC = frozenset({1700, 1231})
 
 @pytest.fixture(scope="module")
 def gpudb(gpudb_server: str, oracle: Oracle) -> Iterator[WireClient]:
-    """A session; on both servers there are a sequence and a type that examples name."""
+    """A session; both servers have a sequence and a type that examples name."""
     assert oracle.execute("CREATE SEQUENCE documented").sqlstate is None
     assert oracle.execute(_LEVELS).sqlstate is None
     with WireClient(gpudb_server, 60) as client:
@@ -90,7 +90,7 @@ def test_same_example(sql: str, oracle: Oracle, gpudb: WireClient) -> None:
 
 @pytest.mark.parametrize("sql", _OTHERS, ids=[f"{each.section} {each.signature}" for each in _OTHERS.values()])
 def test_differs(sql: str, oracle: Oracle, gpudb: WireClient) -> None:
-    """What is said to differ does."""
+    """A function that is documented as different differs."""
     assert _compared(sql, oracle.execute(sql), gpudb.execute(sql))
 
 
@@ -99,7 +99,7 @@ _REFUSED = [each for each in _ALL if each.mark == "not yet" and each.example]
 
 @pytest.mark.parametrize("entry", _REFUSED, ids=[f"{each.section} {each.signature}" for each in _REFUSED])
 def test_not_yet(entry: Entry, gpudb: WireClient) -> None:
-    """What is not there is refused."""
+    """A function that is documented as missing is refused."""
     assert gpudb.execute(entry.example).sqlstate == "0A000"
 
 
@@ -132,7 +132,7 @@ def _scalars(call: Call, oracle: Oracle, gpudb: WireClient) -> list[str]:
 
 
 def _column(outcome: Outcome, number: int) -> Outcome:
-    """One column of a row as a statement's outcome of its own."""
+    """One column of a row as a separate outcome."""
     return Outcome(
         ((outcome.rows[0][number],),), (outcome.columns[number],), (outcome.oids[number],),
         (outcome.typmods[number],), outcome.tag, status=outcome.status,
@@ -168,7 +168,7 @@ _NUMBERS = re.compile(r"-?\d+(\.\d+)?")
 
 
 def _wide(value: str | None) -> bool:
-    """Whether a number does not fit 18 digits before the point and 20 after."""
+    """Returns whether a number exceeds 18 digits before the point or 20 after."""
     if value is None:
         return False
     return value in {"NaN", "Infinity", "-Infinity"} or any(
@@ -183,7 +183,7 @@ def _cut(value: str) -> str:
 
 
 def _held(outcome: Outcome) -> Outcome:
-    """The outcome with wide numbers cut to 20 decimals."""
+    """The outcome with wide numbers truncated to 20 decimals."""
     rows = tuple(
         tuple(
             _cut(value) if oid == 1700 and value is not None and _wide(value) else value

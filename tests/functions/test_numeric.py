@@ -1,4 +1,4 @@
-"""Exact arithmetic over seeded random operands, thousands of each operator, as PostgreSQL computes it."""
+"""Exact arithmetic on seeded random operands, thousands for each operator, compared with PostgreSQL."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_exact(expressions: str, seed: int, oracle: Oracle, evaluator: Evaluator
 
 @pytest.mark.parametrize("seed", range(8))
 def test_quotients(seed: int, oracle: Oracle, evaluator: Evaluator) -> None:
-    """Those whose scale PostgreSQL keeps within what gpudb holds."""
+    """Operands whose result scale in PostgreSQL is within gpudb's limit."""
     rows = [(a, b) for a, b in _rows(seed, 9) if abs(a / b) >= Decimal("0.001")]
     assert len(rows) > ROWS // 3
     _compared(oracle, evaluator, "a / b, round(a / b, 3), a / b * 2, a / b + b", rows)

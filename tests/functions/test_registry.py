@@ -1,4 +1,4 @@
-"""What is declared exists in PostgreSQL, once, and what is not is refused."""
+"""Declared functions exist in PostgreSQL, once each; undeclared ones are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_signature_is_postgresqls() -> None:
     registry._load()
     declared = registry._IMPLEMENTATIONS
     known = _signatures() | set(functions_by_name())
-    # a hyphen is in what stands for a construct of the grammar
+    # a name with a hyphen stands for a construct of the grammar
     assert [name for name in declared if name not in known and "-" not in name] == []
 
 

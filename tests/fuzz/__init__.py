@@ -1,1 +1,1 @@
-"""Random and broken input: gpudb answers each with a clear error and goes on."""
+"""Random and malformed input: gpudb answers each with a clear error and continues."""

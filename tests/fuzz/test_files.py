@@ -1,4 +1,4 @@
-"""Data files cut short, scrambled and mixed up under a running server, and what CSV, Arrow and Parquet files may hold."""
+"""Data files truncated, corrupted and swapped under a running server; edge cases of CSV, Arrow and Parquet files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READS = (
     "SELECT b FROM t{0} WHERE a BETWEEN 100 AND 110",
     "SELECT g, f FROM t{0} ORDER BY a DESC LIMIT 3",
 )
-_DAMAGED = {"XX001", "58P01", "58030", "22003"}  # a flipped bit may also make a number that its type cannot hold
+_DAMAGED = {"XX001", "58P01", "58030", "22003"}  # a flipped bit may also produce a number outside its type's range
 
 
 def _cut(chance: random.Random, data: bytes) -> bytes:
@@ -43,7 +43,7 @@ def _scramble(chance: random.Random, data: bytes) -> bytes:
 
 
 def _footer(chance: random.Random, data: bytes) -> bytes:
-    """Scrambles what a reader looks at first: the footer and its length."""
+    """Corrupts what a reader reads first: the footer and its length."""
     made = bytearray(data)
     for _ in range(chance.choice((1, 3, 9))):
         made[len(made) - 1 - chance.randrange(min(1200, len(made)))] = chance.randrange(256)
@@ -70,7 +70,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 
 
 def _data_files(tables: Path) -> set[Path]:
-    """The data files of all tables; folders of dropped ones may go while this looks."""
+    """The data files of all tables; folders of dropped tables may vanish meanwhile."""
     return {Path(folder, name) for folder, _, names in os.walk(tables) for name in names if name.endswith(".parquet")}
 
 
@@ -93,7 +93,7 @@ def _damage_and_read(program: Program, count: int) -> None:
             assert outcome.sqlstate is None or outcome.sqlstate in _DAMAGED, shown
             assert "Traceback" not in outcome.message, shown
         noticed += any(outcome.failed for outcome in outcomes)
-        # a table that cannot be read can still be dropped
+        # An unreadable table can still be dropped.
         assert not client.execute(f"DROP TABLE t{number}").failed
     assert noticed > count / 3
     assert client.execute("SELECT count(*), sum(i) FROM whole").rows == (("1000", "500500"),)
@@ -112,7 +112,7 @@ def test_many_damaged_data_files(program: Program) -> None:
 
 
 def test_updates_of_a_damaged_table_leave_it_as_it_was(program: Program) -> None:
-    """UPDATE and DELETE of what cannot be read fail, and rows written beside it stay readable."""
+    """UPDATE and DELETE of unreadable files fail; rows written beside them stay readable."""
     tables = program.log.parent / "data" / "tables"
     client = WireClient(program.dsn)
     before = _data_files(tables)
@@ -138,7 +138,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
 def test_loading_damaged_files_is_all_or_nothing(program: Program, tmp_path: Path, kind: str) -> None:
-    """`load_data` of a damaged file: either it loads what the file says, or nothing and a clear error."""
+    """`load_data` of a damaged file loads the file's contents, or nothing with a clear error."""
     chance = random.Random(SEED)
     data = _files(tmp_path)[kind]
     client = WireClient(program.dsn)
@@ -161,7 +161,7 @@ def test_loading_damaged_files_is_all_or_nothing(program: Program, tmp_path: Pat
 
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_damaged_catalog_is_told_at_start(tmp_path: Path, damage: str) -> None:
-    """The server does not start over a catalog that it cannot read, says so in a line, and changes nothing."""
+    """The server refuses to start on an unreadable catalog, reports it in one line, and changes nothing."""
     directory = tmp_path / "data"
     with Program(directory) as program:
         client = WireClient(program.dsn)

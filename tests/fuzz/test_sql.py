@@ -1,4 +1,4 @@
-"""Generated, broken and random SQL: PostgreSQL's answer or a clear error, and session, server and data go on."""
+"""Generated, malformed and random SQL: PostgreSQL's answer or a clear error; session, server and data survive."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CASES = 5_000
 SOAK_CASES = 50_000
 SOAK_PARTS = 5
 PART_TRANSACTIONS = 8_200
-"""How far apart the soak's parts begin; each draws its fifth of the statements with a few transactions less."""
+"""Distance between the soak's parts in transactions; each part's fifth of the statements needs slightly fewer."""
 SEED = 20261121
 ANSWER_S = 30.0
 TIMEOUT = f"SET statement_timeout = '{TIMEOUT_S}s'"
 
 MOST_APART = 0.03
-"""The share of statements that both refuse, each with a SQLSTATE of its own."""
+"""The share of statements that both refuse, each with its own SQLSTATE."""
 MOST_REFUSED = 0.02
-"""The share that gpudb alone refuses, as not supported."""
+"""The share that gpudb alone refuses as unsupported."""
 
 KEPT = """
 CREATE SCHEMA kept;
@@ -50,7 +50,7 @@ def _prepared(program: Program) -> WireClient:
     if client.execute(KEPT_SUM).failed:
         assert not client.execute(KEPT).failed
         _make_tables(client)
-        client.close()  # with what the setup has set
+        client.close()  # with the setup's settings
         client = WireClient(program.dsn, ANSWER_S)
     client.execute(TIMEOUT)
     return client
@@ -62,7 +62,7 @@ def _make_tables(client: WireClient) -> None:
 
 
 def _alone(client: WireClient, sql: str) -> Verdict:
-    """What to think of a statement that gpudb alone runs: its session is as new afterwards, its tables as they were."""
+    """Returns a verdict on a statement that gpudb alone runs; rolls back its changes and resets its session."""
     client.execute("BEGIN")
     wrong = own_fault(client.execute(sql))
     for last in ("ROLLBACK", "DISCARD ALL", TIMEOUT):
@@ -84,7 +84,7 @@ def _session(dsn: str) -> WireClient:
 
 
 def _run(program: Program, oracle: Oracle, seed: int, count: int, first: int = 0) -> None:
-    """Runs the transactions of a seed from the `first` on, of `count` statements in all."""
+    """Runs the transactions of a seed from the `first` on, up to `count` statements."""
     with oracle.database(f"fuzz_{seed}_{first}") as dsn:
         with WireClient(dsn, ANSWER_S) as maker:
             _make_tables(maker)
@@ -106,7 +106,7 @@ def _run(program: Program, oracle: Oracle, seed: int, count: int, first: int = 0
         right.close()
     for kind, found in told.items():
         assert not found, f"{len(found)} {kind} of {dict(kinds)}\n" + "\n".join(found[:50])
-    assert kinds["same"] > count * 0.9, kinds  # most are compared, and alike
+    assert kinds["same"] > count * 0.9, kinds  # most are compared and equal
     assert kinds["apart"] <= count * MOST_APART, kinds
     assert kinds["refused"] <= count * MOST_REFUSED, kinds
     assert client.execute("SELECT 1").rows == (("1",),)
@@ -128,7 +128,7 @@ def test_many_statements(program: Program, oracle: Oracle, part: int) -> None:
 
 @pytest.mark.parametrize("name", ["several", "same"])
 def test_statements_of_several_clients(program: Program, name: str) -> None:
-    """Two clients at once, with different statements or the same: neither disturbs the other."""
+    """Two concurrent clients, with different statements or the same, do not disturb each other."""
     one, other = _prepared(program), WireClient(program.dsn, ANSWER_S)
     seeds = (SEED, SEED if name == "same" else SEED + 7)
     for number in range(150):
@@ -164,7 +164,7 @@ _TOO_MUCH = {None, "54001", "54000", "42601", "22P02", "57014", "54011", "42P07"
 
 
 def test_depth_ends_in_an_answer_or_54001(program: Program) -> None:
-    """Every way to nest, at depths that common statements reach (answered) and at absurd ones (refused)."""
+    """Every kind of nesting: answered at depths of common statements, refused at absurd ones."""
     client = WireClient(program.dsn, ANSWER_S)
     client.execute(TIMEOUT)
     for name, make in NESTED.items():
@@ -178,7 +178,7 @@ def test_depth_ends_in_an_answer_or_54001(program: Program) -> None:
 
 
 def test_deep_values_end_in_an_error(program: Program) -> None:
-    """Arrays, documents and patterns that nest inside a literal."""
+    """Nesting inside a literal: arrays, documents and patterns."""
     client = WireClient(program.dsn, ANSWER_S)
     client.execute(TIMEOUT)
     for depth in (2, 7, 2_000, 200_000):
@@ -195,7 +195,7 @@ def test_deep_values_end_in_an_error(program: Program) -> None:
 
 
 def test_chains_that_programs_write_are_answered(program: Program) -> None:
-    """Long, but flat: a hundred operators, thousands of conditions, list items and rows."""
+    """Long, flat statements: a hundred operators, thousands of conditions, list items and rows."""
     client = WireClient(program.dsn, ANSWER_S)
     assert client.execute("SELECT " + "1 + " * 100 + "1").rows == (("101",),)
     assert client.execute("SELECT length(" + "'ab' || " * 100 + "'')").rows == (("200",),)

@@ -1,4 +1,4 @@
-"""The comparison notices every difference that a client would, and no other."""
+"""The comparison reports every difference that a client sees, and no other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _column(oid: int, *values: str | None) -> Outcome:
 
 
 def test_equal_outcomes_pass() -> None:
-    """The same rows in another order are the same multiset, and no longer the same when order counts."""
+    """Reordered rows are the same multiset, and differ when order counts."""
     one, other = _column(_INT4, "1", None, "2", "2"), _column(_INT4, "2", "1", "2", None)
     assert_same(one, other, ordered=False)
     with pytest.raises(AssertionError, match="in order"):
@@ -40,13 +40,13 @@ def test_equal_outcomes_pass() -> None:
     ],
 )
 def test_every_part_counts(changed: dict[str, object]) -> None:
-    """A difference in any one part fails."""
+    """A difference in any single part is reported."""
     one = _column(_INT4, "1", "2")
     assert differences(one, replace(one, **changed), ordered=False)  # type: ignore[arg-type]
 
 
 def test_message_is_ignored_and_sqlstate_is_not() -> None:
-    """Errors agree by their SQLSTATE."""
+    """Errors agree by SQLSTATE."""
     one = Outcome(sqlstate="22012", message="division by zero")
     assert_same(one, replace(one, message="other words"), ordered=False)
     assert differences(one, replace(one, sqlstate="22003"), ordered=False)
@@ -70,19 +70,19 @@ def test_message_is_ignored_and_sqlstate_is_not() -> None:
     ],
 )
 def test_values(oid: int, left: str | None, right: str | None, same: bool) -> None:
-    """Floats agree to 1e-9 of each other and keep PostgreSQL's spelling; everything else is exact text."""
+    """Floats agree within 1e-9 and have PostgreSQL's spelling; everything else is exact text."""
     assert (not differences(_column(oid, left), _column(oid, right), ordered=True)) is same
 
 
 def test_unordered_floats_pair_up() -> None:
-    """Rounding noise does not spoil the pairing of unordered rows."""
+    """Rounding noise does not break the pairing of unordered rows."""
     one = _column(_FLOAT8, "1", "NaN", "0.3", None, "Infinity")
     other = _column(_FLOAT8, None, "0.30000000000000004", "Infinity", "1", "NaN")
     assert_same(one, other, ordered=False)
 
 
 def test_wire_client_sees_everything(oracle: Oracle) -> None:
-    """Names, types, type modifiers, NULL, tags, errors and transaction status come as PostgreSQL sends them."""
+    """Names, types, type modifiers, NULL, tags, errors and transaction status are those that PostgreSQL sends."""
     with oracle.connect() as client:
         outcome = client.execute("SELECT 1.50::numeric(5,2) AS n, NULL::text AS t, true AS b")
         assert outcome == Outcome(
@@ -102,7 +102,7 @@ def test_wire_client_sees_everything(oracle: Oracle) -> None:
 
 
 def test_wire_client_copies(oracle: Oracle) -> None:
-    """COPY goes both ways, and a refused row is an error like any other."""
+    """COPY works both ways, and a refused row is an ordinary error."""
     with oracle.connect() as client:
         client.execute("CREATE TEMP TABLE c (a integer, b text)")
         assert client.copy_in("COPY c FROM STDIN (FORMAT csv)", [b"1,x\n2", b",y\n"]).tag == "COPY 2"
@@ -113,7 +113,7 @@ def test_wire_client_copies(oracle: Oracle) -> None:
 
 
 def test_wire_client_never_waits_for_ever(oracle: Oracle) -> None:
-    """A server that does not answer in time is given up."""
+    """A server that does not answer in time is abandoned."""
     with WireClient(oracle.dsn, timeout_s=0.2) as client:
         assert client.execute("SELECT pg_sleep(5)").sqlstate == CONNECTION_LOST
         assert not client.alive

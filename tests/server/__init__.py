@@ -1,1 +1,1 @@
-"""The wire server: its protocol on bytes, its sockets with real clients, and its patience with broken ones."""
+"""Tests of the wire server: the protocol on bytes, sockets with real clients, and malformed messages."""

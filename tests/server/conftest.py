@@ -1,4 +1,4 @@
-"""Servers for the tests: one over the fake database for all that leave it in order, and a way to start others."""
+"""Servers for tests: a shared one over the fake database, and a factory for others."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def address(fake: tuple[FakeDatabase, PgServer]) -> Address:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., PgServer]]:
-    """Starts servers that end with the test."""
+    """Starts servers that stop with the test."""
     with contextlib.ExitStack() as stack:
         yield lambda database, **options: stack.enter_context(serving(database, **options))

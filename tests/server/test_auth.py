@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256: RFC 7677's example, PostgreSQL's own secrets, and every way to get it wrong."""
+"""SCRAM-SHA-256: RFC 7677's example, PostgreSQL's secrets, and every kind of failed exchange."""
 
 from __future__ import annotations
 

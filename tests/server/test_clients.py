@@ -1,4 +1,4 @@
-"""psycopg, asyncpg, SQLAlchemy and psql against the real database behind the wire server."""
+"""psycopg, asyncpg, SQLAlchemy and psql against the wire server with the real database."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pg(where: Address) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-# 10¹⁵ pairs: for hours, without touching anything
+# 10¹⁵ pairs: runs for hours without side effects
 ENDLESS = "SELECT sum(a.n % b.n + c.n) FROM {0} a(n), {0} b(n), {0} c(n)".format("generate_series(1, 100000)")
 
 VALUES: list[tuple[str, object]] = [
@@ -336,7 +336,7 @@ def test_asyncpg_statements_cursors_and_transactions(where: Address) -> None:
 
 
 def test_asyncpg_pool(where: Address) -> None:
-    """A pool resets each connection that it takes back: locks, cursors, what it listens to, settings."""
+    """A pool resets each returned connection: locks, cursors, LISTEN channels, settings."""
 
     async def run() -> None:
         host, port = where

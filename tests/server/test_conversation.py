@@ -16,7 +16,7 @@ from tests.support.raw_wire import FLUSH, SYNC, Answer, bind, close, describe, e
 
 
 class Talk:
-    """A conversation; `say` gives the answers to messages."""
+    """A conversation; `say` returns the answers to messages."""
 
     def __init__(self) -> None:
         self.database = FakeDatabase()
@@ -357,7 +357,7 @@ def test_a_copy_in_that_fails_leaves_nothing(talk: Talk, ending: bytes, sqlstate
     answers = talk.say(message("d", b"1\n"), ending)
     assert error(answers)["C"] == sqlstate
     assert not talk.conversation.copying
-    # what the client had already sent is dropped
+    # messages that the client had already sent are dropped
     assert talk.kinds(message("d", b"2\n"), message("c"), message("f", b"\0")) == ""
     if simple:
         assert answers[-1].kind == "Z"
@@ -391,7 +391,7 @@ def test_copy_out_that_fails_half_way(talk: Talk) -> None:
     assert [answer.kind for answer in answers] == ["H", "d", "d", "d", "E", "Z"]
 
 
-# ---- what may not come
+# ---- unexpected messages
 
 
 @pytest.mark.parametrize("kind", ["p"])

@@ -1,4 +1,4 @@
-"""Record batches to DataRow messages."""
+"""Encoding of record batches as DataRow messages."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_copied_rows_are_framed_one_by_one() -> None:
 
 
 def test_fields_of_one_width_are_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Joining costs by the piece: two integers and a date between lengths are gathered beforehand."""
+    """The cost of joining is by the piece: adjacent fixed-width values are gathered beforehand."""
     monkeypatch.setattr(encode, "FEW", 32)
     joined: list[int] = []
     join = pc.binary_join_element_wise

@@ -1,4 +1,4 @@
-"""Broken messages, seeded: the server answers with a SQLSTATE or closes, and goes on serving the others.
+"""Malformed messages, seeded: the server answers with a SQLSTATE or closes, and continues to serve other clients.
 
 300 cases by default, 10,000 with --soak.
 """
@@ -49,7 +49,7 @@ _SENSIBLE: tuple[Callable[[random.Random], bytes], ...] = (
 
 
 def broken(random_: random.Random) -> bytes:
-    """Sensible messages, then one that is cut, changed, given another length or another type, or mere noise."""
+    """Valid messages, then one that is truncated, changed, given a wrong length or type, or random bytes."""
     data = b"".join(random_.choice(_SENSIBLE)(random_) for _ in range(random_.randint(0, 5)))
     whole = bytearray(random_.choice(_SENSIBLE)(random_))
     match random_.randrange(7):
@@ -94,7 +94,7 @@ def run(server: PgServer, seed: int) -> None:
     starting = random_.random() < 0.15
     with connected(server.address, login=not starting) as client:
         client.send(broken_startup(random_) if starting else broken(random_))
-        # after this nothing can come any more: the server reads the end of the stream
+        # Nothing can follow this: the server reads the end of the stream.
         client.socket.shutdown(1)
         check(client.to_end())
 

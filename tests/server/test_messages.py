@@ -1,4 +1,4 @@
-"""Messages parsed and built: every bound is checked."""
+"""Parsing and building of messages: every bound is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of short values, byte by byte: as value by value, whatever the values are; others are left to the usual way."""
+"""Fast encoding of short rows: byte for byte the general encoder's output; other rows are left to that encoder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VARCHAR = SqlType("varchar")
 
 
 def column(kind: SqlType, bits: int, draws: np.random.Generator, count: int, nulls: float) -> pa.Array:
-    """Values of few digits and of many, both ends among them; texts of as many bytes, and of none."""
+    """Values of few and of many digits, including both limits; texts of every length from 0."""
     if kind in {TEXT, VARCHAR}:
         texts = ["".join(draws.choice(list("aé€𝄞 "), draws.integers(0, bits // 8 + 1))) for _ in range(count)]
         return pa.array([text if ok else None for text, ok in zip(texts, draws.random(count) >= nulls)], pa.string())

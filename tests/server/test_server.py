@@ -1,4 +1,4 @@
-"""The server on its sockets: start-up, encryption, passwords, cancel, limits, the log, and its end."""
+"""The server on its sockets: start-up, TLS, passwords, cancellation, limits, log and shutdown."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_a_wrong_key_cancels_nothing(address: Address) -> None:
         assert client.receive().kind == "C"
 
 
-# ---- limits and ends
+# ---- limits and shutdown
 
 
 def test_too_many_clients_are_told_so(serve: Serve) -> None:

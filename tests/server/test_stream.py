@@ -1,4 +1,4 @@
-"""One client's socket as two streams: what comes together is read together, what comes apart is put together."""
+"""A client's socket as two streams: pipelined messages are read together, fragments are joined."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Sessions: transactions, cancelling, limits, settings, roles, and many clients at once."""
+"""Tests of sessions: transactions, cancellation, limits, settings, roles and concurrent clients."""

@@ -1,4 +1,4 @@
-"""Aggregates that users make: over a restart, beside changed functions, and what of them is refused by its name."""
+"""User-defined aggregates: after a restart, with replaced functions, and the error of each unsupported clause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that are told to end do: by timeout, by a cancel request, by another session; and leave nothing."""
+"""Cancellation of statements: by timeout, by a cancel request, by another session; nothing remains of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.session_fixtures import Connect
 from tests.support.sessions import fails, run, state, tags, value, wait_until
 
 IN_TIME_S = 20.0
-"""Far from what it takes, which is a benchmark's to tell, on any machine; and each statement would go on for longer."""
+"""Far above the usual delay, which a benchmark measures, on any machine; each statement would run longer."""
 
 
 @pytest.mark.parametrize("name", HEAVY)
@@ -32,7 +32,7 @@ def test_statement_timeout(session: Session, name: str) -> None:
 
 
 def test_timeout_is_each_statements_own(session: Session) -> None:
-    """A timer that has not run out does not reach the next statement."""
+    """A timer that has not expired does not affect the next statement."""
     run(session, "SET statement_timeout = '300ms'")
     deadline = time.monotonic() + 0.8
     while time.monotonic() < deadline:
@@ -42,7 +42,7 @@ def test_timeout_is_each_statements_own(session: Session) -> None:
 
 
 def _cancelled_while(session: Session, sql: str, cancel: Session | None = None) -> tuple[GpudbError, float]:
-    """Runs `sql` in a thread, cancels it once it runs; the error, and how long it took to come."""
+    """Runs `sql` in a thread and cancels it once it runs; returns the error and the delay."""
     caught: list[BaseException] = []
 
     def work() -> None:
@@ -145,7 +145,7 @@ def test_waiting_for_a_lock_can_be_cancelled_and_timed_out(session: Session, oth
 
 
 def test_a_client_cancels(connect: Connect) -> None:
-    """By the protocol's cancel request."""
+    """By the protocol's CancelRequest."""
     connection = connect()
     timer = threading.Timer(0.2, connection.cancel_safe, kwargs={"timeout": 5.0})
     timer.start()

@@ -1,4 +1,4 @@
-"""Constraints however rows come in, after a restart, and between transactions that cannot see each other."""
+"""Constraints: for every way to add rows, after a restart, and between concurrent transactions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tables(session: Session) -> None:
 
 
 def _copy(session: Session, text: str) -> str:
-    """COPY child FROM STDIN; its tag, or the SQLSTATE that it ended in."""
+    """COPY child FROM STDIN; returns its tag, or the SQLSTATE of its error."""
     try:
         for result in session.run("COPY child FROM STDIN"):
             assert isinstance(result, CopyIn)

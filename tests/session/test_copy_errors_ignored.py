@@ -1,4 +1,4 @@
-"""ON_ERROR ignore leaves out rows whose values cannot be read, counts them, and stops at REJECT_LIMIT."""
+"""ON_ERROR ignore: skips rows with unreadable values, counts them, and stops at REJECT_LIMIT."""
 
 from __future__ import annotations
 

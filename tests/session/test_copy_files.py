@@ -1,4 +1,4 @@
-"""COPY with server files, and load_data: who may, what files may be, and that a failure leaves nothing."""
+"""COPY with server files, and load_data: permissions, file kinds, and no trace of a failed load."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_file_written_is_read_again(session: Session, tmp_path: Path, options:
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A folder that the oracle, which may be another user of the system, sees too."""
+    """A folder that the oracle can read, which may run as another user."""
     with tempfile.TemporaryDirectory(prefix="gpudb-copy-") as name:
         Path(name).chmod(0o777)
         yield Path(name)
@@ -220,7 +220,7 @@ def test_damaged_files_are_errors(session: Session, files: Path, name: str) -> N
         file.write_bytes(whole[:length])
         error = _tried(session, f"SELECT load_data('t', '{file}')")
         if error is None:
-            # what is left is a whole file: lines of csv, or batches of a stream
+            # what remains is a complete file: lines of CSV, or batches of a stream
             assert name in {"a.csv", "f.arrows"}, length
             run(session, "TRUNCATE t")
             continue

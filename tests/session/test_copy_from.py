@@ -1,4 +1,4 @@
-"""COPY FROM STDIN gives PostgreSQL's rows, and its errors word for word, with line and column."""
+"""COPY FROM STDIN: PostgreSQL's rows, and its errors word for word, with line and column."""
 
 from __future__ import annotations
 

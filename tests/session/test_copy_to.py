@@ -1,4 +1,4 @@
-"""COPY TO writes PostgreSQL's bytes in every format, and COPY FROM takes PostgreSQL's own binary data."""
+"""COPY TO writes PostgreSQL's bytes in every format; COPY FROM reads PostgreSQL's binary data."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_bytes_are_postgresqls(filled: Database, oracle: Oracle, sql: str) -
 
 
 def _extra(sql: str, messages: list[bytes]) -> int:
-    """Messages that are no row: a header, binary's trailer."""
+    """Messages without a row: the header and the trailer of the binary format."""
     return int("HEADER" in sql) + int("binary" in sql)
 
 

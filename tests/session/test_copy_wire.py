@@ -1,4 +1,4 @@
-"""COPY through a real client and gpudb's own server: streams both ways, errors, cancel, and nothing left behind."""
+"""COPY through a real client and gpudb's server: streams both ways, errors, cancellation, and nothing left behind."""
 
 from __future__ import annotations
 

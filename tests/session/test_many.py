@@ -1,4 +1,4 @@
-"""Many clients at once: reads and writes mixed, nobody waits for ever, and the sums are right."""
+"""Many concurrent clients with mixed reads and writes: no one waits for ever, and the sums are right."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_sixty_four_clients(tmp_path: Path) -> None:
 
 
 def test_sigterm_ends_running_statements_in_order(tmp_path: Path) -> None:
-    """Running statements are given time and then ended, idle clients are told; what was committed is there."""
+    """Running statements get a grace period and are then cancelled, idle clients are notified; commits are durable."""
     told: list[str | None] = []
     with Program(tmp_path / "data") as program:
         with psycopg.connect(program.dsn, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""Materialized views outlive the database's process, and readers keep the rows that they began with."""
+"""Materialized views: they survive a restart, and readers keep the rows of their snapshot."""
 
 from __future__ import annotations
 

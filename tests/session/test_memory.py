@@ -1,4 +1,4 @@
-"""A memory limit: work beyond it spills to disk or ends in 53200, and the next statement runs."""
+"""A memory limit: work beyond it spills to disk or raises 53200, and the next statement runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def limited(tmp_path: Path) -> Iterator[Session]:
 
 
 def test_a_sort_larger_than_the_limit(limited: Session) -> None:
-    """700,000 rows of over 100 bytes, 70 MB and more: sorted in order, through the disk."""
+    """700,000 rows of over 100 bytes, at least 70 MB, are sorted through the disk."""
     sql = """SELECT lpad((x * 379::bigint % 700000)::text, 100, 'x') AS k, x FROM generate_series(1, 700000) g(x) ORDER BY k"""
     last = ""
     rows = 0

@@ -1,4 +1,4 @@
-"""Assigning to parts of columns beside what changes at the same time: keys, checks, generated columns, restarts."""
+"""Assignments to parts of columns, with keys, checks, generated columns and restarts."""
 
 from __future__ import annotations
 

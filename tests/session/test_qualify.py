@@ -1,4 +1,4 @@
-"""QUALIFY, which PostgreSQL has not: it gives what a WHERE around the same query gives."""
+"""QUALIFY, which PostgreSQL lacks: the result of a WHERE around the same query."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gpudb.Connection]:
 
 @pytest.mark.parametrize("text", PAIRS)
 def test_same_as_a_where_around_it(db: gpudb.Connection, text: str) -> None:
-    """Each query and its spelling without QUALIFY give the same rows in the same order."""
+    """Each query and its spelling without QUALIFY return the same rows in the same order."""
     assert db.sql(text).fetchall() == db.sql(PAIRS[text]).fetchall()
 
 
 def test_conditions_are_part_of_the_statement(db: gpudb.Connection) -> None:
-    """Two statements that differ in their conditions alone have each its own plan."""
+    """Two statements that differ only in their conditions have separate plans."""
     rows = [db.sql(f"SELECT n FROM q QUALIFY row_number() OVER (ORDER BY n) = {n}").fetchall() for n in (2, 4, 2)]
     assert rows == [[(2,)], [(4,)], [(2,)]]
 
@@ -64,7 +64,7 @@ def test_conditions_are_part_of_the_statement(db: gpudb.Connection) -> None:
     ],
 )
 def test_wrong_conditions(db: gpudb.Connection, text: str, sqlstate: str, position: int | None) -> None:
-    """Errors within the condition are those of any condition, at their place in the text."""
+    """Errors inside the condition are those of any condition, with their position in the text."""
     with pytest.raises(GpudbError) as raised:
         db.sql(text).fetchall()
     assert raised.value.sqlstate == sqlstate

@@ -1,4 +1,4 @@
-"""Roles and their passwords, who may change what, and what one session sees of and does to another."""
+"""Roles and passwords, permissions to change them, and what a session sees of others and does to them."""
 
 from __future__ import annotations
 

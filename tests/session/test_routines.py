@@ -1,4 +1,4 @@
-"""Functions and procedures over time and by every protocol; what of them is refused, each by its name."""
+"""Functions and procedures over time and by every protocol; unsupported clauses are refused by name."""
 
 from __future__ import annotations
 

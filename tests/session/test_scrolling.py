@@ -1,4 +1,4 @@
-"""A cursor's rows: what is kept for going back, and what is let go."""
+"""A cursor's rows: which are kept for scrolling back, and which are released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences between sessions and over time: no value twice, not after a crash, and many at once are quick."""
+"""Sequences between sessions and over time: no value twice, even after a crash, and many values are fast."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_options_of_others_count_at_once_but_where_it_stands_is_kept(session: Se
     assert value(other, "SELECT nextval('altered_seq')") == 1
     assert value(other, "SELECT nextval('altered_seq')") == 2
     run(session, "COMMIT")
-    # the transaction of the other session is older than the change, and still sees it
+    # The other session's transaction is older than the change and still sees the old state.
     assert value(other, "SELECT nextval('altered_seq')") == 12
     run(other, "COMMIT")
 

@@ -1,4 +1,4 @@
-"""What a session keeps: settings, temporary tables, cursors, prepared statements; and what ends each."""
+"""A session's state: settings, temporary tables, cursors, prepared statements; and the end of each."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_sessions_do_not_share_settings(session: Session, other: Session) -> Non
 
 
 def test_the_same_text_means_what_each_sessions_settings_say(session: Session, other: Session) -> None:
-    """Plans are kept by text, but not across what changes their meaning."""
+    """Plans are cached by text, but not across changes of their meaning."""
     run(
         session,
         "CREATE SCHEMA one; CREATE SCHEMA two; CREATE TABLE one.t AS SELECT 1 AS a; CREATE TABLE two.t AS SELECT 'x' AS a",
@@ -187,7 +187,7 @@ def test_a_cursor_reads_what_was_there_when_it_was_declared(session: Session) ->
     run(session, "ROLLBACK")
 
 
-# ---- prepared statements and kept plans
+# ---- prepared statements and cached plans
 
 
 @pytest.mark.usefixtures("numbers")
@@ -203,7 +203,7 @@ def test_prepared_statements(session: Session) -> None:
 
 
 def test_a_prepared_statement_keeps_its_result_type(session: Session) -> None:
-    """Clients were told of its columns: it is refused once they would be others, and runs again when they are back."""
+    """A prepared statement is refused once its result columns change, and runs again when they are back."""
     run(session, "CREATE TABLE shape (a int); INSERT INTO shape VALUES (1)")
     run(session, "PREPARE p AS SELECT * FROM shape")
     prepared = session.prepare("SELECT * FROM shape")
@@ -233,7 +233,7 @@ def test_a_prepared_statement_keeps_its_result_type(session: Session) -> None:
 
 
 def test_a_rolled_back_prepare_stays(session: Session) -> None:
-    """Prepared statements are no part of a transaction."""
+    """Prepared statements are not part of a transaction."""
     run(session, "BEGIN; PREPARE stays AS SELECT 7; ROLLBACK")
     assert value(session, "EXECUTE stays") == 7
     run(session, "DEALLOCATE ALL")
@@ -259,7 +259,7 @@ def test_kept_plans_follow_definitions(session: Session, other: Session, databas
     hits = database.plans.hits
     assert run(other, sql) == [(1,), (2,)]
     assert database.plans.hits > hits
-    # What stands within EXPLAIN is not what its text says.
+    # The statement inside EXPLAIN does not start with its own text.
     for _ in range(2):
         explained = session.prepare(f"EXPLAIN ANALYZE {sql}")
         assert explained.columns is not None
@@ -336,7 +336,7 @@ def test_parameters_are_bound_anew(session: Session) -> None:
 
 
 def test_now_is_not_kept(session: Session) -> None:
-    """A kept plan does not keep the time at which it was made."""
+    """A cached plan does not freeze the time of its creation."""
     first, second = value(session, "SELECT clock_timestamp()"), value(session, "SELECT clock_timestamp()")
     assert second > first
     assert value(session, "SELECT now()") < value(session, "SELECT now()")
@@ -349,7 +349,7 @@ def test_now_is_not_kept(session: Session) -> None:
 
 
 def test_a_view_keeps_its_columns(session: Session) -> None:
-    """`*` in a view means the columns that were there when it was made."""
+    """`*` in a view is expanded when the view is created."""
     run(
         session,
         "CREATE TABLE one (a int, b int); INSERT INTO one VALUES (1, 2); CREATE TABLE two AS SELECT 1 AS a, 9 AS z",

@@ -109,12 +109,12 @@ def test_a_text_of_statements_is_one_transaction(session: Session, other: Sessio
     assert value(other, "SELECT count(*) FROM t") == 2
     run(session, "INSERT INTO t VALUES (3, 'x'); INSERT INTO t VALUES (4, 'x')")
     assert value(other, "SELECT count(*) FROM t") == 4
-    # COMMIT inside the text ends its first part for good
+    # COMMIT inside the text commits its first part permanently.
     assert (
         state(session, "INSERT INTO t VALUES (5, 'x'); COMMIT; INSERT INTO t VALUES (6, 'x'); SELECT 1 / 0") == "22012"
     )
     assert value(other, "SELECT max(a) FROM t") == 5
-    # BEGIN inside it takes in what stood before
+    # BEGIN inside it includes the statements before it.
     run(session, "INSERT INTO t VALUES (7, 'x'); BEGIN; INSERT INTO t VALUES (8, 'x')")
     assert session.status == "T"
     assert value(other, "SELECT max(a) FROM t") == 5
@@ -283,7 +283,7 @@ def test_isolation_levels(session: Session) -> None:
 
 
 def test_a_begin_that_is_refused_begins_nothing(session: Session) -> None:
-    """Drivers take the session for idle after it; so does PostgreSQL after a BEGIN that fails."""
+    """After it drivers consider the session idle; so does PostgreSQL after a failed BEGIN."""
     assert state(session, "BEGIN ISOLATION LEVEL SERIALIZABLE") == "0A000"
     assert session.status == "I"
     assert value(session, "SELECT 1") == 1

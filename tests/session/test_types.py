@@ -1,4 +1,4 @@
-"""Types that users make: over a restart, in transactions, and in the binary forms of COPY and the protocol."""
+"""User-defined types: after a restart, in transactions, and in the binary formats of COPY and the protocol."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_copy_refuses_what_is_no_label(session: Session) -> None:
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_enums_through_psycopg(connect: Connect, binary: bool) -> None:
-    """psycopg looks a type up in pg_type and pg_enum, and sends and reads its labels."""
+    """psycopg looks up a type in pg_type and pg_enum, and sends and reads its labels."""
     from enum import Enum
 
     from psycopg.types.enum import EnumInfo, register_enum
@@ -217,7 +217,7 @@ def test_rows_through_psycopg(connect: Connect, binary: bool) -> None:
 
 
 def test_rows_in_python() -> None:
-    """The embedded API gives tuples, and structs in Arrow."""
+    """The embedded API returns tuples, and structs in Arrow."""
     import gpudb
 
     with gpudb.connect() as db:

@@ -1,4 +1,4 @@
-"""Names of output columns without AS: PostgreSQL's own, for every kind of expression."""
+"""Names of output columns without AS: PostgreSQL's, for every kind of expression."""
 
 from __future__ import annotations
 

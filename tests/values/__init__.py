@@ -1,1 +1,1 @@
-"""Values: their text and binary forms against a real PostgreSQL, single ones and columns."""
+"""Text and binary forms of values, single and in columns, compared with a real PostgreSQL."""

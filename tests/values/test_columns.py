@@ -1,4 +1,4 @@
-"""Whole columns in text and binary form: the same bytes as PostgreSQL's, and back again."""
+"""Whole columns in text and binary form: PostgreSQL's bytes, and back again."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def postgres(oracle: Oracle) -> Iterator[psycopg.Connection]:
 
 
 def check(postgres: psycopg.Connection, type_: SqlType, column: pa.Array, zone: str = "UTC") -> None:
-    """PostgreSQL reads our text, prints it alike, and sends the bytes that we send."""
+    """PostgreSQL reads our text, prints it the same, and sends the bytes that we send."""
     texts = format_text_column(type_, column, zone).to_pylist()
     sent = encode_binary_column(type_, column).to_pylist()
     assert [text is None for text in texts] == pc_nulls(column)

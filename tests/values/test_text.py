@@ -1,4 +1,4 @@
-"""Single values read and written as a real PostgreSQL 16 reads and writes them, errors included."""
+"""Single values: read and written as PostgreSQL 16 does, errors included."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.oracle.server import Oracle
 
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
 
-# One line a type: texts apart by a bar.
+# One line for each type; texts are separated by bars.
 DATETIMES = """2020-01-31|2020-1-3|1/2/2020|13/1/2020|1/2/20|1-2-69|1-2-70|2020.01.02|01.02.2020|20200131|200131
 |Jan 3 2020|3 Jan 2020|2020 Jan 3|Jan-03-2020|03-Jan-2020|2020-Jan-03|January 8, 1999|Jan 8 99|99-Jan-08|08-Jan-99
 |J2451187|2451187|2020-060|2020-366|2019-366|infinity|-infinity|+infinity|epoch|2020-02-29|2019-02-29|0000-01-01
@@ -123,7 +123,7 @@ TEXTS = {
     **dict.fromkeys(("date", "time", "timetz", "timestamp", "timestamptz"), DATETIMES.replace("\n", "")),
 }
 
-# The same answer with PostgreSQL's SQLSTATE, but other words; or none at all, where gpudb holds no such value.
+# Cases with PostgreSQL's SQLSTATE but another message, or without a value in gpudb.
 OTHER_WORDS = {("json", text) for text in ('{"a":}', "[1,]", "01", "1.", '"a\nb"', "\xa0[]")}
 OTHER_WORDS |= {("time", "2020--1")}
 

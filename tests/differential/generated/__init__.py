@@ -1,1 +1,1 @@
-"""Generated statements, compared with a real PostgreSQL; `differences.toml` lists what differs on purpose."""
+"""Generated statements, compared with a real PostgreSQL; `differences.toml` lists intended differences."""

@@ -1,4 +1,4 @@
-"""Generated statements: gpudb's rows, types, modifiers and SQLSTATEs are PostgreSQL's, but for what is listed."""
+"""Generated statements: gpudb's rows, types, modifiers and SQLSTATEs equal PostgreSQL's, except listed differences."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _MAKERS: dict[str, tuple[Making, int, int]] = {
     "expressions": (expressions.statements, 900, 20_000),
     "queries": (queries.statements, 600, 10_000),
 }
-"""What makes them, how many in every run, and how many in the long suite."""
+"""Each generator with its number of statements in every run and in the long suite."""
 
 SETUP = (*expressions.SETUP, *queries.SETUP)
 
 
 def made(name: str, seed: int, count: int) -> list[Made]:
-    """A maker's statements without repetition."""
+    """A generator's statements without duplicates."""
     return list(dict.fromkeys(_MAKERS[name][0](random.Random(f"{seed} {name}"), count)))
 
 
 @pytest.fixture(scope="module")
 def sides(oracle: Oracle, gpudb_server: str) -> Iterator[tuple[Side, Side]]:
-    """A session of each server over the same tables."""
+    """A session on each server over the same tables."""
     both = Side(oracle.dsn), Side(gpudb_server)
     for side in both:
         for sql in SETUP:
@@ -71,7 +71,7 @@ def test_many_same_as_postgresql(sides: tuple[Side, Side]) -> None:
 
 
 def test_there_are_enough() -> None:
-    """The suite's size is a promise, with the case files'."""
+    """The suites have the required number of statements, with the case files'."""
     generated = {each for name, (_, count, _) in _MAKERS.items() for each in made(name, SEED, count)}
     cases = sum(not statement.setup for statements in case_files.read_all().values() for statement in statements)
     assert len(generated) >= LEAST
@@ -79,7 +79,7 @@ def test_there_are_enough() -> None:
 
 
 def test_the_guide_lists_every_difference() -> None:
-    """Each entry of the list is a row of a table of the guide."""
+    """Each intended difference is a row of a table in the guide."""
     rows = [line for line in _GUIDE.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     missing = [entry.row for entry in entries() if not any(entry.row in row for row in rows)]
     assert not missing

@@ -1,1 +1,1 @@
-"""Tests of the embedded engine's own parts: loaded tables, file pruning, restarts and kept SQL."""
+"""Tests of the embedded engine: loaded tables, file pruning, restarts and cached SQL."""

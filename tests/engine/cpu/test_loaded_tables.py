@@ -137,7 +137,7 @@ def test_a_segment_that_is_read_outlives_its_eviction(cpu: CpuEngine, lab: Lab) 
 
 
 def test_a_table_dropped_while_it_is_read(cpu: CpuEngine, lab: Lab, table: str) -> None:
-    _budget(cpu, 0)  # from its files
+    _budget(cpu, 0)  # read from its files
     lab.run("INSERT INTO kept SELECT i, 'more' FROM generate_series(1, 300000) i")
     stream = cpu.run(lab.request("SELECT a, b FROM kept"))
     batches = iter(stream)

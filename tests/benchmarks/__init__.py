@@ -1,1 +1,1 @@
-"""Tests of what the benchmarks stand on: comparison of answers, result files, their report."""
+"""Tests of the benchmarks' basics: comparison of answers, result files and the report."""

@@ -1,4 +1,4 @@
-"""Short statements beside a long one: what two clients' runs tell, and answers that are wrong."""
+"""Short statements beside a long one: figures of two clients' runs, and wrong answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.systems import gpudb_server
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where results go."""
+    """The folder for results."""
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     return tmp_path
@@ -46,7 +46,7 @@ def test_statements_are_timed_alone_and_side_by_side(results: Path) -> None:
 
 
 def test_wrong_answers_are_told(results: Path) -> None:
-    """One that changes from run to run, and one that the embedded engine does not give."""
+    """Tampers with two answers: one changes from run to run, one differs from the embedded engine's."""
     asked = {"one": Statement("SELECT 1", 1), "same": Statement("SELECT 2", 1, "SELECT 3")}
     told = {"one": Told([(1,)]), "same": Told([(2,)])}
     told["one"].add(0.1, [(1,)])

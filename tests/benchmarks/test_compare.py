@@ -99,7 +99,7 @@ def test_a_run_writes_results_that_the_report_reads(
 
 
 def test_what_was_measured_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The query that is interrupted ends the run: no other suite begins, and none is kept that has nothing."""
+    """An interrupted query ends the run: no other suite begins, and no suite without results is written."""
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     asked: list[str] = []

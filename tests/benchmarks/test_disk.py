@@ -1,4 +1,4 @@
-"""Files on a disk that are to be read from there."""
+"""Files on a disk that have to be read from the disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_file_that_is_written_anew_is_the_same(size: int, tmp_path: Path) -> N
 def test_what_the_page_cache_has_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(bytes(1 << 22))
-    assert disk.cached([path]) in (None, 1.0)  # not every file system tells
+    assert disk.cached([path]) in (None, 1.0)  # not every file system reports it
     left = disk.forgotten([path])
     assert left is None or 0 <= left <= 1
 

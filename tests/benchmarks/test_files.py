@@ -1,4 +1,4 @@
-"""Files of the large tables: several processes, each in its turn, make those that one does."""
+"""Files of the large tables: several processes, each with its own share, write the files that one process writes."""
 
 from __future__ import annotations
 

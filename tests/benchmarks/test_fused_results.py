@@ -1,4 +1,4 @@
-"""Kept figures of kernels: which of them are below half of the roofline, and why, is told of each."""
+"""Committed kernel figures: each one below half of the roofline has a reason."""
 
 from __future__ import annotations
 

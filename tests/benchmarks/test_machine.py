@@ -1,4 +1,4 @@
-"""Parts of a long run of benchmarks: bounded, cleaned up after, and kept as they come."""
+"""Parts of a long benchmark run: time limits, clean-up, and results that are kept as they come."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ bounded.run("inner", inner, 600, lambda: Path(sys.argv[1]).exists() and os._exit
 
 
 def test_a_part_of_a_part_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the program that runs it has no time to end it."""
+    """Processes end even if the calling program has no time to end them."""
     monkeypatch.setenv("PYTHONPATH", str(machine.ROOT))
     ended = bounded.run("outer", {tmp_path / "log": _program(_NESTS, tmp_path / "pid")}, 100, lambda: None)
     assert ended.statuses == (3,)
@@ -72,7 +72,7 @@ def test_a_part_of_a_part_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.M
 
 
 def _alive(process: int) -> None:
-    """ProcessLookupError for one that has ended, which nobody may have waited for."""
+    """Raises ProcessLookupError for an ended process, which may not have been waited for."""
     os.kill(process, 0)
     if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
         raise ProcessLookupError
@@ -116,7 +116,7 @@ def test_files_that_go_away_stop_no_part(
 
 
 def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part's results are packed before the next one begins; one that fails stops no other."""
+    """Each part's results are archived before the next part begins; a failed part stops no other."""
     results = tmp_path / "results"
     results.mkdir()
     for module in (harness, report, machine):
@@ -164,7 +164,7 @@ _MORE = "--no-such-argument"
 def test_parts_programs_take_their_arguments(
     parts: dict[str, Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each is told one argument more, of which alone it complains: it knows the others."""
+    """Each program gets one extra argument and rejects only that one: it knows the others."""
     for rows in ([], ["--rows", "1000"]):
         given = machine.arguments(["out", "--gpus", "2" if parts is TWO else "1", *rows])
         given.told, given.machine, given.gpu = tmp_path, "here", False
@@ -215,7 +215,7 @@ def test_is_not_reached():
 
 
 def test_what_tests_told_is_kept(tmp_path: Path) -> None:
-    """Also where the run is ended before its end."""
+    """Results are kept even if the run ends early."""
     (tmp_path / "test_some.py").write_text(_TESTS)
     kept = tmp_path / "kept.json"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.engine.gpu.keeping"]

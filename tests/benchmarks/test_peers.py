@@ -1,4 +1,4 @@
-"""Peers of the star schema benchmark: their frames answer as the queries' SQL does, and totals tell of what they are."""
+"""Peers of the star schema benchmark: their frames answer like the queries' SQL, and totals state their extent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same data on more workers: both suites' queries on each count, how many times as fast, and answers that differ."""
+"""Scaling on more workers: both suites' queries on each count, speed-ups, and differing answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of a call goes."""
+"""Breakdown of a call's time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_functions_that_packing_is_timed_by_are_there(place: str) -> None:
 
 @pytest.mark.parametrize("place", _ON_GPU.values())
 def test_those_on_a_gpu_are_in_its_modules(place: str) -> None:
-    # These import what only a GPU's machine has.
+    # These import packages that only a GPU machine has.
     module, _, path = place.partition(":")
     text = Path(gpu.__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text()
     name = path.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""The star schema's tables have the generator's cardinalities and domains, and are the same however cut."""
+"""The star schema's tables: the generator's cardinalities and domains, independent of the division into parts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_keys_meet(tables: dict[str, pa.Table]) -> None:
     ):
         assert pc.all(pc.is_in(lines[column], tables[table][key].combine_chunks())).as_py(), column
         assert len(tables[table][key].unique()) == len(tables[table])
-    assert 0 not in {key % 3 for key in lines["lo_custkey"].unique().to_pylist()}  # a third never order
+    assert 0 not in {key % 3 for key in lines["lo_custkey"].unique().to_pylist()}  # a third never orders
 
 
 def test_domains(tables: dict[str, pa.Table]) -> None:

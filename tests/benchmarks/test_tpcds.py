@@ -1,4 +1,4 @@
-"""TPC-DS: its tables have the generator's rows, and gpudb's answers to the 99 queries are DuckDB's."""
+"""TPC-DS: the tables have the generator's row counts, and gpudb's answers to the 99 queries equal DuckDB's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROWS = {"store_sales": 28_810, "catalog_sales": 14_313, "web_sales": 7_212, "inv
 SOAK_SCALE = 1.0
 SOAK_ROWS = {"store_sales": 2_880_404, "catalog_sales": 1_441_548, "web_sales": 719_384, "inventory": 11_745_000}
 SOAK_EMPTY = 3
-"""Queries that find nothing at the scale for which their constants are chosen; the specification has them too."""
+"""Queries without rows at the scale for which their constants are chosen; the specification has them too."""
 
 
 def _compare(scale: float, rows: dict[str, int], folder: Path) -> list[str]:
-    """Runs every query on gpudb and DuckDB over the same files; the names of those without rows."""
+    """Runs every query on gpudb and DuckDB over the same files; returns the names of those without rows."""
     suite = tables.tpcds(scale, folder / "made")
     assert {table: pq.read_metadata(suite.tables[table]).num_rows for table in rows} == rows
     wrong, empty = [], []

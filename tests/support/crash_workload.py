@@ -1,9 +1,9 @@
 """Concurrent writers until the server dies, a record of acknowledged writes, and the invariants after a restart.
 
-log       numbers, each once, by INSERT and COPY: every acknowledged one is there, a COPY's all or none
+log       numbers, each once, by INSERT and COPY: every acknowledged one is present, a COPY's all or none
 accounts  balances; every one is the sum of its rows in `moves`, which the same transaction wrote
 waiting   numbers that a transaction deletes and inserts into `done`: each is in exactly one
-made_N    tables made, altered and dropped, each in a transaction that says so in `definitions`
+made_N    tables created, altered and dropped, each in a transaction that records it in `definitions`
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ACCOUNTS = 20
 WAITING = 200
 COPIED = (1, 50, 2_000, 20_000)
 EXPECTED = frozenset({"40001", "40P01"})
-"""A transaction that lost against another one; its client tries anew."""
+"""A transaction that lost against another one; its client retries."""
 
 SETUP = f"""
 CREATE TABLE log (n bigint PRIMARY KEY, batch text NOT NULL);
@@ -128,7 +128,7 @@ class Workload:
         found = connection.execute("SELECT n FROM waiting ORDER BY n LIMIT 3").fetchall()
         chosen = [int(row[0]) for row in found]
         if not chosen:
-            # all done: begin anew, which forgets what was acknowledged
+            # All done: start again, which forgets what was acknowledged.
             with self._lock:
                 self._known.finished.clear()
             connection.execute("BEGIN; DELETE FROM done; DELETE FROM waiting;"
@@ -164,7 +164,7 @@ class Workload:
 def _columns(connection: Connection, name: str) -> int:
     """Returns a table's column count; 0 if the table does not exist."""
     try:
-        # not prepared: its columns change under way
+        # not prepared: its columns change concurrently
         return len(connection.execute(f"SELECT * FROM {name} LIMIT 0", prepare=False).description or ())
     except psycopg.errors.UndefinedTable:
         return 0

@@ -1,6 +1,6 @@
 """Minimal database behind the session interface: DuckDB, without rollback.
 
-Besides DuckDB's SQL it has statements that misbehave on purpose: `FAULT` (an exception of no known kind),
+Besides DuckDB's SQL it has statements that misbehave deliberately: `FAULT` (an exception of no known kind),
 `WAIT n` (n seconds, may be cancelled), `NOTICE text`, `REPORT name value`, `LOST` (57P01),
 `WORKERLOST` (57P01 too).
 """

@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 RUNNABLE = frozenset({"python", "sql", "console", "toml"})
 """Languages whose blocks run; a block that must not carries `<!-- not run: reason -->`."""
 SHOWN = frozenset({"text", "markdown", "make"})
-"""Languages whose blocks are read only. A text block right after a python or sql block is its output."""
+"""Languages whose blocks are not run. A text block right after a python or sql block is its output."""
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")
 _NOT_RUN = re.compile(r"<!-- not run:(?P<reason>.*?)-->")
@@ -55,7 +55,7 @@ def engine(page: Path) -> str:
 def blocks(page: Path) -> tuple[Block, ...]:
     """A page's blocks in order, outputs joined to the blocks that print them."""
     found: list[Block] = []
-    after = False  # only blank lines stand between the last block and here
+    after = False  # only blank lines separate the last block from here
     for block, adjacent in _fences(page):
         after = adjacent and bool(found)
         last = found[-1] if found else None

@@ -1,4 +1,4 @@
-"""Runs a page of the guide as a reader does, block after block, in a folder of its own.
+"""Runs a page of the guide as a reader does, block after block, in a temporary folder.
 
 Python blocks share a namespace. SQL blocks share a session. Lines of console blocks that begin with `$ ` are commands:
 those of gpudb run in this process, `gpudb serve` starts a server that lasts to the page's end, others run in a shell.
@@ -143,7 +143,7 @@ _TIME = re.compile(r"\d+\.\d+ ms\b")
 
 
 def _lines(text: str) -> list[str]:
-    """Lines without blanks at their ends; blank lines count only between others, and once.
+    """Lines without trailing blanks; blank lines count only between others, and once.
 
     Times in milliseconds differ from run to run, and with them the width of a plan: both are left out.
     """
@@ -159,9 +159,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console block, and what the block shows of its output.
+    """Yields each command of a console block with the output that the block shows.
 
-    After `$ psql …`, what is typed behind psql's prompts `gpudb=>` and `gpudb->` is a command of psql's.
+    After `$ psql …`, what follows psql's prompts `gpudb=>` and `gpudb->` is a command of psql's.
     """
     command, output, client = "", "", ""
     lines = iter(text.splitlines())
@@ -188,7 +188,7 @@ def _typed(client: str, command: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, with the commands of its own Python first."""
+    """This process's environment, with its Python's commands first on PATH."""
     return {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

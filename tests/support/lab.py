@@ -1,4 +1,4 @@
-"""A database whose tables SQL makes, requests over its snapshots, and the engines that answer them."""
+"""A database whose tables SQL creates, requests over its snapshots, and the engines that run them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ kernels. Workers fall back to the embedded engine."""
 
 
 class Lab:
-    """A database whose tables SQL makes, and requests over its snapshots.
+    """A database whose tables SQL creates, and requests over its snapshots.
 
     A request's snapshot stays readable until the lab is closed.
     """

@@ -1,7 +1,7 @@
 """Temporary files in memory: without it, thousands of small databases wait for fsync.
 
 The root process of a run points TMPDIR at a folder of /dev/shm, for itself, its xdist workers and the servers that they
-start, and deletes the folder when it exits. A TMPDIR that the user has set stays.
+start, and deletes the folder when it exits. A TMPDIR set by the user is kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME = "gpudb-tests-"
 
 
 def enter() -> Path | None:
-    """Makes the folder and sets TMPDIR; None where TMPDIR is set already, or memory is scarce."""
+    """Creates the folder and sets TMPDIR; returns None if TMPDIR is already set, or memory is scarce."""
     if "TMPDIR" in os.environ or not os.access(_DISK, os.W_OK) or shutil.disk_usage(_DISK).free < _LEAST_FREE:
         return None
     for leftover in _DISK.glob(f"{_NAME}*"):
@@ -31,7 +31,7 @@ def enter() -> Path | None:
 
 
 def leave() -> None:
-    """Deletes this process's folder, if it made one, and unsets TMPDIR."""
+    """Deletes this process's folder, if it created one, and unsets TMPDIR."""
     if os.environ.get("TMPDIR") == str(_folder()):
         del os.environ["TMPDIR"]
         tempfile.tempdir = None
@@ -42,5 +42,5 @@ def _folder() -> Path:
     return _DISK / f"{_NAME}{os.getpid()}"
 
 
-# Handlers run in reverse order: registered before distributed is imported, which cleans up there when the process exits.
+# Handlers run in reverse order: registered before distributed is imported, which cleans up there at exit.
 atexit.register(leave)

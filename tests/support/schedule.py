@@ -1,6 +1,6 @@
-"""Order of the test files in a run of several processes: the longest first, for an even finish.
+"""Order of the test files in a run of several processes: the longest first, so that all processes end together.
 
-`SECONDS` are measured, of files that take five or more; an entry that is out of date only makes the run a little longer.
+`SECONDS` holds measured times of files that take five or more; an outdated entry only makes the run a little longer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""gpudb's server program, started as a user starts it, on a free port of loopback, and ended again."""
+"""gpudb's server program, started as a user starts it, on a free port of loopback, and stopped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 
 
 class Program:
-    """`gpudb serve` over a data directory, until `kill` (SIGKILL), `stop` (SIGTERM) or `end`. A context manager that kills.
+    """`gpudb serve` over a data directory, until `kill`, `stop` or `end`. A context manager that kills.
 
     `dsn` is for user and database gpudb. The program's stderr goes to the file `log`. `environment` adds variables.
     Raises RuntimeError with the program's output if it ends, or does not listen within START_S.

@@ -40,7 +40,7 @@ def other(database: Database) -> Iterator[Session]:
 
 @pytest.fixture
 def connect(database: Database) -> Iterator[Connect]:
-    """Makes psycopg connections, autocommitting, to a server over the database."""
+    """Opens psycopg connections with autocommit to a server over the database."""
     server = PgServer(database, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,6 +1,6 @@
 """Expected texts in a test module's FIXTURES: compared, or rewritten in its source with --update-snapshots.
 
-FIXTURES maps a name to a tuple whose last item is the expected text, a literal in triple quotes, indented as the code is.
+FIXTURES maps a name to a tuple whose last item is the expected text, a triple-quoted literal indented like the code.
 """
 
 from __future__ import annotations

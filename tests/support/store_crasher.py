@@ -107,7 +107,7 @@ def run(directory: Path, seed: int) -> None:
                 if error.sqlstate not in {"40001", "42P07"}:
                     say(f"failed {job.__name__} {error.sqlstate} {error}")
 
-    batch([INT8], (1,))  # imports pandas, which takes longer than many a round
+    batch([INT8], (1,))  # imports pandas, which takes longer than many rounds
     say("ready")
     for number, job in enumerate((append, append, pair, transfer, define)):
         threading.Thread(target=work, args=(job, number), daemon=True).start()

@@ -24,7 +24,7 @@ def create(
     primary_key: tuple[str, ...] = (),
     **more: object,
 ) -> int:
-    """Creates a table in schema public and gives its OID."""
+    """Creates a table in schema public and returns its OID."""
     oid, catalog = transaction.catalog.allocate_oid()
     table = Table(oid, "public", name, tuple(columns), "gpudb", primary_key=primary_key, **more)  # type: ignore[arg-type]
     transaction.set_catalog(catalog.with_relation(table))

@@ -1,7 +1,7 @@
 """PostgreSQL's regression topics and their case files; as a program, prints the share of equal answers.
 
-A statement without a mark is equal on both servers: `test_differential` holds it to that. A marked one differs or is
-refused, with its reason in the file.
+A statement without a mark is equal on both servers: `test_differential` checks it. A marked one differs or is refused,
+with its reason in the file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FILES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A topic's statement count, and the statements that are not equal."""
+    """A topic's statement count, and its statements that are not equal."""
 
     statements: int
     other: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""Arguments for calls of any function: edges of every type, and of those functions that take words of their own.
+"""Arguments for calls of any function: edge values of every type, and keywords of functions that take them.
 
-Everything is the text of a SQL literal; a call's arguments are drawn from the lists with a seed of its own.
+Everything is the text of a SQL literal; a call's arguments are drawn from the lists with the call's own seed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ VALUES: dict[str, Sequence[str]] = {
     "oid": ("0", "1259"),
 }  # fmt: skip
 
-# Words that single parameters take, by function (or operator's name) and position; a type in brackets where it matters.
+# Keywords of single parameters by function (or operator's name) and position; a type in brackets where it matters.
 _FIELDS = (
     "century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "julian", "microseconds",
     "millennium", "milliseconds", "minute", "month", "quarter", "second", "timezone", "timezone_hour",
@@ -203,7 +203,7 @@ _ALWAYS = frozenset({"age", "trunc", "round", "generate_series", "date_bin", "ov
 
 
 def draw(name: str, types: Sequence[str], most: int) -> Iterator[tuple[str | None, ...]]:
-    """Draws at most `most` lists of arguments: every value of every parameter occurs, and NULL in every place."""
+    """Draws at most `most` lists of arguments: every value of every parameter occurs, and NULL in every position."""
     seeded = random.Random(f"{name} {types}")
     lists = [list(values(name, types, position)) for position in range(len(types))]
     if not lists:

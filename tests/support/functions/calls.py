@@ -29,13 +29,13 @@ class Call:
     target: Function | Operator
 
     def expression(self, arguments: Sequence[str]) -> str:
-        """The call over arguments that are SQL."""
+        """The call with SQL texts as arguments."""
         if isinstance(self.target, Operator):
             return " ".join([*arguments[:-1], f"OPERATOR(pg_catalog.{self.name})", arguments[-1]])
         return f"{_quoted(self.name)}({', '.join(arguments)})"
 
     def constants(self) -> Iterator[str]:
-        """The call over constants, once for each row."""
+        """The call on constants, once for each row."""
         for row in self.rows:
             yield self.expression([literal(value, held) for value, held in zip(row, self.types, strict=True)])
 
@@ -59,7 +59,7 @@ def _quoted(name: str) -> str:
 
 
 def calls(entry: Entry) -> Iterator[Call]:
-    """The overload with the types that it takes: several for a polymorphic one, a defaulted or a variadic one."""
+    """The overload with its argument types: several lists for a polymorphic, a defaulted or a variadic one."""
     target = entry.target
     assert target is not None
     for types in _types(target):
@@ -92,29 +92,29 @@ def _concrete(name: str, chosen: dict[str, str]) -> str:
 
 
 def _rows(types: Sequence[str], name: str) -> list[tuple[str | None, ...]]:
-    """Rows to aggregate: values of every type side by side, some NULL, some twice; none that sums beyond its type."""
+    """Rows to aggregate: values of every type side by side, with NULLs and duplicates; no sum exceeds its type."""
     columns = []
     for position, held in enumerate(types):
         given = [value for value in VALUES[held] if value not in _LARGE]
-        # a second column runs beside the first in another order
+        # a second column has the same values in another order
         given = given[position:] + given[:position]
         if name == "string_agg" and position == 1:
             given = [given[-1]]
-        # of keys that may come once alone, each does
+        # keys that must be unique occur once each
         once = "unique" in name and position == 0
         columns.append(given if once else [*given, None, *given[:2]])
     height = len(columns[0]) if "unique" in name else max(map(len, columns), default=6)
     return [tuple(column[number % len(column)] for column in columns) for number in range(height)]
 
 
-# Of equal values either may be shown: no two that are spelt in different ways.
+# Either of two equal values may be returned, so none with several spellings is used.
 _LARGE = frozenset(
     "-0 0.00 1e300 -3e-310 1e-40 3e37 9223372036854775807 -9223372036854775808 infinity -infinity NaN Infinity -Infinity".split()
 )
 
 
 def aggregates(call: Call) -> Iterator[str]:
-    """An aggregate over all rows, none, NULLs, groups, filtered and distinct ones, and as a window."""
+    """An aggregate over all rows, no rows, NULLs, groups, with FILTER and DISTINCT, and as a window function."""
     rows = _rows(call.types, call.name)
     source = call.table(rows)
     arguments = ", ".join(call.columns) or "*"
@@ -134,7 +134,7 @@ def aggregates(call: Call) -> Iterator[str]:
 
 
 def ordered_sets(call: Call) -> Iterator[str]:
-    """mode() and the percentiles: the last argument is what rows are sorted by, in either direction."""
+    """mode() and the percentiles: the last argument is the sort key, in either direction."""
     from tests.support.functions.arguments import values
 
     *direct, last = call.types
@@ -152,7 +152,7 @@ def ordered_sets(call: Call) -> Iterator[str]:
 
 
 def hypothetical_sets(call: Call) -> Iterator[str]:
-    """rank() and the others, of a row that is not there."""
+    """rank() and the others, of a hypothetical row."""
     name = _quoted(call.name)
     for types in (("int4",), ("text",), ("numeric",), ("int4", "text")):
         made = Call(call.name, types, (), call.target)

@@ -55,7 +55,7 @@ def _rows(batch: pa.RecordBatch, types: list[object], zone: str) -> list[tuple[s
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One line of a case file; the expression list of a SELECT, or a whole query."""
+    """One line of a case file: the expression list of a SELECT, or a whole query."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""Queries and data that meet every kind of step, sink and expression: NULLs, skew, repeated keys, overflow, no rows."""
+"""Queries and data with every kind of step, sink and expression: NULLs, skew, duplicate keys, overflow, no rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SNOWFLAKES = (
     "SELECT f.b, i.v, o.v, l.z FROM f JOIN i ON f.s = i.s LEFT JOIN o ON i.p = o.p JOIN l ON o.w = l.w"
     " WHERE i.v < 100 AND l.y < 0",
 )
-"""Few rows are left by lookups of what other lookups found."""
+"""Queries with chained lookups, which leave few rows."""
 QUERIES = (
     "SELECT count(*), count(a), sum(a), avg(a), min(a), max(a) FROM f",
     "SELECT sum(b), avg(b), min(b), max(b), sum(s), sum(n), avg(n), min(n), max(w), sum(w) FROM f",
@@ -139,11 +139,11 @@ TEXTS = (
     "SELECT count(*), sum(n) FROM x WHERE n > 390 AND t LIKE '%a%'",
     "SELECT n, v FROM x WHERE n BETWEEN 200 AND 600 AND t NOT LIKE '%a%' AND u LIKE '%e%'",
 )
-"""Over texts as they are."""
+"""Queries on unencoded texts."""
 
 
 def fill_texts(lab: Lab, seed: int) -> None:
-    """A table of texts that mostly differ: of several alphabets, some of them long, those of `u` ASCII."""
+    """A table of mostly distinct texts in several alphabets, some of them long; those of `u` are ASCII."""
     rng = random.Random(seed)
     lab.run("CREATE TABLE x (n int, k int, v int, t text, u varchar(60))")
     nulls, rows = rng.choice((0.0, 0.2)), rng.choice((0, 5, 700))
@@ -159,7 +159,7 @@ def fill_texts(lab: Lab, seed: int) -> None:
 
 
 def fill(lab: Lab, seed: int) -> None:
-    """The tables, with rows that a seed decides: some of them none, some with one key that nearly all have."""
+    """Tables with seeded rows: some are empty, some have one key in nearly all rows."""
     rng = random.Random(seed)
     for statement in TABLES:
         lab.run(statement)

@@ -1,4 +1,4 @@
-"""Columns as libcudf decodes them, for what packs them, and what tells whether two are packed alike."""
+"""Columns as libcudf decodes them, as input for packing, and the comparison of packed columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def bits_of(valid: Array | None, first: int) -> ValidityBits | None:
-    """A mask as bits that begin within a byte, with others before and after."""
+    """Encodes a mask as bits that begin within a byte, with other bits before and after."""
     if valid is None:
         return None
     whole = np.concatenate([np.ones(first, bool), valid, np.ones(11, bool)])
@@ -44,7 +44,7 @@ def same(one: PackedColumn | NotFused, other: PackedColumn) -> None:
 
 
 def columns() -> dict[str, tuple[Array, Array | None]]:
-    """Values of every kind that libcudf decodes, with and without NULLs, and at the ends of what is possible."""
+    """Values of every kind that libcudf decodes, with and without NULLs, including the limits of each type."""
     draws = np.random.default_rng(5)
     few = draws.random(900) > 0.3
     made: dict[str, tuple[Array, Array | None]] = {}
@@ -58,7 +58,7 @@ def columns() -> dict[str, tuple[Array, Array | None]]:
         for far in (0, -3 * DAY, 7, DAY // 2 + 13):
             values = draws.integers(0, 5000, 700) * unit + far
             made[f"steps of {unit} from {far}"] = values, None
-            # What is not there is no whole number of steps, and beyond the bounds.
+            # Values under NULLs are not multiples of the step, and outside the bounds.
             there = draws.random(700) > 0.2
             made[f"steps of {unit} from {far} with nulls"] = np.where(there, values, 2**62 + 1), there
     for top in (255, 256, 65_535, 65_536, 2**24 - 1, 2**24, 2**32 - 2, 2**32 - 1, 2**63 - 1):

@@ -1,4 +1,4 @@
-"""Statements that the fast path answers, and the wait until it does."""
+"""Statements for the fast path, and the wait until it answers them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = list[tuple[str | None, ...]]
 
 
 def run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
-    """Whether a statement was answered at once, and its rows."""
+    """Returns whether the fast path answered a statement, and the rows."""
     stream = engine.run(request)
     return isinstance(stream, BatchStream), local_stages.as_text(
         stream, [column.type for column in request.query.columns]
@@ -20,7 +20,7 @@ def run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
 
 
 def until_at_once(engine: ClusterEngine, request: Request) -> Rows:
-    """The rows of a statement, once it is answered so: a worker tells of its entry by a ping."""
+    """Repeats a statement until the fast path answers it; a worker announces its fast-path server by a ping."""
     for _ in range(20):
         short, rows = run(engine, request)
         if short:

@@ -1,6 +1,6 @@
-"""Generated kernels on the host: their CUDA C++ is compiled by g++, and each CUDA thread is a thread of the host's.
+"""Generated kernels on the host: g++ compiles their CUDA C++, and each CUDA thread is a host thread.
 
-Slow, and blind for what lanes of a warp do together; but it is the kernel's own source that runs.
+This is slow and does not cover warp-level behaviour, but it runs the kernel's own source.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CAPACITY = 1 << 14
 
 class _Array(np.ndarray):  # type: ignore[type-arg]
     def get(self) -> Any:
-        """As an array of CuPy's."""
+        """Returns itself, like a CuPy array's copy to the host."""
         return np.asarray(self)
 
 
@@ -69,7 +69,7 @@ class Hosted:
         tables: Sequence[tuple[Any, Any]],
         resident: int = 2,
     ) -> Outcome:
-        """What a pipeline's kernel gives over segments, on a device that has so many blocks at once."""
+        """Runs a pipeline's kernel over segments, on a device that holds `resident` blocks at once."""
         target = ResultBuffers(XP, pipeline.sink, _CAPACITY)
         for segment in segments:
             made = specialize(pipeline, segment)
@@ -88,7 +88,7 @@ class Hosted:
 
 
 class HostedFile:
-    """The kernels of a file of kernels/, compiled in a folder; threads of those that are `alone` see no others."""
+    """The kernels of a file of kernels/, compiled in a folder; threads of those in `alone` run one after the other."""
 
     def __init__(self, text: str, alone: Sequence[str], folder: Path) -> None:
         self._alone = alone
@@ -122,7 +122,7 @@ void call(void (*kernel)(A...), void** given) { call_with(kernel, given, std::in
 
 
 def _pointers(given: Sequence[Any]) -> Any:
-    """Where the arguments of a kernel lie: arrays as their addresses."""
+    """Pointers to the arguments of a kernel: arrays are passed by address."""
     held: list[Any] = []
     for each in given:
         if each is None:
@@ -139,7 +139,7 @@ def _pointers(given: Sequence[Any]) -> Any:
 
 
 def _callable(name: str, kernel: Kernel) -> str:
-    """A kernel as a function of the addresses of its arguments."""
+    """Source of a kernel as a function of the addresses of its arguments."""
     body = kernel.source[kernel.source.index('extern "C"') :]
     body = body.replace(_SHARED, "uint4* const shared = shared_memory;").replace(
         _WARPS, "u64* const warps = warps_memory;"

@@ -1,4 +1,4 @@
-"""The kernels' twin, keeping what it ran."""
+"""The kernels' NumPy backend with a record of what it ran."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.gpu import local_stages
 
 
 class Recording(NumpyRunner):
-    """A twin that remembers every part that it ran."""
+    """A NumPy backend that records every pipeline that it runs."""
 
     def __init__(self, tables: PackedTables = local_stages.PACKED) -> None:
         super().__init__(tables)

@@ -1,1 +1,1 @@
-"""Statements for fuzzing, drawn from a seed, and the comparison of their outcomes."""
+"""Seeded statements for fuzzing, and the comparison of their outcomes."""

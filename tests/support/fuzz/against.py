@@ -19,7 +19,7 @@ ANSWER_S = 30.0
 FAULTS = frozenset({"XX", "08", "58"})
 """Classes of SQLSTATE that no statement may end in: internal errors, a lost connection, a failing system."""
 
-# Neither side's transaction is to end within a statement, nor the server's state to outlive it.
+# Statements that end the transaction, or that change server state beyond it.
 _CONTROL = re.compile(
     r"(?:^|;)\s*(?:commit|end|rollback|abort|begin|start|savepoint|release|prepare|execute|deallocate|declare|fetch|close|move|"
     r"discard|vacuum|analyze|copy|listen|notify|checkpoint|reset|lock|create\s+(?:database|role|user)|alter\s+(?:system|role|user)"
@@ -28,7 +28,7 @@ _CONTROL = re.compile(
     re.I,
 )  # fmt: skip
 
-# What may differ from one run to the next, or tell of the server itself.
+# Outcomes that may differ from run to run, or describe the server.
 _OWN = re.compile(
     r"\b(?:now|random|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday|current_\w+|localtime\w*|session_user|"
     r"user|version|pg_\w+|txid\w*|gen_random_uuid|nextval|currval|lastval|setval|inet_\w+|information_schema|to_reg\w*|reg\w+|oid|ctid|"
@@ -37,7 +37,7 @@ _OWN = re.compile(
     re.I,
 )  # fmt: skip
 
-# Where rows that tie, or the order that rows come in, decide what is given.
+# Outcomes that depend on ties or on the order of input rows.
 _OPEN = re.compile(
     r"\b(?:limit|fetch|offset|distinct\s+on|row_number|ntile|lag|lead|first_value|last_value|nth_value|array_agg|string_agg|"
     r"json\w*_agg|jsonb\w*_agg|rows\s+between|rows\s+\d|mode|ctid|array|any_value|json_object_agg|exclude|percent_rank|groups)\b",
@@ -49,7 +49,7 @@ _OPEN = re.compile(
 class Verdict:
     """Classification of a statement's two outcomes.
 
-    `kind` is same, refused (0A000 where PostgreSQL answers), listed (a difference on purpose), apart (two SQLSTATEs),
+    `kind` is same, refused (0A000 where PostgreSQL answers), listed (an intended difference), apart (two SQLSTATEs),
     uncompared, unexplained (an answer where the other refuses, or other rows) or fault (an internal error, no answer).
     """
 

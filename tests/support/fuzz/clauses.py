@@ -1,4 +1,4 @@
-"""Well-formed queries of single clauses: WITH TIES, VALUES, frames with offsets, ordered sets, rows compared, moments and zones, patterns.
+"""Well-formed queries of single clauses: ties, VALUES, frames with offsets, ordered sets, row comparison, time, text.
 
 As in `constructs`, every statement has one answer.
 """
@@ -48,12 +48,12 @@ _MILD = tuple(f"{each}::float8" for each in ("1", "2.5", "-3", "0", "7", "NULL",
 
 
 def statement(chance: random.Random) -> str:
-    """One statement of any of the kinds."""
+    """Returns one statement of any of the kinds."""
     return chance.choices(tuple(_KINDS), tuple(_KINDS.values()))[0](chance)
 
 
 def _ties(chance: random.Random) -> str:
-    """FETCH FIRST … WITH TIES, DISTINCT ON and LIMIT, of which each row's place is settled by the order."""
+    """FETCH FIRST … WITH TIES, DISTINCT ON and LIMIT, whose order determines each row's position."""
     maker = Maker(chance)
     key = maker.value(_DEALS, chance.choice(("int4", "date", "text", "bool")), 1)
     way = chance.choice(("", " DESC", " NULLS FIRST", " DESC NULLS LAST"))
@@ -74,7 +74,7 @@ def _ties(chance: random.Random) -> str:
 
 
 def _values(chance: random.Random) -> str:
-    """VALUES by itself, in FROM, in set operations and as a list to compare with."""
+    """VALUES as a statement, in FROM, in set operations and as a list in a comparison."""
     maker, none = Maker(chance), Scope(())
     kinds = chance.choices(("int4", "text", "numeric", "date", "bool"), k=chance.randint(1, 3))
     rows = ", ".join(
@@ -92,7 +92,7 @@ def _values(chance: random.Random) -> str:
 
 
 def _offset_frame(chance: random.Random) -> str:
-    """RANGE and GROUPS with offsets, over integers, decimals, dates and moments."""
+    """RANGE and GROUPS with offsets, over integers, decimals, dates and timestamps."""
     key, offset = chance.choice(
         (
             ("x.id", ("1", "3", "0", "100")), ("x.amount", ("10", "0.005", "0")), ("x.day", ("'1 month'", "interval '10 days'", "'0'")), ("x.id::bigint", ("2::bigint", "5")),
@@ -164,7 +164,7 @@ def _rows(chance: random.Random) -> str:
 
 
 def _moments(chance: random.Random) -> str:
-    """Dates, moments and intervals: fields, truncation, templates, zones, arithmetic and series."""
+    """Dates, timestamps and intervals: fields, truncation, templates, zones, arithmetic and series."""
     kind = chance.choice(tuple(_MOMENTS))
     one, other = (f"{chance.choice(_MOMENTS[kind])}::{kind}" for _ in range(2))
     span = f"{chance.choice(_MOMENTS['interval'])}::interval"
@@ -218,7 +218,7 @@ def _numbers(chance: random.Random) -> str:
     kind, also = chance.choice(tuple(pools)), chance.choice(tuple(pools))
     one, other = f"{chance.choice(pools[kind])}::{kind}", f"{chance.choice(pools[also])}::{also}"
     rows = ", ".join(f"({chance.choice(pools[kind])}::{kind}, {chance.choice(pools[also])}::{also})" for _ in range(3))
-    # of numbers that do not differ by much: what cancels out shows the order of additions
+    # of similar numbers: cancellation would reveal the order of additions
     pairs = ", ".join(f"({chance.choice(_MILD)}, {chance.choice(_MILD)})" for _ in range(4))
     call = chance.choice(("abs", "ceil", "floor", "sign", "sqrt", "cbrt", "exp", "ln", "log", "round", "trunc", "degrees", "sin", "atan", "factorial", "scale", "min_scale", "trim_scale"))  # fmt: skip
     over = chance.choice(

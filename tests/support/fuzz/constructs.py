@@ -1,6 +1,6 @@
-"""Well-formed statements of what the generated suites leave out: changes with RETURNING, recursion, sets, frames, documents.
+"""Well-formed statements that the generated suites lack: DML with RETURNING, recursion, sets, frames, documents.
 
-Every statement has one answer: frames and LIMITs stand over a total order, aggregates that list values are ordered.
+Every statement has one answer: frames and LIMITs are over a total order, aggregates that list values are ordered.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _MULTIRANGES = (
 
 
 def statement(chance: random.Random) -> str:
-    """One statement of any of the kinds."""
+    """Returns one statement of any of the kinds."""
     return chance.choices(tuple(_KINDS), tuple(_KINDS.values()))[0](chance)
 
 
@@ -102,7 +102,7 @@ def _update(chance: random.Random) -> str:
     scope = _own(table, "x")
     source = ""
     if chance.random() < 0.4:
-        # of several rows that join, any may win: each joins one at most
+        # If several rows join, any may win: each joins at most one.
         source, scope = " FROM made.teams AS y", Scope((*scope.columns, ("y.id", "int4"), ("y.name", "text")))
         on = f"y.id = x.{'team' if table == 'people' else 'person'} AND "
     else:

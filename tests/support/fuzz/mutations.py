@@ -1,4 +1,4 @@
-"""Broken statements: well-formed ones with tokens lost, swapped, borrowed and replaced, and tokens in any order."""
+"""Malformed statements: well-formed ones with tokens dropped, swapped, borrowed and replaced, and random tokens."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def _cut(chance: random.Random, parts: list[str], others: list[str]) -> None:
 
 
 def _value(chance: random.Random, parts: list[str], others: list[str]) -> None:
-    """Another value where a literal or name stands: the statement often stays well formed."""
+    """Replaces a literal or name by another: the statement often stays well-formed."""
     places = [i for i, part in enumerate(parts) if (part[:1] in "'0123456789" and part) or part.islower()]
     parts[chance.choice(places or _words(parts))] = chance.choice(VALUES)
 
 
 def _borrow(chance: random.Random, parts: list[str], others: list[str]) -> None:
-    """A stretch of another statement."""
+    """Inserts tokens of another statement."""
     start = chance.randrange(len(parts))
     begin = chance.randrange(len(others))
     parts[start : start + chance.randint(0, 4)] = [" ", *others[begin : begin + chance.randint(1, 12)], " "]
@@ -97,7 +97,7 @@ _TYPES = (
 
 
 def _retype(chance: random.Random, parts: list[str], others: list[str]) -> None:
-    """Another type in a cast."""
+    """Replaces the type of a cast."""
     text = "".join(parts)
     found = list(_TYPE.finditer(text))
     if found:
@@ -107,7 +107,7 @@ def _retype(chance: random.Random, parts: list[str], others: list[str]) -> None:
 
 
 def _huge(chance: random.Random, parts: list[str], others: list[str]) -> None:
-    """A huge literal where a literal stands."""
+    """Replaces a literal by a huge one."""
     places = [i for i, part in enumerate(parts) if part[:1] in "'0123456789" and part] or _words(parts)
     size = chance.choice((40, 400, 4_000))
     parts[chance.choice(places)] = chance.choice(
@@ -116,7 +116,7 @@ def _huge(chance: random.Random, parts: list[str], others: list[str]) -> None:
 
 
 def _nest(chance: random.Random, parts: list[str], others: list[str]) -> None:
-    """A stretch within parentheses, many of them."""
+    """Puts a token into many parentheses."""
     start = chance.choice(_words(parts))
     depth = chance.choice((2, 20, 60))
     parts[start] = "(" * depth + parts[start] + ")" * depth
@@ -129,7 +129,7 @@ _MUTATIONS: tuple[Callable[[random.Random, list[str], list[str]], None], ...] = 
 
 
 def mutated(chance: random.Random, sql: str, other: str) -> str:
-    """A statement with one to three mutations, which may borrow from the other."""
+    """Applies one to three mutations to a statement, which may borrow from the other."""
     parts, others = _tokens(sql), _tokens(other)
     for _ in range(chance.choice((1, 1, 1, 1, 2, 3))):
         if _words(parts):
@@ -138,6 +138,6 @@ def mutated(chance: random.Random, sql: str, other: str) -> str:
 
 
 def noise(chance: random.Random, sql: str, other: str) -> str:
-    """The tokens of two statements in any order, and stray ones."""
+    """Tokens of two statements in random order, with random others."""
     pool = [*_tokens(sql), *_tokens(other), *_STRAY]
     return " ".join(chance.choice(pool) for _ in range(chance.randint(1, 40)))

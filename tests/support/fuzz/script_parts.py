@@ -1,4 +1,4 @@
-"""What scripts are made of: types and their values, functions and their calls, what the catalog is asked."""
+"""Parts of scripts: types and their values, functions and their calls, queries of the catalog."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OWN_TYPES = {
 BUILT_IN = tuple(name for name in LITERALS if name.removesuffix("[]") not in OWN_TYPES)
 
 KINDS = {"integer": "int4", "text": "text", "numeric(8,2)": "numeric", "numeric": "numeric", "date": "date", "boolean": "bool"}  # fmt: skip
-"""The declared types that `Maker` makes expressions of, by its names."""
+"""The declared types by their names in `Maker`, which generates expressions of them."""
 
 FUNCTIONS = (
     ("(a integer, b integer DEFAULT 2) RETURNS integer IMMUTABLE", "SELECT a * 10 + b", ("(1)", "(1, 5)", "(b => 3, a => 4)", "(NULL)", "('x')")),

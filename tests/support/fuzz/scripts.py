@@ -1,4 +1,4 @@
-"""Transactions of definitions and changes: tables, views, types, functions, sequences, cursors and savepoints, then their rows."""
+"""Transactions of DDL and DML: tables, views, types, functions, sequences, cursors and savepoints, and their rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.generated.queries import Maker, Scope
 
 
 class Script:
-    """Draws one transaction's statements, with the tables in mind that those before them make."""
+    """Draws one transaction's statements and keeps track of the tables that earlier ones create."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -46,12 +46,12 @@ class Script:
     # ---- parts
 
     def name(self, letter: str) -> str:
-        """A name that is new."""
+        """A new name."""
         self._number += 1
         return f"{letter}{self._number}"
 
     def kind(self) -> str:
-        """A type that can be named."""
+        """The name of a type."""
         own = [name for name in LITERALS if name.removesuffix("[]") in self.types]
         return self.chance.choice((*BUILT_IN, *own * 3, "integer", "text"))
 
@@ -61,11 +61,11 @@ class Script:
         return self.chance.choice(values if self.chance.random() < 0.3 else values[: max(2, len(values) - 1)])
 
     def table(self) -> str:
-        """A table of the script's."""
+        """A table of the script."""
         return self.chance.choice(tuple(self.tables))
 
     def column(self, table: str) -> str:
-        """A column of a table; seldom one that is none."""
+        """A column of a table; rarely one that does not exist."""
         names = tuple(self.tables[table])
         return self.chance.choice(names) if names and self.chance.random() < 0.96 else "nothing"
 
@@ -79,7 +79,7 @@ class Script:
         return Maker(self.chance).condition(self.scope(table, alias), 1)
 
     def value(self, table: str, alias: str, kind: str) -> str:
-        """An expression that goes into a column of a type."""
+        """An expression for a column of a type."""
         if kind in KINDS and self.chance.random() < 0.6:
             return Maker(self.chance).value(self.scope(table, alias), KINDS[kind], 1)
         return self.literal(kind)
@@ -87,7 +87,7 @@ class Script:
     # ---- tables
 
     def create_table(self) -> str:
-        """CREATE TABLE, of columns or of a query."""
+        """CREATE TABLE, from columns or from a query."""
         roll, name = self.chance.random(), self.name("t")
         if self.tables and roll < 0.12:
             old = self.table()
@@ -113,7 +113,7 @@ class Script:
         return f"CREATE {self.chance.choice(('', '', '', 'TEMP '))}TABLE {name} ({', '.join(parts)})"
 
     def definition(self, name: str, kind: str) -> str:
-        """One column: its type and seldom a constraint."""
+        """One column: its type and rarely a constraint."""
         roll = self.chance.random()
         if name == "a" and roll < 0.4:
             return f"a {kind} PRIMARY KEY"
@@ -208,7 +208,7 @@ class Script:
         return f"UPDATE {table} AS x SET {name} = {value}{where}{self.chance.choice(('', ' RETURNING *', f' RETURNING x.{name} AS changed'))}"
 
     def select(self) -> str:
-        """What a table, view or the catalog says."""
+        """A query of a table, a view or the catalog."""
         table = self.table()
         column, maker = self.column(table), Maker(self.chance)
         scope = self.scope(table, "x")
@@ -231,7 +231,7 @@ class Script:
     # ---- views
 
     def view(self) -> str:
-        """CREATE VIEW, and then what is done through it."""
+        """CREATE VIEW, and statements that use the view."""
         if not self.views or self.chance.random() < 0.4:
             name, table = self.name("v"), self.table()
             self.views.append(name)
@@ -251,7 +251,7 @@ class Script:
     # ---- functions, sequences, types
 
     def function(self) -> str:
-        """CREATE FUNCTION, then calls of it."""
+        """CREATE FUNCTION, and calls of it."""
         if not self.functions or self.chance.random() < 0.35:
             name = self.name("f")
             head, body, calls = self.chance.choice(FUNCTIONS)
@@ -269,7 +269,7 @@ class Script:
         return self.chance.choice((f"SELECT {call}", f"SELECT * FROM {call}", f"SELECT {call} FROM generate_series(1, 2)", f"SELECT * FROM {self.table()} AS x, LATERAL {call} AS y", f"DROP FUNCTION {name}", f"SELECT pg_typeof({call})"))  # fmt: skip
 
     def sequence(self) -> str:
-        """CREATE SEQUENCE, then its values."""
+        """CREATE SEQUENCE, and its values."""
         if not self.sequences or self.chance.random() < 0.3:
             name = self.name("s")
             self.sequences.append(name)
@@ -282,7 +282,7 @@ class Script:
         )  # fmt: skip
 
     def own_type(self) -> str:
-        """What is done with an enum, a domain or a composite type."""
+        """Statements on an enum, a domain or a composite type."""
         if not self.types:
             name = self.chance.choice(tuple(OWN_TYPES))
             self.types.append(name)
@@ -301,7 +301,7 @@ class Script:
     # ---- the transaction itself
 
     def savepoint(self) -> str:
-        """SAVEPOINT, ROLLBACK TO and RELEASE; what is rolled back stays in mind, and is an error on both sides."""
+        """SAVEPOINT, ROLLBACK TO and RELEASE; later statements may use what was rolled back, an error on both sides."""
         if not self.savepoints or self.chance.random() < 0.45:
             name = self.chance.choice(("one", "two", "three"))
             self.savepoints.append(name)
@@ -318,7 +318,7 @@ class Script:
         )
 
     def statement_handle(self) -> str:
-        """Cursors and prepared statements, of one name each."""
+        """Cursors and prepared statements, one name of each."""
         table = self.table()
         return self.chance.choice(
             (f"DECLARE cur SCROLL CURSOR FOR SELECT g FROM generate_series(1, 5) AS g, {table}", "DECLARE cur CURSOR FOR SELECT g FROM generate_series(1, 5) AS g", "FETCH 2 FROM cur", "FETCH ALL FROM cur", "FETCH BACKWARD 1 FROM cur",
@@ -326,7 +326,7 @@ class Script:
         )  # fmt: skip
 
     def other(self) -> str:
-        """Indexes, comments, drops, and changes within WITH."""
+        """Indexes, comments, drops, and DML within WITH."""
         table = self.table()
         column = self.column(table)
         if self.chance.random() < 0.15 and len(self.tables) > 1:
@@ -347,5 +347,5 @@ _STEPS: dict[Callable[[Script], str], float] = {
 
 
 def script(chance: random.Random) -> list[str]:
-    """One transaction's statements."""
+    """Returns one transaction's statements."""
     return Script(chance).statements()

@@ -1,4 +1,4 @@
-"""Statements that strain a parser and a planner: operands whose types seldom fit, depth, width and length."""
+"""Statements that strain a parser and a planner: operands of unfitting types, depth, width and length."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _operand(chance: random.Random, depth: int) -> str:
 
 
 def expression(chance: random.Random) -> str:
-    """SELECT of a well-formed expression whose types seldom fit."""
+    """SELECT of a well-formed expression whose types rarely fit."""
     shape = chance.choice(
         (
             "SELECT {0}", "SELECT {0}, {1}", "SELECT x FROM (SELECT {0} AS x) t WHERE {1}",
@@ -91,6 +91,6 @@ def strain(chance: random.Random) -> str:
 
 
 def megabyte(chance: random.Random) -> str:
-    """A statement of a megabyte: well-formed, or cut short."""
+    """A statement of a megabyte: well-formed or truncated."""
     piece = chance.choice(("(1, 'x'), ", "'é', ", "1 + ", "/* */ ", "x ", "((", "a.b, ", "'"))
     return "SELECT " + piece * ((1 << 20) // len(piece.encode()))

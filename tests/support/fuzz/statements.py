@@ -1,7 +1,7 @@
-"""Makes transactions, seeded: generated statements and scripts, mutations of these and of the suites' own, and what strains a parser.
+"""Seeded transactions: generated statements and scripts, mutations of these and of the suites, and parser stress.
 
-The one for a seed and a number is the same in every process, and a case that is added to the suites changes only those
-that are drawn next to it.
+A seed and a number determine the transaction in every process; a case added to the suites changes only the
+transactions that draw next to it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUERIES = Path(__file__).parents[3] / "benchmarks" / "queries"
 class Transaction:
     """Statements that run one after the other within a transaction in a time zone.
 
-    `settled` where each of them has one answer: no order that is left open, nothing that tells of the server itself.
+    `settled` if each has one answer: its order is total, and nothing describes the server itself.
     """
 
     statements: tuple[str, ...]
@@ -46,13 +46,13 @@ def _corpus() -> tuple[list[bytes], list[str]]:
 
 
 def _known(chance: random.Random) -> str:
-    """A statement of the corpus: the next one after a random digest, which another case seldom comes before."""
+    """A statement of the corpus: the first at or after a random digest, so a new case rarely changes it."""
     digests, statements = _corpus()
     return statements[bisect.bisect(digests, chance.randbytes(32)) % len(statements)]
 
 
 def setup() -> list[str]:
-    """What makes the tables that the corpus names."""
+    """Statements that create the tables of the corpus."""
     found = [";\n".join(schema(suite.name)) for suite in sorted(_QUERIES.iterdir())]
     found += [each.sql for statements in read_all().values() for each in statements if each.setup]
     return [*found, *expressions.SETUP, *queries.SETUP]
@@ -102,19 +102,19 @@ _KINDS: dict[Callable[[random.Random], Transaction], float] = {
     _single(shapes.strain): 2.5,
     _single(shapes.megabyte): 0.15,
 }
-"""How often each is drawn; a script is fifteen statements or so."""
+"""Weights of the kinds; a script has about fifteen statements."""
 
 
 def transaction(seed: int, number: int) -> Transaction:
-    """The one of a seed and a number."""
+    """Returns the transaction of a seed and a number."""
     chance = random.Random(f"{seed} {number}")
     made = chance.choices(tuple(_KINDS), tuple(_KINDS.values()))[0](chance)
-    # NUL ends a message's text: it is the protocol's matter
+    # NUL ends a message's text: it is tested with the protocol
     return Transaction(tuple(sql.replace("\0", "") for sql in made.statements), made.settled, made.zone)
 
 
 def transactions(seed: int, count: int, first: int = 0) -> Iterator[tuple[int, Transaction]]:
-    """Transactions from the `first` on, with their numbers: of `count` statements in all, or a few more."""
+    """Transactions from the `first` on with their numbers, until they have at least `count` statements."""
     drawn, number = 0, first
     while drawn < count:
         made = transaction(seed, number)

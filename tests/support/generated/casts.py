@@ -1,4 +1,4 @@
-"""Every conversion between types that have edge values: pg_cast's, those by text, declared lengths, and those that are none."""
+"""Conversions between types that have edge values: those of pg_cast, by text, to declared lengths, and missing ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODIFIED = (
 
 
 def statements(chance: random.Random, values: int) -> Iterator[Made]:
-    """`values` statements for every conversion that exists; one for every pair of types that has none."""
+    """`values` statements for every existing conversion; one for every pair of types without one."""
     known = casts()
     for source in VALUES:
         for target in (*VALUES, *_MODIFIED):
@@ -30,7 +30,7 @@ def statements(chance: random.Random, values: int) -> Iterator[Made]:
 
 
 def one(chance: random.Random) -> Made:
-    """A statement of any of them."""
+    """Returns a statement of any of them."""
     return Made(
         "cast",
         _statement(chance, chance.choice(list(VALUES)), chance.choice((*VALUES, *_MODIFIED))),

@@ -40,7 +40,7 @@ class Side:
             assert not outcome.failed, f"{sql}\n{outcome.sqlstate} {outcome.message}"
 
     def run(self, made: Made) -> Outcome:
-        """One statement's outcome."""
+        """Returns one statement's outcome."""
         if made.zone != self._zone:
             self._client.execute(f"SET TimeZone = '{made.zone}'")
             self._zone = made.zone
@@ -51,12 +51,12 @@ class Side:
         return outcome
 
     def close(self) -> None:
-        """Ends the session."""
+        """Closes the session."""
         self._client.close()
 
 
 def compared(oracle: Side, gpudb: Side, statements: Iterable[Made]) -> Iterator[Difference | None]:
-    """For each statement None where both answer alike: rows, names, types with their modifiers, or SQLSTATE."""
+    """Yields None for each statement with equal outcomes: rows, names, types with modifiers, or SQLSTATE."""
     for made in statements:
         expected, actual = oracle.run(made), gpudb.run(made)
         lines = differences(expected, actual, made.ordered)

@@ -1,4 +1,4 @@
-"""The one list of what differs on purpose (differences.toml), and the tests that its patterns cannot say."""
+"""Reads the list of intended differences (differences.toml), and implements the rules beyond its patterns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMERICS = frozenset({1700, 1231})
 _FLOATS = frozenset({700, 701})
 _BPCHAR = 1042
 _TEMPLATE = re.compile(r'"EEEE"|multiple decimal points|cannot use "|must be ahead of')
-"""What to_char says of a template, in syntax errors (42601) of the data."""
+"""to_char's messages about a template, in syntax errors (42601) of the data."""
 _DECIMALS = Decimal(1).scaleb(-20)
 
 
@@ -34,19 +34,19 @@ class Entry:
     rule: str = ""
 
     def takes(self, found: Difference) -> bool:
-        """Whether it stands for a difference."""
+        """Returns whether the entry covers a difference."""
         parts = ((self.sql, found.made.sql), (self.oracle, _told(found.oracle)), (self.gpudb, _told(found.gpudb)))
         return all(re.search(pattern, text) for pattern, text in parts) and (not self.rule or _RULES[self.rule](found))
 
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """The list."""
+    """Returns the list."""
     return tuple(Entry(**each) for each in tomllib.loads(LIST.read_text(encoding="utf-8"))["difference"])
 
 
 def reason(found: Difference) -> Entry | None:
-    """The entry that stands for a difference; None where it is a fault."""
+    """Returns the entry that covers a difference; None if it is a fault."""
     return next((entry for entry in entries() if entry.takes(found)), None)
 
 
@@ -57,7 +57,7 @@ def _told(outcome: Outcome) -> str:
 
 
 def _same_cells(found: Difference, same: Callable[[str, str, int], bool]) -> bool:
-    """Whether both gave rows that agree where `same` says so of the cells that differ."""
+    """Returns whether the rows agree, with `same` deciding on cells that differ."""
     one, other = found.oracle, found.gpudb
     if (
         one.failed
@@ -74,14 +74,14 @@ def _same_cells(found: Difference, same: Callable[[str, str, int], bool]) -> boo
 
 
 def _place(row: tuple[str | None, ...], oids: tuple[int, ...]) -> tuple[object, ...]:
-    """Sorts rows that differ a little alike on both sides: what is exact first."""
+    """A sort key that places slightly different rows at the same position on both sides: exact cells first."""
     exact = tuple((cell is None, (cell or "").strip()) for cell, oid in zip(row, oids) if oid not in _NUMERICS)
     numbers = ((cell is None, cell or "") for cell, oid in zip(row, oids) if oid == 1700)
     return exact, tuple((missing, Decimal(0 if missing else cell)) for missing, cell in numbers)
 
 
 def _twenty_decimals(found: Difference) -> bool:
-    """The same numbers but for what lies beyond the twentieth decimal."""
+    """Returns whether the numbers differ only beyond the twentieth decimal."""
 
     def same(left: str, right: str, oid: int) -> bool:
         if oid not in _NUMERICS:
@@ -96,7 +96,7 @@ def _twenty_decimals(found: Difference) -> bool:
 
 
 def _trailing_blanks(found: Difference) -> bool:
-    """The same texts but for blanks, also as bytes and within LIKE."""
+    """Returns whether the texts differ only in blanks, also as bytes and within LIKE."""
     if "bytea" in found.made.sql or "~~" in found.made.sql or "LIKE" in found.made.sql:
         return not found.oracle.failed and not found.gpudb.failed
     if _BPCHAR not in found.oracle.oids and "bpchar" not in found.made.sql:
@@ -105,7 +105,7 @@ def _trailing_blanks(found: Difference) -> bool:
 
 
 def _order_of_evaluation(found: Difference) -> bool:
-    """A nested expression with errors of its data: each side raises one of them, or gives NULL without looking."""
+    """A nested expression with data errors: each side raises one of them, or returns NULL without evaluating them."""
     if found.made.kind != "expression":
         return False
     sides = found.oracle, found.gpudb
@@ -114,14 +114,14 @@ def _order_of_evaluation(found: Difference) -> bool:
     if "21000" in {side.sqlstate for side in sides} and not (sides[0].failed and sides[1].failed):
         return True  # a subquery that the answer does not need
     if found.oracle.sqlstate == "22003" and not found.gpudb.failed and re.search("[<>=]|BETWEEN|IN ", found.made.sql):
-        return True  # a sum that is compared: its constant goes to the other side
+        return True  # a compared sum: its constant is moved to the other side
     if found.oracle.failed and re.search(r"::reg\w+|\w+val\(", found.made.sql):
-        return True  # a name that PostgreSQL looks up where it is written
+        return True  # a name that PostgreSQL looks up while parsing
     if unknown == [True, True] and re.search(r"generate_series|unnest", found.made.sql):
-        return True  # a set in an operand beside NULL
+        return True  # a set-returning function in an operand beside NULL
     if wrong[0] and re.search(r"(ANY|ALL) \('\{\}'", found.made.sql):
-        return True  # what is compared with none
-    # PostgreSQL computes constants in branches not taken, and no more than decides a condition
+        return True  # a comparison with an empty array
+    # PostgreSQL evaluates constants in branches not taken, and only the operands that decide a condition.
     lazy = re.search(r"CASE|coalesce|BETWEEN|\bAND\b|\bOR\b|\bIN\b", found.made.sql) is not None
     return any(wrong) and all(
         bad or null or (lazy and not side.failed) for bad, null, side in zip(wrong, unknown, sides, strict=True)
@@ -129,12 +129,12 @@ def _order_of_evaluation(found: Difference) -> bool:
 
 
 def _negative_zero(found: Difference) -> bool:
-    """The same rows but for the sign of a float's zero."""
+    """Returns whether the rows differ only in the sign of a float's zero."""
     return _same_cells(found, lambda left, right, oid: oid in _FLOATS and (left, right) == ("-0", "0"))
 
 
 def _equal_numbers(found: Difference) -> bool:
-    """The same rows but for zeros at the end of decimals, where equal numbers come together."""
+    """Returns whether the rows differ only in trailing zeros of decimals, where equal numbers are merged."""
     one, other = found.oracle, found.gpudb
     if not re.search(r"\b(UNION|INTERSECT|EXCEPT|DISTINCT|GROUP BY|max|min|USING)\b", found.made.sql, re.I):
         return False

@@ -1,7 +1,7 @@
-"""Typed expressions that nest: operators, functions, casts and SQL's own forms, over literals and a table's columns.
+"""Nested typed expressions: operators, functions, casts and SQL syntax, over literals and a table's columns.
 
-A maker is asked for an expression of a type and draws one of the ways to make it. Everything that has the type in
-PostgreSQL's tables is drawn from; the functions are those named here.
+A maker gets a type and draws one of the ways to build an expression of it. It draws from all operators and casts of
+PostgreSQL's tables; functions are those listed here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FORMATS = (
 )
 _PATTERNS = ("a", "^.", "[b-y]+", "(a)(b)?", "\\d+", "x*", "é|日")
 
-# Arguments that mean something only when they come from a small set: function → place → choices.
+# Arguments that are only meaningful from a small set: function → position → choices.
 _CHOICES: dict[str, dict[int, tuple[str, ...]]] = {
     "date_part": {0: _FIELDS},
     "date_trunc": {0: _UNITS, 2: ("UTC", "Europe/Berlin", "America/New_York")},
@@ -69,7 +69,7 @@ _CHOICES: dict[str, dict[int, tuple[str, ...]]] = {
     "split_part": {2: ("1", "2", "-1", "0")},
 }  # fmt: skip
 
-# Values that seldom end in an error: most draws.
+# Values that rarely raise an error: most draws.
 _MILD: dict[str, tuple[str, ...]] = {
     "int2": ("1", "2", "7"), "int4": ("1", "3", "42", "-5"), "int8": ("2", "5", "-7"), "float4": ("1.5", "-2.25"),
     "float8": ("1.5", "0.25", "-2.5"), "numeric": ("1.50", "-2.5", "3", "10.01"), "text": ("a", "abc", "é b", "ABC"),
@@ -101,7 +101,7 @@ SETUP = (
 
 
 def statements(chance: random.Random, count: int) -> Iterator[Made]:
-    """`count` statements of one expression each, of every type in turn."""
+    """`count` statements of one expression each, over all types in turn."""
     for number in range(count):
         maker = Maker(chance, columns=chance.random() < 0.5)
         made = maker.expression(TYPES[number % len(TYPES)], chance.choice((1, 2, 2, 3)))
@@ -133,7 +133,7 @@ class Maker:
         return literal(name, self.chance.choice(_MILD.get(name, VALUES[name]) if roll < 0.75 else VALUES[name]))
 
     def _forms(self, name: str) -> list[Callable[[Maker, int], str]]:
-        """SQL's own forms: a tenth or so of all draws."""
+        """SQL's special syntax: about a tenth of all draws."""
         forms = [*_BOOL_FORMS] * 3 if name == "bool" else [*_FORMS.get(name, ())] * 2
         every: list[Callable[[Maker, int], str]] = [
             lambda m, d: (
@@ -154,7 +154,7 @@ class Maker:
 
 @cache
 def _ways() -> dict[str, list[Callable[[Maker, int], str]]]:
-    """Operators, functions and casts by the type that they give."""
+    """Operators, functions and casts by their result type."""
     made: dict[str, list[Callable[[Maker, int], str]]] = {name: [] for name in TYPES}
     for name, overloads in sorted(operators_by_name().items()):
         for operator in overloads:

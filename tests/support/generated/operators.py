@@ -1,4 +1,4 @@
-"""Every operator of pg_operator between types that have edge values, over pairs of these, written out and from columns."""
+"""Every operator of pg_operator between types that have edge values, over pairs of them, as literals and as columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def statements(chance: random.Random, pairs: int) -> Iterator[Made]:
 
 
 def one(chance: random.Random) -> Made:
-    """A statement of any of them."""
+    """Returns a statement of any of them."""
     return Made("operator", _statement(chance, *chance.choice(_every())), chance.choice(ZONES))
 
 

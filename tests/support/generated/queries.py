@@ -1,7 +1,7 @@
-"""Queries over a small schema with NULLs: joins, subqueries, grouping, windows, set operations, WITH, ORDER BY and LIMIT.
+"""Queries over a small schema with NULLs: joins, subqueries, grouping, windows, set operations, WITH, ORDER BY, LIMIT.
 
-A relation in FROM is an alias with typed columns; every part of a query draws from the columns that it can see. A
-LIMIT stands only where the order leaves no peers, so that each query has one answer.
+A relation in FROM is an alias with typed columns; every part of a query draws from the columns in its scope. LIMIT
+occurs only where the order is total, so that each query has one answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TABLES = {
 
 
 def _rows(count: int, *makers: list[str]) -> str:
-    """Rows from lists of different lengths, so that values meet in many ways; NULLs are among them."""
+    """Rows from lists of different lengths, so that values are combined in many ways; NULLs are among them."""
     return ", ".join(
         f"({n}, {', '.join(maker[(n * 7) % len(maker)] for maker in makers)})" for n in range(1, count + 1)
     )
@@ -122,11 +122,11 @@ class Maker:
                 return f"({self.condition(scope, depth - 1)})"
 
     def word(self) -> str:
-        """A text that some columns' values hold."""
+        """A text that is contained in some columns' values."""
         return self.chance.choice(("'a'", "'n'", "' '", "'x'", "'é'"))
 
     def condition(self, scope: Scope, depth: int = 2) -> str:
-        """A condition; below the top it may hold a subquery over the scope."""
+        """A condition; inside a query it may hold a subquery over the scope."""
         kind = self.chance.choice((_INT, _INT, _TEXT, _NUMERIC, _DATE))
         one, other = self.value(scope, kind, depth - 1), self.value(scope, kind, depth - 1)
         pick = self.chance.random()
@@ -201,7 +201,7 @@ class Maker:
         return f"generate_series(1, {self.chance.randint(1, 4)}) AS {alias}(c1)", Scope(((f"{alias}.c1", _INT),))
 
     def source(self, depth: int) -> tuple[str, Scope]:
-        """A FROM clause's text and what it offers."""
+        """A FROM clause's text and its scope."""
         text, scope = self.relation(depth)
         for _ in range(self.chance.choice((0, 0, 1, 1, 2))):
             if self.chance.random() < 0.12:
@@ -221,7 +221,7 @@ class Maker:
         return text, scope
 
     def on(self, left: Scope, right: Scope, both: Scope, how: str) -> str:
-        """A join condition: an equality where the two share a type, and perhaps more (PostgreSQL needs it for FULL)."""
+        """A join condition: an equality if the two share a type, and perhaps more (PostgreSQL needs one for FULL)."""
         for kind in self.chance.sample((_INT, _TEXT, _DATE, _NUMERIC, _BOOL), 5):
             if left.of(kind) and right.of(kind):
                 equal = f"{self.chance.choice(left.of(kind))} = {self.chance.choice(right.of(kind))}"
@@ -283,11 +283,11 @@ class Maker:
         return call + more
 
     def grouped(self, kinds: tuple[str, ...], depth: int) -> str:
-        """A query with GROUP BY, grouping sets among them, or an aggregate over everything."""
+        """A query with GROUP BY, including grouping sets, or an aggregate over all rows."""
         source, scope = self.source(depth)
         keys = {
             kind: self.chance.choice(scope.of(kind))
-            for kind in dict.fromkeys(kinds)  # in their order: the same query for the same seed
+            for kind in dict.fromkeys(kinds)  # in order: the same query for the same seed
             if scope.of(kind) and self.chance.random() < 0.6
         }
         inside = Scope(tuple((text, kind) for kind, text in keys.items()))
@@ -373,7 +373,7 @@ class Maker:
         return head + body + tail, True
 
     def distinct_on(self, kinds: tuple[str, ...]) -> str:
-        """DISTINCT ON over the first column, in an order of all of them."""
+        """DISTINCT ON over the first column, ordered by all of them."""
         source, scope = self.source(1)
         items = ", ".join(f"{self.value(scope, kind)} AS c{n}" for n, kind in enumerate(kinds, 1))
         names = ", ".join(f"c{n}" for n in range(1, len(kinds) + 1))

@@ -57,7 +57,7 @@ VALUES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 OUT_OF_REACH = {"numeric": ("NaN", "Infinity", "-Infinity", "1e40")}
-"""Values that gpudb refuses on purpose: each stands in a few statements of its own."""
+"""Values that gpudb refuses on purpose: each occurs in a few statements of its own."""
 
 
 def literal(name: str, text: str | None) -> str:

@@ -19,13 +19,13 @@ from tests.support.lab import Lab
 COUNTS = (1, 2, 4)
 
 EVERY = Costs(scan=0)
-"""Rows of every table are worth a kernel."""
+"""Costs that make kernels worthwhile for tables of any size."""
 
 TWIN = NumpyRunner(local_stages.PACKED)
 
 
 def shaped(text: str | None) -> str:
-    """A value's text; a float's to nine digits, since workers add in another order."""
+    """A value's text; floats are rounded to nine digits, since workers add in another order."""
     if text is None:
         return "NULL"
     if "." in text or "e" in text:
@@ -45,7 +45,7 @@ def embedded(lab: Lab, request: Request) -> list[tuple[str | None, ...]]:
 
 @contextlib.contextmanager
 def stopped_after(request: Request, seconds: float) -> Iterator[None]:
-    """Stops the request if it takes longer, which its `cancel` tells then."""
+    """Cancels the request after `seconds`; its `cancel` records that."""
     timer = threading.Timer(seconds, request.cancel.stop)
     timer.start()
     try:
@@ -62,7 +62,7 @@ def outcome(run: Any) -> Any:
 
 
 def selected(lab: Lab, sql: str, settings: Settings | None = None) -> Request | None:
-    """A statement's request, if it is a SELECT over tables that the embedded engine takes."""
+    """Returns a statement's request if it is a SELECT over tables that the embedded engine supports."""
     if not sql.lstrip(" (").upper().startswith(("SELECT", "WITH", "VALUES", "TABLE")):
         return None
     if lab.session.transaction is not None:

@@ -1,4 +1,4 @@
-"""A Dask scheduler and its workers, each in a process of its own."""
+"""A Dask scheduler and its workers, each in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ START_S = 200
 
 
 class Scheduler:
-    """A Dask scheduler and workers, each a program."""
+    """A Dask scheduler and workers, each in its own process."""
 
     def __init__(self, folder: Path) -> None:
         self._programs: list[subprocess.Popen[bytes]] = []
@@ -24,7 +24,7 @@ class Scheduler:
         self.address = found.decode()
 
     def worker(self, name: str, *options: str, **environment: str) -> None:
-        """Starts a worker, with more of an environment."""
+        """Starts a worker with additional environment variables."""
         command = ("worker", self.address, "--name", name, "--nthreads", "1", "--no-dashboard", *options)
         self._started(*command, **environment)
 

@@ -16,7 +16,7 @@ STATEMENTS = {
     " SELECT a.k, a.s FROM t a JOIN t b ON a.s = b.s ORDER BY a.k",
     "result": "SELECT id, k, price, name FROM orders WHERE id > 0",
 }
-"""A statement for each kind of stage, which it has; the last one's rows are fetched in chunks."""
+"""A statement for each kind of stage; the last one's rows are fetched in chunks."""
 
 
 def cluster_of(database: Database):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Faults in worker processes: armed from a test, each strikes once, in the next stage of its kind that runs there."""
+"""Fault injection into worker processes: an armed fault fires once, in the worker's next stage of its kind."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from gpudb.engine.gpu.rpc.calls import wrap_handler
 from gpudb.engine.gpu.rpc.messages import ChunkRequest, OutputRequest, RpcRequest
 
 FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
-"""SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut. Beside them
-`full`, a failed allocation."""
+"""SIGKILL, SIGSTOP, an unexpected exception, memory above the limit, and a reset of every connection. `full`, a
+failed allocation, is an additional fault.
+"""
 STAGES = ("hash", "broadcast", "gather", "stay", "result")
 """The kinds of stages."""
 POINTS = ("compute", "give")
-"""While a stage computes, or as another worker or the client reads what it gave."""
+"""While a stage computes, or while another worker or the client reads its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,14 @@ class Arm(RpcRequest[bool]):
 
 @dataclass(frozen=True, slots=True)
 class Struck(RpcRequest[int]):
-    """How many faults have struck."""
+    """Returns how many faults have fired."""
 
     handler: ClassVar[str] = "fault_struck"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(RpcRequest[int]):
-    """How often others have asked for rows."""
+    """Returns how often other processes have requested rows."""
 
     handler: ClassVar[str] = "fault_asked"
 
@@ -127,7 +128,7 @@ class Faulty(WorkerPlugin):
 
 
 class Slow(WorkerPlugin):
-    """Workers are held up for some seconds while they start."""
+    """Delays workers by some seconds while they start."""
 
     name = "slow"
 
@@ -139,7 +140,7 @@ class Slow(WorkerPlugin):
 
 
 class Unready(WorkerPlugin):
-    """The next worker that starts while there is a file, which is removed then, cannot ready itself."""
+    """Breaks the next worker that starts while a file exists, and removes the file."""
 
     name = "unready"
 
@@ -156,22 +157,22 @@ class Unready(WorkerPlugin):
 
 
 def hold_up(seconds: float, dask_worker: Any) -> None:
-    """On a worker: holds up its event loop for so long, soon."""
+    """On a worker: blocks its event loop for some seconds, soon."""
     dask_worker.loop.add_callback(time.sleep, seconds)
 
 
 def room(left: int, dask_worker: Any) -> None:
-    """On a worker: statements are told that so many bytes are left of its memory."""
+    """On a worker: reports to statements that `left` bytes of memory are available."""
     dask_worker.plugins["gpudb"].executor.available_memory = lambda: left
 
 
 def space(left: int, dask_worker: Any) -> None:
-    """On a worker: statements are told that they have so many bytes together."""
+    """On a worker: limits the memory of all statements together to `left` bytes."""
     dask_worker.plugins["gpudb"].executor.statement_bytes = left
 
 
 def install(cluster: Cluster) -> None:
-    """Has a cluster's workers, those that come back too, strike when told."""
+    """Installs the fault handlers on a cluster's workers, including restarted ones."""
     cluster._client.register_plugin(Faulty())
 
 
@@ -181,13 +182,13 @@ def arm(cluster: Cluster, worker: int, fault: str, point: str = "compute", stage
 
 
 def asked(cluster: Cluster) -> int:
-    """How often workers have been asked for rows by others."""
+    """Returns how often other workers have requested rows."""
     calls = [cluster.run(cluster.call(each.address, Asked())) for each in cluster.heartbeats()]
     return sum(each.result(20) or 0 for each in calls)
 
 
 def whole(cluster: Cluster, within: float = 60) -> bool:
-    """Whether every worker is ready, and can be struck, within some seconds."""
+    """Waits until every worker is ready and has the fault handlers; returns whether that happened in time."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
         told = cluster.heartbeats()
@@ -203,7 +204,7 @@ def whole(cluster: Cluster, within: float = 60) -> bool:
 
 
 def idle(cluster: Cluster, within: float = 60) -> bool:
-    """Whether no worker holds anything of a statement, within some seconds."""
+    """Waits until no worker holds any state of a statement; returns whether that happened in time."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
         known = [each.heartbeat for each in cluster.heartbeats() if each.heartbeat is not None]

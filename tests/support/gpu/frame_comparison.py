@@ -1,4 +1,4 @@
-"""Lazy frames computed twice, by cudf-polars and by Polars from copies of the same frames, and their rows compared."""
+"""Lazy frames computed by cudf-polars and by Polars on copies of the same frames, with their rows compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb.engine.gpu.backend.host import collect
 
 
 def compare(frames: Any, differing: dict[str, str]) -> None:
-    """Has every lazy frame that `frames` computes compared; `differing` gets plans and what was found."""
+    """Compares every lazy frame that `frames` computes; adds differing plans and the difference to `differing`."""
     plain = frames.compute
 
     def compute(lazy: pl.LazyFrame) -> Any:
@@ -35,7 +35,7 @@ def compare(frames: Any, differing: dict[str, str]) -> None:
 
 
 def _rows(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
-    # Python's dates end with the year 9999.
+    # Physical values, because Python's dates end with the year 9999.
     return sorted(frame.select(pl.all().to_physical()).rows(), key=lambda row: [_key(value) for value in row])
 
 

@@ -1,5 +1,4 @@
-"""Doors of CPU workers: they listen by TCP, and what is fetched there are NumPy's buffers. Workers that are near read
-them where they lie: in files."""
+"""UCX servers of CPU workers, on TCP, with NumPy's buffers. Nearby workers map the buffers, which are files."""
 
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ from gpudb.engine.gpu.exchange.buffers import decode_frame, encode_frame
 from gpudb.engine.gpu.rpc.messages import IpcHandle
 
 LEAST = 50
-"""Rows that come to the door."""
+"""Frames with fewer rows are not packed into buffers."""
 
 
 class Packer:
-    """Stands for a GPU's."""
+    """Replaces a GPU's packer."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -32,7 +31,7 @@ class Packer:
         self._folder = tempfile.TemporaryDirectory()
 
     def prepare_thread(self) -> None:
-        """Nothing to ready."""
+        """No-op on the host."""
 
     def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         return None if held.rows < LEAST else (b"", np.frombuffer(encode_frame(held.to_polars()), np.uint8))
@@ -56,7 +55,7 @@ class Packer:
 
 
 async def opened(dask_worker: Any, near: bool) -> None:
-    """On a worker: opens its door. Others are `near`, or far."""
+    """On a worker: starts its UCX server. Other workers are `near` or far."""
     plugin = dask_worker.plugins["gpudb"]
     plugin._exchange._packer = Packer()
     if not near:
@@ -65,13 +64,13 @@ async def opened(dask_worker: Any, near: bool) -> None:
 
 
 def seen(dask_worker: Any) -> tuple[int, int, set[str]]:
-    """On a worker: how many buffers it has got, how many of them where they lie, and the workers whose it has there."""
+    """On a worker: how many buffers it received, how many of them it mapped, and the workers whose buffers it maps."""
     packer = dask_worker.plugins["gpudb"]._exchange._packer
     return packer.seen, packer.near, packer.kept
 
 
 def told(cluster: Cluster, within: float = 20) -> bool:
-    """Whether every worker has told where its door is, within some seconds."""
+    """Waits until every worker has announced its UCX server; returns whether that happened in time."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
         ready = cluster.heartbeats()

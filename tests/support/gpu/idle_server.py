@@ -1,5 +1,6 @@
-"""A door of this process that has been asked, by itself, and then waits: prints the seconds of a processor that it took
-in one second. Its argument is the protocol."""
+"""A UCX server that serves one request from its own process and then idles: prints the seconds of processor time that
+it used in one second. The argument is the protocol.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ async def main(protocol: str) -> None:
     before = time.clock_gettime(clock)
     await asyncio.sleep(1)
     print(time.clock_gettime(clock) - before, flush=True)
-    os._exit(0)  # UCX's own threads are not waited for
+    os._exit(0)  # does not wait for UCX's own threads
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Stages without a cluster: every worker's part of every stage, one after the other, in this process."""
+"""Stages without a cluster: every worker's partition of every stage, one after the other, in this process."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def rows(
     narrowed: list[NarrowedScan] | None = None,
     chunks: int = 1,
 ) -> list[tuple[str | None, ...]]:
-    """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are, `kernels`
-    compute the parts of the plan that can be fused, `narrowed` is told what scans were. Each worker's rows are cut into
-    `chunks`."""
+    """A request's rows as text, computed by `workers` partitions. `costs` decide on exchanges, `kernels` compute the
+    fused parts of the plan, `narrowed` receives the filtered scans. Each partition is divided into `chunks`.
+    """
     planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
     planned = planner.plan(request, chunks=chunks)
     plan, stages = planned.plan, planned.stages
@@ -64,7 +64,7 @@ def rows(
 
 
 def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list[tuple[str | None, ...]]:
-    """Rows as a client would see them."""
+    """Returns rows as a client sees them."""
     found: list[tuple[str | None, ...]] = []
     for batch in batches:
         texts = [
@@ -77,7 +77,7 @@ def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list
 def received_by(
     stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[ComputedFrame]]], index: int, workers: int
 ) -> dict[int, list[ComputedFrame]]:
-    """What a stage receives on a worker of what the stages before it gave."""
+    """Returns the input of a stage on a worker from the outputs of the stages before it."""
     found: dict[int, list[ComputedFrame]] = {}
     for number in stage.inputs:
         parts = [given[number][giver] for giver in producers(stages[number], index, workers)]

@@ -1,4 +1,4 @@
-"""Where a request is computed: as the embedded engine answers it, and with nothing on the host."""
+"""Assertions on where a request is computed: with the embedded engine's answer, and without host operators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lowered(lab: Lab, request: Request) -> None:
 
 
 def fetched(lab: Lab, request: Request, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Why rows were fetched to the host, after asserting the embedded engine's answer on one worker and on two."""
+    """Returns why rows were fetched to the host, after asserting the embedded answer on one worker and on two."""
     frames = HostBackend()
     told: list[str] = []
     fetch = frames.compute_on_host

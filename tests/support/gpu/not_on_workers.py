@@ -1,4 +1,4 @@
-"""SELECTs that no worker runs, by construct: `gpudb/plan/NOT_ON_WORKERS.md`, which `test_case_files` makes from the suite."""
+"""SELECTs that no worker runs, by construct: `gpudb/plan/NOT_ON_WORKERS.md`, which `test_case_files` generates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROW = re.compile(r"^\| ([^|]+) \| \d+ \| `", re.M)
 
 
 def write(found: Mapping[str, list[str]]) -> None:
-    """Writes the page from names of statements by construct, "" for those that workers run."""
+    """Writes the page from names of statements by construct; "" is the construct of statements that workers run."""
     total, supported = sum(map(len, found.values())), len(found[""])
     lines = [_HEAD, f"Of {total} statements {supported} run on workers ({100 * supported / total:.1f}%).", ""]
     lines += ["| construct | statements | such as |", "|---|---|---|"]

@@ -1,7 +1,7 @@
-"""Random queries over a star: facts beside tables with declared keys, of the types that kernels and workers hold.
+"""Random queries over a star schema: facts and tables with declared keys, of types that kernels and workers support.
 
-Values are those that break things: both ends of integers, NaN and both zeros, infinite moments, blanks behind texts,
-letters whose case is several, NULLs. No expression fails, and an order that a LIMIT cuts has no peers.
+Values are those that break code: limits of integers, NaN and both zeros, infinite timestamps, trailing blanks,
+letters with special case mappings, NULLs. No expression fails, and an order with a LIMIT has no peers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TYPES = {
     "date": "date", "timestamp": "ts", "timestamptz": "tz", "text": "text", "varchar(9)": "text", "char(4)": "char",
     "float8": "real", "real": "real", "boolean": "bool",
 }  # fmt: skip
-"""What a column's type is taken for."""
+"""A column type's kind."""
 TABLES = {
     "f": {
         "id": "int", "k": "int", "j": "bigint", "b": "bigint", "s": "smallint", "n": "numeric(9,2)",
@@ -26,7 +26,7 @@ TABLES = {
     "h": {"j": "bigint", "c": "char(4)", "note": "varchar(9)", "d": "date", "s": "smallint", "k": "int"},
     "p": {"k": "int", "j": "bigint", "t": "text", "b": "bigint"},
 }  # fmt: skip
-"""The facts, and three around them."""
+"""The fact table and three dimension tables."""
 _KEYS = {"g": "PRIMARY KEY (k)", "h": "PRIMARY KEY (j)", "p": "PRIMARY KEY (k, j)"}
 _REFERENCES = (("k", "g", "k"), ("j", "h", "j"), ("j", "g", "j"), ("k", "h", "k"))
 VALUES = {
@@ -43,7 +43,7 @@ VALUES = {
     "bool": ("true", "false"),
 }
 _CALM = {"date": 4, "ts": 3, "tz": 3}
-"""So many of a kind's values are near our days: of those alone parts are asked."""
+"""Number of a kind's first values that are near the present; calm tables hold only these."""
 _PATTERNS = ("%", "a%", "%b", "%a%", "_", "__", "a_", "", "%\\%%", "_b%", "%é", "a", "a   ", "%s%e%", "Σ%", "%ς")
 
 
@@ -54,10 +54,10 @@ class Star:
     chance: random.Random
     rows: int
     calm: bool
-    """Whether there are neither NULLs nor values at the ends of their types."""
+    """Whether there are neither NULLs nor values at the limits of their types."""
 
     def setup(self) -> Iterator[str]:
-        """The statements that make them, the facts of several files."""
+        """The statements that create them, with the facts in several files."""
         for name, columns in TABLES.items():
             listed = [f"{column} {kind}" for column, kind in columns.items()]
             yield f"CREATE TABLE {name} ({', '.join([*listed, *filter(None, [_KEYS.get(name)])])})"
@@ -93,12 +93,12 @@ class Star:
 
 @dataclass(slots=True)
 class Maker:
-    """Draws one query; with `calm` tables it may ask for parts of moments, too."""
+    """Draws one query; with `calm` tables it may also extract fields of timestamps."""
 
     chance: random.Random
     calm: bool
     columns: dict[str, list[str]] = field(default_factory=dict)
-    """Those that can be named, by kind."""
+    """The columns in scope, by kind."""
 
     def _see(self, table: str, alias: str) -> None:
         for column, kind in TABLES[table].items():
@@ -170,7 +170,7 @@ class Maker:
     # ---- relations
 
     def source(self) -> str:
-        """FROM: the facts and what they refer to, by every kind of join; or a table and the facts that refer to it."""
+        """FROM: the facts and dimensions, by every kind of join; or a dimension and the facts that refer to it."""
         if self.chance.random() < 0.25:
             mine, table, theirs = self.chance.choice(_REFERENCES)
             self._see(table, "a")
@@ -198,7 +198,7 @@ class Maker:
         return f" AND {self.condition(0)}" if self.chance.random() < often else ""
 
     def where(self) -> str:
-        """WHERE, perhaps, with subqueries."""
+        """An optional WHERE, with subqueries."""
         parts = [self.condition(1) for _ in range(self.chance.choice((0, 1, 1, 2)))]
         if self.chance.random() < 0.25:
             mine, table, theirs = self.chance.choice(_REFERENCES)
@@ -237,7 +237,7 @@ class Maker:
         return self.value(kind)
 
     def grouped(self) -> str:
-        """Groups, of all rows or by keys, perhaps by a declared one and what it determines; perhaps the first of them."""
+        """Groups of all rows or by keys, perhaps by a declared key and dependent columns, with an optional LIMIT."""
         source = self.source()
         keys = [self._key() for _ in range(self.chance.choice((0, 1, 1, 2, 3)))]
         if "LEFT JOIN f" in source and self.chance.random() < 0.8:
@@ -255,7 +255,7 @@ class Maker:
         return [each for kind in self.columns if kind not in {"real", "var"} for each in self.columns[kind] if each.startswith(f"{alias}.")]  # fmt: skip
 
     def _ordered(self, width: int, keys: int) -> str:
-        """An order by the last column, then by the keys, that leaves no peers; and how many rows."""
+        """An order by the last column, then by the keys, that leaves no peers; and a LIMIT."""
         if self.chance.random() < 0.5:
             return ""
         places = [width, *range(1, keys + 1)]
@@ -267,7 +267,7 @@ class Maker:
         )
 
     def plain(self) -> str:
-        """Rows."""
+        """A query without grouping."""
         source = self.source()
         items = [self.value(self.chance.choice([each for each in self.columns if each != "var"])) for _ in range(self.chance.randint(1, 5))]  # fmt: skip
         listed = ", ".join(f"{each} AS c{number}" for number, each in enumerate(items))

@@ -1,4 +1,4 @@
-"""Statements that no suite has: SELECTs over tables, drawn at random, each with the database that has its tables."""
+"""Random SELECTs over generated tables, each with the database that has its tables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.support.gpu.random_tables import ROWS, tables
 from tests.support.lab import Lab
 
 EACH = 20
-"""So many over one database, since its tables are taken to a GPU anew for each."""
+"""Statements for one database, since its tables are loaded to a GPU for each database."""
 STARS = 5
-"""So many over one star: their kernels have to be compiled, which takes longer than all else."""
+"""Statements for one star: compilation of their kernels takes longer than all else."""
 STAR_ROWS = (0, 1, 5, 40, 40, 40)
 
 
 def drawn(seed: str) -> Iterator[tuple[str, Lab, Request]]:
-    """Without end; the name of each has what draws it again, and its text."""
+    """Yields requests without end; each name has the seed that draws it again, and its text."""
     setups = {kind: [*tables(kind)] for kind in ROWS} | {"made": [*expressions.SETUP, *queries.SETUP]}
     labs = {kind: _made(setup) for kind, setup in setups.items()}
     try:

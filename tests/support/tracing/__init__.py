@@ -47,12 +47,12 @@ class Tracer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables with which the processes have to be started."""
+        """Environment variables for the traced processes."""
         return {"PYTHONPATH": str(HOOK), "GPUDB_TRACE": f"{self._switch}{os.pathsep}{self._log}"}
 
     @contextmanager
     def record(self) -> Iterator[Trace]:
-        """Records what runs within the block."""
+        """Records calls while the block runs."""
         self._recordings += 1
         trace = Trace()
         self._set(self._recordings)

@@ -1,4 +1,4 @@
-"""Records which files of gpudb run in this process and whom they call, while a shared byte says so.
+"""Records which files of gpudb run in this process and whom they call, while a shared byte is set.
 
 Python imports this module at the start of every process that has its folder on PYTHONPATH. `GPUDB_TRACE` names two
 files: one whose first byte is the number of the recording (0: none), and one to which each process appends its lines.

@@ -1,11 +1,11 @@
-"""One GPU of which little may be used: data three times as large, memory that runs out, a worker that is lost.
+"""One GPU with a memory limit: data three times as large, memory that runs out, a lost worker.
 
     python -m tests.engine.gpu.beyond OUT.json [--limit 192] [--rows 24000000] [--each 20] [--only "a sort" …]
         [--machine NAME] [--twin]
 
-Each answer is compared with the embedded engine's, whose time is told apart; a part that takes more than `--each`
-seconds is cancelled, and the next one begins. What is found goes to OUT.json and to benchmarks/results/
-beyond.MACHINE.json as it comes. `--twin` does it on a CPU worker, to try this file.
+Each answer is compared with the embedded engine's, whose time is reported separately; a part that takes more than
+`--each` seconds is cancelled, and the next one begins. Findings are written to OUT.json and to benchmarks/results/
+beyond.MACHINE.json as they come. `--twin` runs on a CPU worker, to try this file.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _NOTED = (
 
 
 class Run:
-    """One run: what was found, by name."""
+    """One run and its findings by name."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.found = options, {}
@@ -84,7 +84,7 @@ class Run:
         self.engine = ClusterEngine(self.cluster, self.lab.database.cpu, "twin" if options.twin else "gpu")
 
     def parts(self) -> dict[str, Callable[[], Any]]:
-        """What is asked, in this order."""
+        """The parts in order."""
         return {
             "a join": lambda: self.answer(JOIN),
             "many groups": lambda: self.answer(GROUPS),
@@ -99,7 +99,7 @@ class Run:
         }
 
     def part(self, name: str, do: Callable[[], Any]) -> Any:
-        """Runs a part and keeps what it tells, and its time; an error is kept too."""
+        """Runs a part; records its findings and its time, or its error."""
         started = time.monotonic()
         try:
             told = do()
@@ -116,7 +116,7 @@ class Run:
         return told
 
     def rows(self) -> list[Row]:
-        """What was found, as results."""
+        """The findings as rows of results."""
         who, count = f"{self.options.limit} MiB for {'a worker' if self.options.twin else 'a GPU'}", self.options.rows
         found: list[Row] = []
         for name, part in self.found.items():
@@ -125,7 +125,7 @@ class Run:
                 if isinstance(told, str):  # an error
                     found.append(Row(name, who, None, None, 0, count, note=told[:200]))
                 continue
-            right = told.get("right", "sqlstate" in told)  # 57P01, say, where its worker was killed
+            right = told.get("right", "sqlstate" in told)  # 57P01, for example, where its worker was killed
             more = {key: each for key, each in told.items() if key in _NOTED and each}
             note = ", ".join(f"{key} {each}" for key, each in more.items())
             taken = told.get("seconds", part["seconds"])
@@ -135,7 +135,7 @@ class Run:
         return found
 
     def answer(self, sql: str) -> dict[str, Any]:
-        """A statement's answer beside the embedded engine's, into how many chunks it went, what ran on the host."""
+        """Compares a statement's answer with the embedded engine's; adds its chunks and its host operators."""
         started, stream = time.monotonic(), self.stream(sql)
         rows = [tuple(row.values()) for batch in stream for row in batch.to_pylist()]
         told: dict[str, Any] = {"seconds": round(time.monotonic() - started, 2), **ran(stream)}
@@ -149,7 +149,7 @@ class Run:
         return told if rows == wanted else {**told, "given": str(rows)[:200], "wanted": str(wanted)[:200]}
 
     def sorted(self, sql: str, keys: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> dict[str, Any]:
-        """A sort's rows: how many, whether in order, and that none is lost or there twice."""
+        """Checks a sort's rows: their number, their order, and that none is lost or duplicated."""
         started, stream = time.monotonic(), self.stream(sql)
         count, total, last, ordered = 0, 0, None, True
         for batch in stream:
@@ -164,7 +164,7 @@ class Run:
         return {**told, "ordered": ordered, **ran(stream)}
 
     def stream(self, sql: str) -> Any:
-        """What the cluster gives, for so many seconds."""
+        """Starts a statement on the cluster with a time limit."""
         cancel = Cancel()
         timer = threading.Timer(self.options.each, cancel.stop, ["canceling statement: its seconds are over"])
         timer.daemon = True
@@ -172,7 +172,7 @@ class Run:
         return self.engine.run(self.lab.request(sql, cancel=cancel))
 
     def runs_out(self) -> dict[str, Any]:
-        """A statement that is thought to fit, and does not: it goes on in smaller chunks."""
+        """Runs a statement whose estimate fits memory but which does not: it continues in smaller chunks."""
         space, self.cluster.space = self.cluster.space, lambda: MemorySpace(2**40, 2**40)  # type: ignore[method-assign]
         try:
             return self.answer(GROUPS.replace("max(s)", "max(s) + 0"))
@@ -180,7 +180,7 @@ class Run:
             self.cluster.space = space  # type: ignore[method-assign]
 
     def killed(self) -> dict[str, Any]:
-        """A worker killed while a statement runs."""
+        """Kills a worker while a statement runs."""
         told: dict[str, Any] = {}
 
         def run() -> None:
@@ -205,13 +205,14 @@ class Run:
         return told
 
     def _process(self) -> int | None:
-        """The worker's, once there is one."""
+        """Returns the worker's process, if there is one."""
         return next((nanny.pid for nanny in self.cluster._launcher.cluster.workers.values()), None)
 
 
 def ran(stream: Any) -> dict[str, Any]:
-    """Into how many chunks a statement went, and for how many memory was too small; the bytes that went to files, each
-    stage's seconds in its lane, and what ran on the host."""
+    """Returns a statement's chunks, the numbers of chunks for which memory was too small, the spilled bytes, the
+    seconds of each stage, and its host operators.
+    """
     measured = stream.measured
     return {
         "chunks": stream.planned.chunks,
@@ -223,7 +224,7 @@ def ran(stream: Any) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Runs all of it; status 1 where an answer is wrong, or there is none."""
+    """Runs all parts; returns status 1 if an answer is wrong or missing."""
     parser = argparse.ArgumentParser(description="data beyond a GPU's memory")
     parser.add_argument("out", type=Path)
     parser.add_argument("--limit", type=int, default=192, help="MiB")

@@ -1,11 +1,11 @@
-"""The suites on a real cluster: each statement's answer against the embedded engine's, and where the two differ.
+"""The suites on a real cluster: each statement's answer compared with the embedded engine's, and the differences.
 
     python -m tests.engine.gpu.clustered [--gpus 0 1 | --workers 2] [--only cases tpch ssb taxi tpcds] [--json FILE]
         [--machine NAME] [--seconds N]
 
-What is found goes to FILE as it comes, and with --machine the shares to benchmarks/results/survey/NAME-cluster.json.
-Rows go from worker to worker as they do for users, but however few they are: from GPU to GPU over UCX. `--exchanges`
-plans as if tables were large, so that joins and groups are shuffled that would be broadcast.
+Findings are written to FILE as they come, and with --machine the shares to benchmarks/results/survey/NAME-cluster.json.
+Rows are exchanged as in production, but without lower limits: from GPU to GPU over UCX. `--exchanges` plans as if
+tables were large, so that joins and groups are shuffled instead of broadcast.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from tests.support.lab import Lab
 
 ORDER = ("tpch", "ssb", "taxi", "cases", "tpcds")
 EVERY_S = 10.0
-"""How often what was found is kept."""
+"""Interval at which findings are written."""
 
 
 def prepare(gpu: bool, dask_worker: Any) -> str:
-    """On a worker: forgets every table, since another database has others under the same oids; its door."""
+    """On a worker: discards every table, since another database reuses their OIDs; returns its UCX server's address."""
     plugin = dask_worker.plugins["gpudb"]
     stages = plugin.executor
     for columns in (stages.tables.columns, *([stages.kernels.tables.columns] if stages.kernels else [])):
@@ -55,7 +55,7 @@ def prepare(gpu: bool, dask_worker: Any) -> str:
 
 
 def engine_of(cluster: Cluster, lab: Lab, exchanges: bool) -> ClusterEngine:
-    """The cluster with a lab's database."""
+    """Returns an engine of the cluster for a lab's database."""
     few = {"exchange": 0, "broadcast": 2**10, "range": 100, "groups": 100, "scan": 1000}
     costs = Costs(workers=cluster.size, **(few if exchanges else {}))
     workers = cluster.processes
@@ -64,10 +64,10 @@ def engine_of(cluster: Cluster, lab: Lab, exchanges: bool) -> ClusterEngine:
 
 
 def run(found: Found, name: str, lab: Lab, engine: ClusterEngine, request: Request) -> None:
-    """Runs a statement on both engines."""
+    """Runs a statement on both engines and records the outcome."""
     wanted = outcome(lambda: embedded(lab, request))
     if wanted == "0A000":
-        return  # it wants a session's state, which these requests are without
+        return  # needs a session's state, which these requests lack
     kinds = [column.type for column in request.query.columns]
     reasons: set[str] = set()
 
@@ -101,7 +101,7 @@ def run(found: Found, name: str, lab: Lab, engine: ClusterEngine, request: Reque
 
 
 def _made(suites: list[str], folder: Path) -> Iterator[str]:
-    """The suites whose data there are, or can be made."""
+    """Yields the suites whose data exist or can be generated."""
     for suite in suites:
         try:
             if suite in SUITES:
@@ -113,7 +113,7 @@ def _made(suites: list[str], folder: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer is wrong or a statement breaks."""
+    """Returns status 1 if an answer is wrong or a statement breaks."""
     parser = argparse.ArgumentParser(description="the suites on a real cluster")
     parser.add_argument("--only", nargs="+", choices=ORDER, default=list(ORDER))
     parser.add_argument("--gpus", nargs="+", default=[])

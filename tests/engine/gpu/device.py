@@ -1,14 +1,14 @@
-"""All that GPUs have to tell of the general engine's answers, by one command, kept as it comes.
+"""All checks of the general engine's answers on GPUs, by one command; results are written as they come.
 
     python -m tests.engine.gpu.device OUT [--only survey drawn tests] [--processes 12] [--seconds 150] [--machine NAME]
         [--data DIR] [--twin]
 
-`survey` has the suites' statements on GPUs (see `survey`), in so many processes that share them; the shares and reasons
-go to benchmarks/results/survey/MACHINE.json, every statement's outcome to OUT. `drawn` has statements that no suite
-has, for as long as there is time, and results/drawn/MACHINE.json. `tests` are `make test-gpu`'s, those
-first that hold a GPU as a server does, without the suites, which are surveyed; what they told goes to
-benchmarks/results/tests/MACHINE.json. Where no network gives DuckDB its generator of TPC-DS, DIR has the suites' data,
-made elsewhere. With --twin the survey runs on the host, to try this file.
+`survey` runs the suites' statements on GPUs (see `survey`), in several processes that share them; the shares and
+reasons go to benchmarks/results/survey/MACHINE.json, every statement's outcome to OUT. `drawn` runs random statements
+until its time ends; its results go to results/drawn/MACHINE.json. `tests` runs the tests of `make test-gpu` without the
+suites, those first that use a GPU as a server does; their outcomes go to benchmarks/results/tests/MACHINE.json. DIR has
+the suites' data, generated elsewhere if DuckDB's generator of TPC-DS cannot be downloaded. With --twin the survey runs
+on the host, to try this file.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ _CUDF = [
     for name in ("served", "mapped", "texts", "frames", "packing", "resident", "results", "streams", "locked")
 ]
 _TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
-"""A folder's tests stand side by side: pytest finds a folder's fixtures for the first of its tests alone."""
+"""Tests of a folder are adjacent, because pytest finds a folder's fixtures for its first tests only."""
 _ALL = ("survey", "drawn", "tests")
 PARTS = {"tpcds": 4}
-"""Into how many processes a suite's statements go, where it is more than one."""
+"""Number of processes for a suite's statements, if more than one."""
 EVERY_S = 10.0
 ENDING_S = 10.0
-"""Of tests that were told to end, with their servers."""
+"""Grace period of tests, with their servers, after SIGTERM."""
 STARTING_S = 15.0
-"""Of a process, before its first statement, and after its last."""
+"""Start-up and shutdown time of a process."""
 
 
 Job = tuple[str, int, int]
-"""A suite, and which part of it, of how many."""
+"""A suite, the number of a part, and the number of parts."""
 
 
 def suites(options: argparse.Namespace, data: Path) -> Iterator[Job]:
-    """What processes the survey has."""
+    """Yields the survey's processes."""
     yield from (("cases", number, options.processes) for number in range(1, options.processes + 1))
     for suite, make in SUITES.items():
         try:
-            make(data)  # once, before several processes would
+            make(data)  # once, before several processes do it
         except Exception as error:
             print(f"{suite} cannot be made: {error}", flush=True)
             continue
@@ -61,8 +61,9 @@ def suites(options: argparse.Namespace, data: Path) -> Iterator[Job]:
 
 
 def surveyed(options: argparse.Namespace, data: Path, folder: str, jobs: list[Job]) -> bool:
-    """Statements held against the embedded engine's answers; whether every process came to its end, and nothing was
-    wrong. `folder` of the results has what came of them."""
+    """Compares statements with the embedded engine's answers; returns whether every process ended with status 0.
+    `folder` of the results gets the outcomes.
+    """
     began = time.monotonic()
     running: dict[str, subprocess.Popen[bytes]] = {}
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")
@@ -92,7 +93,7 @@ def surveyed(options: argparse.Namespace, data: Path, folder: str, jobs: list[Jo
 
 
 def keep(options: argparse.Namespace, folder: str, names: list[str], began: float) -> None:
-    """Keeps what processes have written so far."""
+    """Merges and writes the findings of all processes so far."""
     paths = [path for name in names if (path := options.out / f"{name}.json").exists()]
     ended = sum(json.loads(path.read_text())["ended"] for path in paths)
     more = {"seconds": round(time.monotonic() - began), "processes": len(names), "processes that ended": ended}
@@ -100,7 +101,7 @@ def keep(options: argparse.Namespace, folder: str, names: list[str], began: floa
 
 
 def tested(options: argparse.Namespace, names: list[str]) -> bool:
-    """The tests that need a GPU; whether all passed."""
+    """Runs the tests that need a GPU; returns whether all passed."""
     kept = RESULTS / "tests" / f"{options.machine or default_machine()}.json"
     command = [sys.executable, "-m", "pytest", "-m", "gpu", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "tests.engine.gpu.keeping", "--keep", str(kept), "--machine", kept.stem]
@@ -123,7 +124,7 @@ def tested(options: argparse.Namespace, names: list[str]) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the parts, one after the other; status 1 if an answer was wrong, a test failed, or time was over."""
+    """Runs the parts in order; returns status 1 if an answer was wrong, a test failed, or time ran out."""
     parser = argparse.ArgumentParser(description="all that GPUs have to tell of the general engine")
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="+", choices=_ALL, default=_ALL)

@@ -1,7 +1,7 @@
-"""A plugin of pytest's that keeps what tests told, from the first one on: -p tests.engine.gpu.keeping --keep FILE.json
+"""A pytest plugin that records outcomes from the first test on: -p tests.engine.gpu.keeping --keep FILE.json
 
-The file has how many passed, which failed and with what, how many were skipped, by reason, and the same by file; whether
-the run came to its end, and how many tests it has.
+The file has the number of passed tests, the failed ones with their errors, the skipped ones by reason, and the counts
+by file; whether the run was complete, and its number of tests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXT = 1500
 
 
 class Keeping:
-    """What has been told so far."""
+    """The outcomes so far."""
 
     def __init__(self, path: Path, machine: str | None) -> None:
         self._path = path
@@ -34,16 +34,16 @@ class Keeping:
         self._keep(ended=False)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Without other processes; with them this one has collected nothing."""
+        """Counts the tests of a run without xdist; with xdist this process collects none."""
         self._tests = max(self._tests, len(session.items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
-        """Each process has collected all tests."""
+        """Each xdist process has collected all tests."""
         self._tests = len(list(ids))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test's setup, itself, and what comes after it."""
+        """Records a report of a test's setup, call or teardown."""
         outcome = report.outcome
         if outcome == "passed" and report.when != "call":
             return
@@ -58,7 +58,7 @@ class Keeping:
             self._keep(ended=False)
 
     def pytest_sessionfinish(self) -> None:
-        """All have been told, unless the run was told to end."""
+        """The run is complete, unless it was stopped."""
         self._keep(ended=True)
 
     def _keep(self, *, ended: bool) -> None:
@@ -87,7 +87,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In the process that others tell."""
+    """Registers the plugin in the process that receives all reports."""
     path = config.getoption("--keep")
     if path is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Keeping(path, config.getoption("--machine")))

@@ -1,12 +1,12 @@
-"""What of the suites runs on a GPU, with the embedded engine's answers, and what does not, by reason.
+"""Statements of the suites that run on a GPU with the embedded engine's answers, and the others by reason.
 
     python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds drawn] [--workers 1 2] [--frames] [--json FILE]
         [--seconds N] [--seed N] [--twin]
     python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
 Stages run in this process, as `local_stages` runs them, and then once more with kernels for all that can be fused.
-`--frames` computes each lazy frame by Polars too and tells where the two differ: the operator that is wrong, not only
-the statement. `drawn`, of which there is no end, is statements that no suite has (see `drawn`).
+`--frames` computes each lazy frame by Polars too and reports differences: the wrong operator, not only the statement.
+`drawn` is an endless sequence of random statements (see `drawn`).
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ from tests.support.lab import Lab
 
 COMPILING_S = 60.0
 EVERY_S = 3.0
-"""How often what was found is kept."""
+"""Interval at which findings are written."""
 _ROOM = 2**32
 
 
 @dataclass
 class Found:
-    """What became of the statements: names by outcome, reasons counted."""
+    """Outcomes of the statements: names by outcome, and reasons."""
 
     right: list[str] = field(default_factory=list)
     partly: dict[str, list[str]] = field(default_factory=dict)
-    """Right, with steps on the host, which are named."""
+    """Right, with the reasons of their host operators."""
     lacking: dict[str, str] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     fused: list[str] = field(default_factory=list)
-    """Of those that are right, what a kernel has a part in where tables of any size are worth one."""
+    """Right, and partly computed by a kernel if tables of any size are worth one."""
 
     def told(self) -> str:
-        """The shares, and the reasons by how often they come."""
+        """Formats the shares, and the reasons by frequency."""
         total = sum(map(len, (self.right, self.partly, self.lacking, self.wrong, self.broken)))
         carried = total - len(self.lacking)
         lines = [
@@ -85,8 +85,9 @@ class Found:
 def statements(
     only: list[str], folder: Path, part: tuple[int, int] = (0, 1), seed: int = 0
 ) -> Iterator[tuple[str, Lab, Request]]:
-    """The statements of the suites, each with the database that has its tables; of the case files, and of each suite's
-    queries, a part of so many."""
+    """Yields the statements of the suites, each with the database that has its tables; `part` selects a part of the
+    case files and of each suite's queries.
+    """
     if "cases" in only:
         files = case_files.read_all()
         for name in list(files)[part[0] :: part[1]]:
@@ -114,7 +115,7 @@ def statements(
 
 
 def on_device() -> Backend:
-    """Frames on this process's GPU."""
+    """Returns the backend of this process's GPU."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.device_memory import open_device
 
@@ -123,8 +124,10 @@ def on_device() -> Backend:
 
 
 def resident(frames: Any, **packing: Any) -> tuple[TableSource, NumpyRunner]:
-    """A database's tables on this GPU, for frames and for kernels, which are waited for: another has other tables under
-    the same oids. `packing` is told to `PackedTables`. With the host's frames they are there, for the kernels' twin."""
+    """Returns new caches of a database's tables, for frames and for kernels with compilation in the foreground: another
+    database has other tables under the same OIDs. `packing` has arguments for `PackedTables`. With the host's backend
+    the kernels are the NumPy backend.
+    """
     if isinstance(frames, HostBackend):
         return ResidentTables(_ROOM), NumpyRunner(PackedTables(_ROOM, **packing))
     from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
@@ -147,11 +150,11 @@ def run(
     workers: list[int],
     kernels: NumpyRunner | None = None,
 ) -> None:
-    """Runs a statement on the embedded engine and on so many workers, one after the other, then fused on as many."""
+    """Runs a statement on the embedded engine and by each number of workers, and then fused by each."""
     with stopped_after(request, LONG_S) if name.startswith("drawn:") else contextlib.nullcontext():
         wanted = outcome(lambda: embedded(lab, request))
     if wanted == "0A000" or request.cancel.reason is not None:
-        return  # it wants a session's state, which these requests are without, or was drawn too large
+        return  # needs a session's state, which these requests lack, or is too large
     frames.take_host_steps()
     before = kernels.ran if kernels is not None else 0
     ways: list[tuple[int, Costs | None, NumpyRunner | None]] = [(count, None, None) for count in workers]
@@ -184,8 +187,8 @@ def run(
 
 
 def _equal(rows: Any) -> Any:
-    """Rows to compare where any of equal numbers may be shown: of a group that has `0`, `-0` and `0.00`, each is its
-    key.
+    """Comparable rows: any of several equal numbers may be returned, such as `0`, `-0` and `0.00` as the key of one
+    group.
     """
     return sorted(tuple(map(_number, row)) for row in rows) if isinstance(rows, list) else rows
 
@@ -198,7 +201,7 @@ def _number(text: str) -> str:
 
 
 def merged(paths: list[Path]) -> dict[str, Any]:
-    """The shares over all statements of some runs, by suite, and the reasons of the others by how often they come."""
+    """Merges several runs: the shares of all statements by suite, and the reasons of the others by frequency."""
     outcomes: dict[str, tuple[str, list[str]]] = {}
     fused: set[str] = set()
     for path in paths:
@@ -235,14 +238,14 @@ def merged(paths: list[Path]) -> dict[str, Any]:
 
 
 def keep(paths: list[Path], folder: str, machine: str | None, program: str, **more: object) -> None:
-    """Writes what some runs' files have so far to MACHINE.json in a folder of benchmarks/results."""
+    """Writes the findings of some runs' files to MACHINE.json in a folder of benchmarks/results."""
     head = described(program, machine)
     told = merged(paths)
     written(RESULTS / folder / f"{head['machine']}.json", {**head, **more, **told})
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer is wrong or a statement breaks."""
+    """Returns status 1 if an answer is wrong or a statement breaks."""
     parser = argparse.ArgumentParser(description="what of the suites runs on a GPU")
     parser.add_argument("--only", nargs="+", default=["cases", *SUITES])
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
@@ -279,7 +282,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, lab, request in statements(options.only, folder, (part, parts), options.seed):
             if lab is not lab_before:
                 (tables, kernels), lab_before = resident(frames), lab
-            # To compile a kernel takes longer than all else; and the twin holds every pair of rows of a join at once.
+            # Compilation takes longer than all else; and the NumPy backend holds every pair of rows of a join at once.
             fused = kernels if name.startswith("drawn:star") or not name.startswith("drawn:") else None
             run(found, name, lab, request, frames, tables, options.workers, fused)
             if time.monotonic() > kept + EVERY_S:

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def frames() -> Any:
-    """Frames on the GPU."""
+    """A GPU's backend."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.device_memory import open_device
 

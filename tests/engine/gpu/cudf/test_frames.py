@@ -1,4 +1,4 @@
-"""Lazy frames on a GPU give what Polars gives of them, types that libcudf lacks included."""
+"""Lazy frames on a GPU: Polars' results, also for types that libcudf lacks."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ SLICED = {
 
 @pytest.fixture
 def _cut_out(monkeypatch: pytest.MonkeyPatch, frames: Any) -> None:
-    """Rows stay where they were cut out."""
+    """A slice of a frame shares its memory."""
     from gpudb.engine.gpu.cudf import slicing
 
     monkeypatch.setattr(slicing, "SMALL", -1)
@@ -248,7 +248,7 @@ def test_rows_go_to_their_places(frames: Any, away: bool) -> None:
 
 @pytest.mark.parametrize("spread, away", [(False, False), (False, True), (True, True)])
 def test_rows_go_to_their_ranges(frames: Any, spread: bool, away: bool) -> None:
-    """As on the host: of several keys, their NULLs and NaN among the ends, and equal ends."""
+    """As on the host: several keys, with NULLs and NaN among the range ends, and equal ends."""
     rows = pl.DataFrame(
         {
             "v": range(6000),
@@ -320,7 +320,7 @@ def test_integers_that_64_bits_hold(frames: Any, values: list[int | None], narro
 
 
 ROWS_OF_KERNELS = 3 * HOST_ROWS
-"""Fewer are looked at on the host."""
+"""Fewer rows are computed on the host."""
 
 
 def _many() -> pl.DataFrame:
@@ -334,7 +334,7 @@ def _many() -> pl.DataFrame:
 
 @pytest.mark.parametrize("first", [0, 5, HOST_ROWS + 1])
 def test_columns_lie_where_their_rows_begin(frames: Any, first: int) -> None:
-    """Rows of a frame that were cut out of it are columns of its memory, from a place on."""
+    """Columns of a slice are views of the frame's memory with an offset."""
     rows = _many().slice(first, ROWS_OF_KERNELS - first - 3)
     held = frames.compute(frames.from_host(_many()).lazy.slice(first, rows.height))
     for name in ("i", "w", "in", "wn"):

@@ -1,4 +1,4 @@
-"""Rows of a GPU that wait in the host's memory: they come back as they were, and leave their blocks to others."""
+"""Rows of a GPU offloaded to pinned memory: they come back unchanged, and their blocks are reused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = datetime.date(1999, 2, 28)
 
 
 def _near(frames: Any, limit: int) -> Any:
-    """Frames with so many bytes of the host's memory, once `frames` has opened the GPU."""
+    """A backend with a limit of pinned memory, once `frames` has opened the GPU."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.pinned_memory import pinned_pool
 
@@ -67,7 +67,7 @@ def test_parts_come_back_as_they_were(frames: Any, count: int) -> None:
 
 
 def test_arrays_without_elements_are_beside_those_with_some(frames: Any) -> None:
-    """A part of a column counts the NULLs among its own elements alone."""
+    """A slice of a column counts only the NULLs among its own elements."""
     near = _near(frames, GROUP_BYTES)
     lists = [[], None, []], [[None, None], [1]], [[2, None]]
     rows = pl.DataFrame({"k": [0, 0, 0, 1, 1, 2], "l": [each for part in lists for each in part]})
@@ -96,7 +96,7 @@ def test_parts_in_other_places_stay_between_them(frames: Any, tmp_path: Path) ->
 
 def test_blocks_are_others_once_nobody_holds_the_rows(frames: Any) -> None:
     near = _near(frames, GROUP_BYTES)
-    rows = GROUP_BYTES // 16 * 11 // 10  # of which there is no room for all
+    rows = GROUP_BYTES // 16 * 11 // 10  # which do not all fit
     held = near.from_host(pl.DataFrame({"n": np.arange(rows), "v": np.arange(rows) * 0.5}))
     for _ in range(3):
         assert near.offload(held) is None

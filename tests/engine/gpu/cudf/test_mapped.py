@@ -1,4 +1,4 @@
-"""Rows read where they lie in the memory of another worker's GPU: two workers, each a process, on one GPU."""
+"""Rows read from the memory of another worker's GPU through IPC handles: two worker processes on one GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.lab import ON_GPUS, Lab
 pytestmark = ON_GPUS
 
 MEMORY = 6 << 30
-"""Bytes of the GPU that each of them has."""
+"""GPU memory of each worker."""
 ROWS = 200_000
 STATEMENTS = (
     "SELECT k, count(*), sum(a), max(t) FROM f GROUP BY k ORDER BY k",
@@ -44,7 +44,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Clus
         lab.run(f"CREATE TABLE g AS SELECT i * 3 AS a, 'n' || i AS name FROM generate_series(1, {ROWS // 4}) i")
         for name in ("first", "second"):
             (folder / name).mkdir()
-            # Two on one GPU are refused by a file there.
+            # A lock file prevents two workers on one GPU.
             scheduler.worker(name, TMPDIR=str(folder / name))
         cluster = Cluster(replace(joined_processes(scheduler.address, 2, gpu=True), device=MEMORY))
         assert host_transfers.told(cluster)
@@ -60,12 +60,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Clus
 
 
 def _far(dask_worker: Any) -> None:
-    """On a worker: others are on other hosts from now on."""
+    """On a worker: treats other workers as remote from now on."""
     dask_worker.plugins["gpudb"]._exchange._is_near = lambda address: False
 
 
 def _read(dask_worker: Any) -> set[str]:
-    """On a worker: whose memory it has mapped."""
+    """On a worker: the peers whose memory it has mapped."""
     transfers = dask_worker.plugins["gpudb"]._exchange
     assert not transfers._unmappable
     return set(transfers._packer.copy_from.__self__._peers)
@@ -101,7 +101,7 @@ def test_the_memory_of_one_that_is_gone_is_let_go_of(engine: tuple[Lab, ClusterE
     while first in {address for _, address, _ in cluster.heartbeats()} or not host_transfers.told(cluster):
         assert time.monotonic() < ends
         time.sleep(0.1)
-    # It would have been ended if it kept the memory that the new one takes.
+    # It would have been ended if it kept the memory that the new worker needs.
     assert cluster._client.run(os.getpid, workers=[second]) == {second: before[second]}
     assert cluster._client.run(_read, workers=[second]) == {second: set()}
     cluster._client.run(prepare, gpu=True)

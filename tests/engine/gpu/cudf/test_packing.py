@@ -1,4 +1,4 @@
-"""The kernels that pack columns, on a GPU: what they write is what their twins do."""
+"""The kernels that pack columns, on a GPU: the same output as their NumPy counterparts."""
 
 from __future__ import annotations
 

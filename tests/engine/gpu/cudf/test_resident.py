@@ -1,4 +1,4 @@
-"""Columns of tables in a GPU's memory as the tables' files come and go."""
+"""Resident columns of tables in a GPU's memory while the tables' files change."""
 
 from __future__ import annotations
 

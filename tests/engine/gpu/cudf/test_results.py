@@ -1,4 +1,4 @@
-"""What a kernel left on the GPU is, as a frame there, what it is as a frame on the host."""
+"""Results of a kernel as a frame on the GPU equal those as a frame on the host."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def test_frames_are_the_hosts() -> None:
         assert found[name].to_list() == wanted[name].to_list(), name
     groups = frames.compute(held.lazy.group_by("u").agg(pl.col("i3").sum())).to_polars()
     assert dict(groups.rows()) == dict(wanted.group_by("u").agg(pl.col("i3").sum()).rows())
-    # More words than two go by the host.
+    # Keys of more than two words are converted on the host.
     assert lay([ResultColumn("x", pl.Int128(), (cupy.zeros(3, np.int64),) * 4)]) is None

@@ -1,4 +1,4 @@
-"""The server on a GPU: answers, EXPLAIN, errors, new rows, and a worker lost, as a client sees it."""
+"""The server on a GPU: answers, EXPLAIN, errors, new rows, and a lost worker, as a client sees them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = ON_GPUS
 
 @pytest.fixture(scope="module")
 def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server on the GPU."""
+    """A server with GPU workers."""
     from gpudb.cli.program import Program
 
     folder = tmp_path_factory.mktemp("gpu")
@@ -30,7 +30,7 @@ def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(dsn: str) -> Iterator[Any]:
-    """A session, with a table of 200,000 rows."""
+    """A session with a table of 200,000 rows."""
     import psycopg
 
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -85,7 +85,7 @@ def test_a_lost_worker_comes_back(client: Any) -> None:
 
 
 def _workers(client: Any) -> set[int]:
-    """The workers' processes, of those that are ready."""
+    """Returns the processes of the ready workers."""
     asked = "SELECT att_value::int FROM pgstrom_device_info() WHERE att_name = 'PROCESS_ID'"
     return {pid for (pid,) in client.execute(asked).fetchall()}
 
@@ -96,6 +96,6 @@ def _answered(client: Any, ends: float) -> Any:
     while True:
         try:
             return client.execute("SELECT count(*), sum(id) FROM orders").fetchone()
-        except (psycopg.errors.AdminShutdown, psycopg.errors.SystemError):  # a worker was lost, or starts again
+        except (psycopg.errors.AdminShutdown, psycopg.errors.SystemError):  # a worker was lost, or is restarting
             assert time.monotonic() < ends
             time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Lanes on a GPU: none waits for what another one has queued, and rows that go from lane to lane are whole."""
+"""Streams of priorities on a GPU: none waits for another's queue, and rows passed between them are complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, specialize
 pytestmark = pytest.mark.gpu
 
 PATIENCE_S = 60.0
-"""What waits for so long would wait for ever."""
+"""A wait of this length counts as endless."""
 SPIN = r"""
 extern "C" __global__ void spin(volatile int *go) { while (*go == 0) { __nanosleep(1000); } }
 """
@@ -31,7 +31,7 @@ LATE = r"""
 extern "C" __global__ void late(long long cycles) { long long end = clock64() + cycles; while (clock64() < end) { } }
 """
 CYCLES = 40_000_000
-"""Some 20 ms."""
+"""About 20 ms."""
 CROWD = r"""
 extern "C" __global__ void crowd(long long cycles, volatile unsigned *done) {
     long long end = clock64() + cycles;
@@ -40,8 +40,9 @@ extern "C" __global__ void crowd(long long cycles, volatile unsigned *done) {
 }
 """
 BLOCKS, QUEUED = 400_000, 25
-"""So many blocks of a millisecond each, of which some hundred fit at once, a second and more of them; in so many
-kernels."""
+"""Blocks of a millisecond each, of which some hundred run at once, so they take a second or more; and the number of
+kernels.
+"""
 ROUNDS = 40
 ROOM = 1 << 28
 SCALARS: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
@@ -51,11 +52,11 @@ SCALARS: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
     "cast": lambda rows: rows.select(pl.col("n").cast(pl.Int16), pl.col("t").cast(pl.Int64)),
     "aggregate": lambda rows: rows.select(pl.col("n") - pl.col("n").max()),
 }
-"""What has a scalar looked at on the host."""
+"""Operations that read a scalar on the host."""
 
 
 def _in_lane(lane: Priority, frames: Any, work: Callable[[], object]) -> threading.Thread:
-    """Starts some work in a lane; what it raises is the test's."""
+    """Runs work in a thread of a priority; its exceptions fail the test."""
 
     def run() -> None:
         frames.set_priority(lane)
@@ -68,8 +69,9 @@ def _in_lane(lane: Priority, frames: Any, work: Callable[[], object]) -> threadi
 
 @contextmanager
 def _long_lane(frames: Any, behind: Callable[[], object] = lambda: None) -> Iterator[Callable[[], bool]]:
-    """Has a kernel run in the long lane meanwhile, and something begun `behind` it; gives whether it has been let go
-    because what waits for it hung."""
+    """Runs a kernel at priority LONG during the block, with `behind` queued after it; yields a function that returns
+    whether the kernel was released because a waiter hung.
+    """
     import cupy
 
     go = np.ndarray((1,), np.int32, buffer=cupy.cuda.alloc_pinned_memory(4))
@@ -102,7 +104,7 @@ def _long_lane(frames: Any, behind: Callable[[], object] = lambda: None) -> Iter
 
 
 def _fused() -> tuple[Callable[[], Any], Any]:
-    """What answers a bound part again, and the groups that it has to give."""
+    """Returns a function that repeats a prepared pipeline, and the groups that it must return."""
     import cupy
 
     from gpudb.engine.gpu.fused.cuda.launch import Launcher
@@ -141,7 +143,7 @@ def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Priorit
         found.append(frames.compute(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k")).to_polars())
         found.append(again())
 
-    for _ in range(2):  # kernels are loaded as they are first met, and memory is taken
+    for _ in range(2):  # loads kernels and allocates memory
         _in_lane(lane, frames, work).join()
     found.clear()
     with _long_lane(frames) as hung:
@@ -178,7 +180,7 @@ def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(fram
             frames.compute(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
             seen.append(int(done[0]))
 
-    for blocks in (QUEUED, BLOCKS):  # kernels are loaded as they are first met
+    for blocks in (QUEUED, BLOCKS):  # kernels are loaded on first use
         done[0] = 0
         seen.clear()
         begun.clear()
@@ -207,7 +209,7 @@ def test_memory_that_is_let_go_of_later_is_not_waited_for(frames: Any) -> None:
         _in_lane(Priority.SHORT, frames, work).join()
         assert not hung()
     assert made == [0]
-    frames.free_memory()  # which waits for all lanes
+    frames.free_memory()  # which waits for all streams
 
 
 @pytest.mark.parametrize("name", SCALARS)
@@ -223,7 +225,7 @@ def test_who_waits_for_a_scalar_lets_the_others_run(frames: Any, name: str) -> N
         made.append(frames.compute(lazy).rows)
 
     def longest() -> float:
-        """How long this thread was kept from running, as a share of the time."""
+        """Returns the longest time that this thread did not run, as a share of the whole time."""
         began = last = time.monotonic()
         apart = 0.0
         long = _in_lane(Priority.LONG, frames, partial(work, 20 * CYCLES))
@@ -233,8 +235,8 @@ def test_who_waits_for_a_scalar_lets_the_others_run(frames: Any, name: str) -> N
             apart, last = max(apart, now - last), now
         return apart / (last - began)
 
-    _in_lane(Priority.LONG, frames, partial(work, 1)).join()  # kernels are loaded as they are first met
-    # Others may keep it from running, too, now and then.
+    _in_lane(Priority.LONG, frames, partial(work, 1)).join()  # kernels are loaded on first use
+    # Other processes may also keep it from running, now and then.
     assert min(longest() for _ in range(4)) < 0.5
     assert made == [1000] * 5
 
@@ -249,7 +251,7 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
         def work() -> None:
             try:
                 for _ in range(ROUNDS):
-                    # Memory that one lane let go of is the other's soon.
+                    # Memory that one stream freed is soon the other's.
                     there[own] = frames.compute(there[1 - own].lazy.sort("v", "k") if there[1 - own] else first.lazy)
                     meet.wait(PATIENCE_S)
                     made = frames.compute(there[1 - own].lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))

@@ -1,4 +1,4 @@
-"""The suites on a GPU, by the general engine and by kernels: what workers carry has the embedded engine's answer."""
+"""The suites on a GPU, by the general engine and by kernels: supported statements return the embedded answers."""
 
 from __future__ import annotations
 

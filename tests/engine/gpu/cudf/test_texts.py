@@ -1,4 +1,4 @@
-"""Texts as they are on a GPU: read there as on the host, and LIKE over them by kernels, as the embedded engine has it."""
+"""Unencoded texts on a GPU: read as on the host, and LIKE over them by kernels, with the embedded engine's results."""
 
 from __future__ import annotations
 

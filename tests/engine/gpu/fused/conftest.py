@@ -1,4 +1,4 @@
-"""Tables whose joins and groups are fused: a large one, and a small one that it is joined with."""
+"""Tables whose joins and groups are fused: a large one and a small one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.lab import Lab
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    """`f`, of 20,000 rows, and `g`, of 41."""
+    """`f` of 20,000 rows and `g` of 41."""
     made = Lab()
     made.run("CREATE TABLE f AS SELECT i % 50 AS k, i % 17 AS a FROM generate_series(1, 20000) i")
     made.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name, i * 10 AS v FROM generate_series(0, 40) i")

@@ -1,6 +1,6 @@
-"""Pipelines of the corpus with all that they run over: python -m tests.engine.gpu.fused.kept FILE SEED … keeps them.
+"""Recorded pipelines of the corpus with their inputs: python -m tests.engine.gpu.fused.kept FILE SEED … writes them.
 
-A GPU's machine needs NumPy, CuPy and pytest then: GPUDB_KEPT=FILE pytest --noconftest test_kernels.py.
+A GPU machine then only needs NumPy, CuPy and pytest: GPUDB_KEPT=FILE pytest --noconftest test_kernels.py.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from unittest.mock import patch
 
 Given = tuple[str, Any, Any, Any, Any]
-"""A query, its pipeline, segments, lookups' arrays, and tables."""
+"""A query, its pipeline, segments, lookup arrays and tables."""
 
 
 def recorded(seeds: Iterable[int]) -> list[Given]:
-    """What the twin runs for the corpus over the data of each seed."""
+    """Records what the NumPy backend runs for the corpus over the data of each seed."""
     from gpudb.engine.gpu.fused.columns import zones
     from gpudb.engine.gpu.fused.packed_cache import packed_tables
     from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
@@ -35,7 +35,7 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
         try:
             corpus.fill(lab, seed)
             corpus.fill_texts(lab, seed)
-            # Texts lie as they are in tables of any size, and small zones leave rows before them out.
+            # Texts are unencoded in tables of any size, and small zones let leading rows be skipped.
             texts = PackedTables(2**28, raw_text_rows=0)
             for query in (*corpus.QUERIES, *corpus.TEXTS):
                 kernels = Recording(texts) if query in corpus.TEXTS else Recording()
@@ -55,7 +55,7 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
 
 
 def read(path: str) -> list[Given]:
-    """What was kept in a file."""
+    """Reads recorded pipelines from a file."""
     made: list[Given] = pickle.loads(lzma.decompress(Path(path).read_bytes()))
     return made
 

@@ -1,7 +1,7 @@
-"""Kernels beside their twin on a GPU: python on_device.py FILE runs pipelines that `kept` kept, with CuPy.
+"""Kernels compared with the NumPy backend on a GPU: python on_device.py FILE runs recorded pipelines with CuPy.
 
---every N of them one in so many, --seconds S none after that time; --apart makes each array an allocation of its own,
-and has the kernels' machine code know its lines, for a sanitizer.
+--every N runs every Nth of them, --seconds S none after that time; --apart allocates each array separately and adds
+line information to the kernels, for a sanitizer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[4]))
 
 
 def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: Any) -> bool:
-    """Whether a kernel, and its launches once more, give what the twin does."""
+    """Returns whether a kernel and its replay equal the NumPy backend."""
     import cupy
     import numpy as np
 
@@ -40,7 +40,7 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
 
 
 def sink_of(form: Any) -> Any:
-    """A sink of 2^18 dense slots, or of a hash table with two words of a key: counts, sums, floats, least values."""
+    """A sink of 2^18 dense slots, or of a hash table with two key words: counts, sums, floats, minima."""
     from gpudb.engine.gpu.fused.ir.pipeline import KEY_LIMIT, Accumulator, Field, GroupSink, Key, Literal
 
     size = 1 << 18 if form == "dense" else KEY_LIMIT - 1
@@ -51,7 +51,7 @@ def sink_of(form: Any) -> Any:
 
 
 def filled(sink: Any, slots: int, count: int, xp: Any) -> tuple[Any, Any]:
-    """Keys and words of so many slots, of which so many are groups: as kernels leave them, -1 and 0 for the others."""
+    """Keys and words of `slots` slots with `count` groups, as kernels leave them: -1 and 0 in the other slots."""
     import numpy as np
 
     draws = np.random.default_rng(count)
@@ -66,7 +66,7 @@ def filled(sink: Any, slots: int, count: int, xp: Any) -> tuple[Any, Any]:
 
 
 def gathered(launcher: Any) -> list[str]:
-    """Where the kernel that gathers groups does not give what its twin does."""
+    """Lists the cases in which the compaction kernel differs from its NumPy counterpart."""
     import cupy
     import numpy as np
 

@@ -1,8 +1,8 @@
-"""Kernels under compute-sanitizer, on a GPU's machine: python sanitized.py FILE OUT [SECONDS [MACHINE]].
+"""Kernels under compute-sanitizer, on a GPU machine: python sanitized.py FILE OUT [SECONDS [MACHINE]].
 
-FILE is what `kept` kept. Of its pipelines those that meet a kind of step, sink or column first run first, so that a
-run that ends early has met all; each tool has so many seconds. Every array is an allocation of its own, so that what is
-read beyond one is seen. OUT.TOOL.txt has all that a tool said; for MACHINE what it found is kept in
+FILE is written by `kept`. Pipelines that add a new kind of step, sink or column run first, so that a run that ends
+early has covered all kinds; each tool has a time limit. Every array is a separate allocation, so that reads beyond its
+end are detected. OUT.TOOL.txt has all output of a tool; with MACHINE its findings are written to
 benchmarks/results/sanitizer/MACHINE.json.
 """
 
@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).parents[4]))
 TOOLS = ("memcheck", "racecheck")
 SECONDS = 100
 FOUND = 9
-"""The exit status by which the tool says that it found something."""
+"""The tool's exit status if it reports findings."""
 _SUMMARY = re.compile(r"========= (ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
 _FOUND = re.compile(r"^========= (?:Error|Warning|Invalid|Race)[^\n]*(?:\n=========   +[^\n]*){0,6}", re.MULTILINE)
-"""What a tool found, and where."""
+"""A finding of a tool with its location."""
 _OTHERS = re.compile(r"Race reported between \w+ access at cupy_\w+")
-"""In CuPy's kernels, by which this program looks at what ours have made: its `nonzero` reads what other lanes write."""
+"""Findings in CuPy's kernels, with which this program checks results: `nonzero` reads what other threads write."""
 _CALLS = re.compile(
     r"\b(?:Counts|Sums|Distances<\d>|Reals|Leasts\d+|Mosts\d+|like<\w+>|load<\d, \d+>|load_row|load_valid|probe"
     r"|next_place|group_slot_together<\d>|lanes_with|block_put|copy_words|shared_add)(?!\w)"
@@ -39,7 +39,7 @@ _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 
 
 def kinds(pipeline: Any) -> set[str]:
-    """What a pipeline's kernel is made of."""
+    """Returns the building blocks of a pipeline's kernel."""
     from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
     from gpudb.engine.gpu.fused.ir.pipeline import Lookup
 
@@ -52,7 +52,7 @@ def kinds(pipeline: Any) -> set[str]:
 
 
 def ordered(kept: Sequence[Any]) -> list[Any]:
-    """Pipelines over some rows, in an order in which the first ones meet every kind."""
+    """Pipelines with rows, in an order in which the first ones cover every kind."""
     left = [(kinds(each[1]), each) for each in kept if any(segment.rows for segment in each[2])]
     found: list[Any] = []
     while left:
@@ -69,7 +69,7 @@ def ordered(kept: Sequence[Any]) -> list[Any]:
 
 
 def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
-    """What a tool finds in so many seconds."""
+    """Runs a tool with a time limit; returns its findings."""
     program = shutil.which("compute-sanitizer") or next(
         (str(Path(place) / "compute-sanitizer") for place in _PLACES if (Path(place) / "compute-sanitizer").exists()),
         None,
@@ -89,7 +89,7 @@ def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
 
 
 def judged(code: int, said: str) -> dict[str, Any]:
-    """What a tool's exit status and words tell: whether our kernels are clean, and what it found in them."""
+    """Evaluates a tool's exit status and output: whether our kernels are clean, and the findings in them."""
     summary = [" ".join(each) for each in _SUMMARY.findall(said)]
     kernels = re.findall(r"(\d+) of (\d+) kernels equal their twin", said)
     reports = _FOUND.findall(said)
@@ -103,7 +103,7 @@ def judged(code: int, said: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Runs each tool; status 1 unless all are clean."""
+    """Runs each tool; returns status 1 unless all are clean."""
     from benchmarks.fused.roofline import without_the_rest
     from benchmarks.harness import RESULTS, described, written
 

@@ -1,4 +1,4 @@
-"""Kernels and their twin run where there is NumPy and CuPy alone, as on a machine that only measures them."""
+"""Kernels and the NumPy backend run with NumPy and CuPy alone, as on a machine for measurements."""
 
 from __future__ import annotations
 

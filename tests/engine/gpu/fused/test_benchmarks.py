@@ -20,7 +20,7 @@ from tests.support.gpu.comparison import embedded, sorted_rows
 from tests.support.gpu.suites import SUITES, loaded
 
 FUSED = {"ssb": 13, "tpch": 22}
-"""Queries of which a part is one kernel, at least."""
+"""Minimum number of queries with a fused part."""
 
 
 @pytest.mark.timeout(600)

@@ -1,4 +1,4 @@
-"""Fused parts on a real cluster's CPU workers: answers, errors, and what EXPLAIN tells."""
+"""Fused parts on a real cluster's CPU workers: answers, errors, and EXPLAIN."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_kernels_are_left_out_where_a_session_says_so(lab: Lab, engine: ClusterE
 def test_build_sides_of_bound_parts_are_left_out(
     lab: Lab, engine: ClusterEngine, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
-    """On the usual way, which all statements go that are not answered at once; and again where a worker has let go."""
+    """In staged execution, without the fast path; also after a worker has evicted its build tables."""
     cluster = engine._cluster
     monkeypatch.setattr(FastPath, "try_run", lambda *_: None)
     wanted = sorted(_embedded(lab, sql))
@@ -128,11 +128,11 @@ def test_build_sides_of_bound_parts_are_left_out(
         stream.wait()
         ran.append(sum(1 for each in stream.measured.values() if each.workers))
         stream.close()
-    # The first statement of a turn runs as a whole in the first one, and where a worker has let go.
+    # The first run of a turn computes all build sides on the first worker and on those that evicted them.
     assert len(set(ran)) == 1
     assert ran[0] < len(engine._plan(lab.request(sql)).stages)
 
 
 def _let_go(dask_worker: Any) -> None:
-    """On a worker: forgets the parts that it has bound."""
+    """On a worker: discards its prepared pipelines."""
     dask_worker.plugins["gpudb"].executor.kernels._parts.clear()

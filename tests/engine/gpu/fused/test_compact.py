@@ -1,4 +1,4 @@
-"""Groups gathered out of mostly empty slots: what the kernel's twin writes, in any order, is what a target gives."""
+"""Compaction of groups in mostly empty slots: the NumPy counterpart equals the result buffers, in any order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.engine.gpu.fused.on_device import filled, sink_of
 
 
 class _Array(np.ndarray[Any, Any]):
-    """An array as CuPy's are: what is on the host has to be fetched."""
+    """An array like CuPy's: data have to be fetched to the host."""
 
     def get(self) -> np.ndarray[Any, Any]:
         return np.array(self)
 
 
 class _Device:
-    """CuPy by NumPy, as far as a target needs it."""
+    """CuPy implemented by NumPy, as far as result buffers need it."""
 
     uint64 = np.uint64
 

@@ -1,4 +1,4 @@
-"""The corpus by the kernels' twin on CPU workers: the embedded engine's answers and errors, whatever the data are."""
+"""The corpus by the NumPy backend on CPU workers: the embedded engine's answers and errors for all data."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.support.gpu.comparison import EVERY, embedded, outcome
 from tests.support.lab import Lab
 
 FUSED = 64
-"""Queries of the corpus of which a part is one kernel, at least, on some data."""
+"""Minimum number of the corpus's queries with a fused part on some data."""
 LARGEST = 40 * 1024
-"""Bytes of a kernel's machine code at most: how long it takes to compile goes by them, and not by its headers."""
+"""Limit of a kernel's machine code in bytes; compile time depends on it, and not on the headers."""
 CONSTANTS = (
     ("SELECT sum(a * {}), count(*) FROM f WHERE b > {} AND n < {} AND d >= '{}'", (2, 5, 1.5, "1999-01-01"),
      (3, 6, 22.75, "2000-05-17")),
@@ -76,7 +76,7 @@ def test_corpus_compiles(tmp_path: Path) -> None:
 
 
 def test_corpus_looks_few_rows_up_by_what_lookups_found() -> None:
-    """What a row found is found again then, and before it what it was found by."""
+    """A late lookup repeats earlier lookups, including those that its key depends on."""
     lab, chains = Lab(), set()
     try:
         corpus.fill(lab, 3)

@@ -1,4 +1,4 @@
-"""Dictionaries of texts go with the texts: what a table has had and has no more is not kept for ever."""
+"""Dictionaries of texts shrink with the texts: removed texts are not kept for ever."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
 
 
 def _replaced(lab: Lab, turn: int) -> Request:
-    """The query over rows none of whose texts was there before."""
+    """Runs the query over rows whose texts are all new."""
     lab.run("DELETE FROM t")
     for part in range(2):
         lab.run(f"INSERT INTO t SELECT '{turn} ' || {part} || i, i % 7 FROM generate_series(1, {ROWS // 2}) i")
@@ -98,7 +98,7 @@ def test_a_table_that_is_let_go_leaves_nothing(lab: Lab) -> None:
 
 
 def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
-    """Its columns may have to be packed again, once the table's are packed by another dictionary."""
+    """Columns of a running query may have to be packed again, after the table's are packed with another dictionary."""
     tables = PackedTables(2**28)
     kernels = NumpyRunner(tables)
     ready = _bound(lab, _replaced(lab, 0), kernels, 0)

@@ -1,4 +1,4 @@
-"""Workers of which one has its kernel and the other has not yet: their rows are put together, so they are of one kind."""
+"""Two workers of which only one has its kernel compiled: their rows are merged, so they have the same form."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AGGREGATES = [
 
 
 class Halves(Recording):
-    """Kernels' twin, which the second worker does not have."""
+    """A NumPy backend that the second worker lacks."""
 
     def __call__(self, node: Any, builds: Any, share: Any, *more: Any) -> Any:
         return None if share.index else super().__call__(node, builds, share, *more)

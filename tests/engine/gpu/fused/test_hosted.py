@@ -1,4 +1,4 @@
-"""Generated kernels' own source, run on the host, gives what the twin gives: groups in shared memory, rows at the end."""
+"""Source of generated kernels, compiled for the host: results equal the NumPy backend's, for groups and for rows."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def field(columns: list[PackedColumn], place: int) -> Field:
 
 
 def counted(value: Expr) -> list[Accumulator]:
-    """A sum of a value, its least and its most, and how many of it there are."""
+    """Accumulators of a value: its sum, minimum, maximum and count."""
     made = [Accumulator(op, value) for op in ("add", "min", "max")]
     return [*made, Accumulator("add", IsNull(BOOLEAN, False, value, True))] if value.nullable else made
 
 
 def grouped(columns: list[PackedColumn], steps: tuple[Filter, ...] = (), *, sums: int = 1) -> Pipeline:
-    """Groups by the first column; of the `sums` after it all that is counted."""
+    """Groups by the first column, with all accumulators of the `sums` columns after it."""
     key = field(columns, 0)
     assert key.bounds is not None
     low, high = key.bounds
@@ -64,7 +64,7 @@ def grouped(columns: list[PackedColumn], steps: tuple[Filter, ...] = (), *, sums
 
 
 def drawn(rows: int, groups: int, spans: tuple[int, ...], *, nulls: bool) -> list[PackedColumn]:
-    """A key and values, of which the least is below 0."""
+    """A key and values with a negative minimum."""
     draws = np.random.default_rng(rows + groups)
     made = [pack(draws.integers(-3, groups - 3, rows), draws.random(rows) > 0.1 if nulls else None)]
     for span in spans:
@@ -119,7 +119,7 @@ def test_the_last_rows_are_those_of_a_segment_and_no_more(tmp_path: Path, togeth
     pipeline = grouped(columns)
     hosted = Hosted([pipeline], tmp_path, Options(together))
     for rows in (1, together - 1, together, together + 1, 4095):
-        # Rows of the same columns lie behind them.
+        # More rows follow in the same columns.
         part = Segment(rows, tuple(columns))
         assert same(executor.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
 
@@ -127,7 +127,7 @@ def test_the_last_rows_are_those_of_a_segment_and_no_more(tmp_path: Path, togeth
 def looked_up(
     number: int, kind: Any, columns: list[PackedColumn], keys: tuple[int, ...], slots: int, shape: str
 ) -> tuple[Lookup, tuple[Any, ...], list[Accumulator]]:
-    """A lookup of columns in a build side of keys below `slots`, its arrays, and what is made of its payload."""
+    """A lookup in a build side of keys below `slots`, its arrays, and an accumulator of its payload."""
     draws = np.random.default_rng(slots + number)
     far = 10**12 if shape == "hashed" else 1
     of = [draws.permutation(np.append(draws.choice(slots, slots // 2), (0, slots - 1)))]
@@ -153,7 +153,7 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Op
     pipelines, given = [], []
     every = product((2, 128, 1000), ("inner", "left", "semi", "anti"), ("left", "inner"))
     for (slots, kind, other), few in zip(every, cycle((None, 1, 2)), strict=False):
-        # Keys that are below, among and above those of the build sides, and far from them.
+        # Keys below, among and above those of the build sides, and far from them.
         far = np.where(draws.random(rows) < 0.1, draws.integers(-(2**40), 2**40, rows), 0)
         known = draws.random(rows) < 0.9
         columns = [
@@ -187,7 +187,7 @@ def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: st
 
 @pytest.mark.parametrize("options", [None, Options(4, keep_matches=True, large=True)])
 def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None) -> None:
-    """Of rows that come one after the other each has its own partners, those of lookups that only keys read, too."""
+    """Each row has its own matches in lookups, also in those that only later keys read."""
     draws, rows = np.random.default_rng(5), 1501
     pipelines, given = [], []
     for shape, kind, few in product(("bitmap", "payload", "hashed"), ("inner", "left"), (None, 1, 2)):
@@ -206,7 +206,7 @@ def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None)
 
 
 def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> None:
-    """No key is taken for the one that is 2³² above it."""
+    """A key does not match the key that is 2³² larger."""
     keys = np.arange(2**31 - 8, 2**31 + 12)
     columns = [pack(np.array([8 - 2**31, -(2**31), -5, 0, 2**31 - 8, 2**31 - 1]))]
     pipelines, given = [], []

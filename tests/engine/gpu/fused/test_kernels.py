@@ -1,4 +1,4 @@
-"""On a GPU: every kernel of the corpus gives what its twin gives; also over a kept file, with NumPy and CuPy alone."""
+"""On a GPU: every kernel of the corpus equals the NumPy backend; or of a recorded file, with NumPy and CuPy alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build sides' tables hold the rows of every key, made by NumPy and, on a GPU, by CuPy where the rows lie."""
+"""Lookup tables hold the rows of every key, built by NumPy and, on a GPU, by CuPy in device memory."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _check(keys: Keys, xp: Any, *, nulls: bool, distinct: bool, selective: bool,
 
 
 def _partners(made: LookupTable, arrays: list[np.ndarray[Any, Any]], key: tuple[int, ...]) -> list[Any]:
-    """The payloads of a key's rows, as a kernel reads them."""
+    """Returns the payloads of a key's rows, as a kernel reads them."""
     left = iter(arrays)
     place = 0
     for each, low, size in zip(key, made.lows, made.sizes, strict=True):

@@ -1,5 +1,6 @@
-"""Which parts of a plan become a kernel: rows that come out are few, and want no dictionary of many texts; build sides
-and groups are as large as GPUs have room for."""
+"""Parts of a plan that become kernels: few result rows, no large dictionaries, build sides and groups within the
+GPUs' memory.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: p
 
 @pytest.fixture(scope="module")
 def large() -> Iterator[Lab]:
-    """`f` of 5,000 rows and `g` of 500, which count as TIMES as many."""
+    """`f` of 5,000 rows and `g` of 500, whose row counts are multiplied by TIMES."""
     made = Lab()
     made.run("CREATE TABLE f (k bigint, a int)")
     made.run("CREATE TABLE g (k bigint, v int)")
@@ -69,7 +70,7 @@ def large() -> Iterator[Lab]:
 
 
 def _enlarged(request: Request) -> Request:
-    """The same over tables that count as so many times as large."""
+    """The same request with multiplied row counts."""
     tables = {
         name: replace(table, files=tuple(replace(file, rows=file.rows * TIMES) for file in table.files))
         for name, table in request.snapshot.relations.items()
@@ -89,7 +90,7 @@ def test_gpus_keep_large_build_sides_and_many_groups(large: Lab, workers: int) -
     (joined,) = _fused(stages)
     assert find_scan(joined.root).table.name == "f"
     assert stages[0].output == "broadcast"
-    # 50 million groups change workers, not the 500 million rows that they are made of.
+    # 50 million groups are exchanged, not the 500 million rows that they aggregate.
     stages = _stages(large, GROUPS, workers)
     (grouped,) = _fused(stages)
     assert workers == 1 or (stages[0].root is grouped and stages[0].output == "hash")
@@ -100,10 +101,10 @@ def test_gpus_keep_large_build_sides_and_many_groups(large: Lab, workers: int) -
 def test_what_several_gpus_would_not_keep_goes_to_all_of_them_where_it_moves_least(large: Lab) -> None:
     tight = MemorySpace(10**9, 70 * 10**9)
     assert max_cached_build_rows(tight) < 500 * TIMES
-    # Of 500 million rows joined with 50: to two workers 50 million go, or half of all; to 16 of them 750 million.
+    # 500 million rows joined with 50 million: two workers receive 50 million, or half of all; 16 receive 750 million.
     assert [bool(_fused(_stages(large, JOIN, workers, tight))) for workers in (1, 2, 16)] == [True, True, False]
     assert _fused(_stages(large, JOIN, 16))
-    # Nor is there room for the rows that its table is made of.
+    # Nor is there room for the rows of its table.
     assert not _fused(_stages(large, JOIN, 2, MemorySpace(70 * 10**9, 10**9)))
 
 
@@ -140,7 +141,7 @@ def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) 
     sql = "SELECT v, n FROM (SELECT v, sum(k) AS n FROM g GROUP BY v) q ORDER BY n LIMIT 3"
     partial, last = _stages(large, sql, 2)
     assert (partial.output, last.output, last.alone) == ("gather", "result", True)
-    # Of 50 million groups each GPU has a part, and so it is where rows are gone through in chunks.
+    # Each GPU has a part of 50 million groups, also if rows are processed in chunks.
     assert [each.output for each in _stages(large, GROUPS, 2)] == ["hash", "result"]
     planner = Planner(large.database.cpu, exchange_costs(2, gpu=True), fuse=True, gpu=True)
     chunked = planner.plan(_enlarged(large.request(sql)), H200, 4).stages
@@ -153,6 +154,6 @@ def test_groups_by_a_build_sides_column_are_as_many_as_its_values(large: Lab) ->
         stages = _stages(large, f"SELECT {key}, sum(f.a) FROM f JOIN g ON f.k = g.k GROUP BY 1", 2)
         (grouped,) = _fused(stages)
         assert (estimate(grouped), stages[1].output) == (thought, output)
-    # A key that is computed is a column more of the build side, and is none of the join's.
+    # A computed key is an additional column of the build side, and not of the join's output.
     (grouped,) = _fused(_stages(large, "SELECT g.v, sum(f.a) FROM f JOIN g ON f.k = g.k + 1 GROUP BY g.v", 2))
     assert estimate(grouped) == 50

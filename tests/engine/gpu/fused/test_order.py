@@ -1,4 +1,4 @@
-"""After how many of its steps a pipeline is thought to have few rows left."""
+"""Estimated number of steps of a pipeline after which few rows are left."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LESS, SAME = Filter(compared("<")), Filter(compared("=="))
         ((), None),
         ((LESS,), None),
         ((SAME, LESS), 2),
-        # Filters behind one another are done together.
+        # Adjacent filters are one step.
         ((SAME, LESS, LESS, lookup(1)), 3),
         ((LESS, lookup(1), lookup(2)), None),
         ((lookup(0), lookup(1)), 1),

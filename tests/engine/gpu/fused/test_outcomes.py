@@ -1,4 +1,4 @@
-"""What decides whether a kernel and its twin agree: NULLs, rows in any order, NaN, 128 bits, a group of no rows."""
+"""Comparison of a kernel's and the NumPy backend's outcomes: NULLs, row order, NaN, 128 bits, a group without rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed columns: pieces joined into one, files in runs, dictionaries that only grow, parts that are kept."""
+"""Packed columns: batches joined into one, runs of files, dictionaries that only grow, cached parts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_runs_keep_what_stays_and_put_small_ones_together() -> None:
         found, _ = runs.cover(_table(*files[:count]))
         assert sorted(file.path for run in found for file in run.files) == sorted(file.path for file in files[:count])
         assert len(found) <= 17
-    # A file that has gone takes its run with it, and no other.
+    # A deleted file removes its run, and no other.
     found, _ = runs.cover(_table(*files[:59]))
     rest, _ = runs.cover(_table(*files[1:59]))
     kept = [run for run in found if run in rest]
@@ -116,7 +116,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         (second,) = execute_stage(task, tables, {}, frames, kernels)
         assert second.to_polars().equals(first.to_polars())
         assert [each.reused for each in kernels.take_reports()] == [False, True]
-        # Another file's texts get further codes: the kept part's stay.
+        # Another file's texts get new codes: the cached part's codes stay.
         lab.run("INSERT INTO f VALUES (1, 'w'), (2, 'x1')")
         newer = planner.plan(request=replace(request, snapshot=lab.request("SELECT 1").snapshot))
         assert newer is not planned
@@ -132,7 +132,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
 
 @pytest.mark.timeout(300)
 def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces smaller than the files, NULLs, texts, and a column that needs more than 64 bits, which is told."""
+    """Batches smaller than the files, NULLs, texts, and a column that needs more than 64 bits, which is reported."""
     monkeypatch.setattr(reading, "MAX_BYTES", 1 << 13)
     lab = Lab()
     try:
@@ -147,7 +147,7 @@ def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.M
         whole, single = PackedTables(2**28), PackedTables(2**28)
         for run in whole.runs(table, WHOLE, table.files):
             assert [column.name for column in whole.load(table, table.columns, run, WHOLE)] == ["b"]
-            assert whole.load(table, table.columns, run, WHOLE)  # it is looked at again, the others are there
+            assert whole.load(table, table.columns, run, WHOLE)  # is read again, the others are cached
             with pytest.raises(NotFused):
                 whole.column(table, table.columns[1], run, WHOLE, False)
         for column in (each for each in table.columns if each.name != "b"):
@@ -168,7 +168,7 @@ def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.M
 
 
 class _Held(HostChunkReader):
-    """Reads nothing of a column `b` until it may."""
+    """A reader that blocks on column `b` until it is released."""
 
     def __init__(self) -> None:
         self.asked, self.may = Event(), Event()

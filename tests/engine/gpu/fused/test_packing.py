@@ -1,4 +1,4 @@
-"""The kernels that pack columns, run on the host: what they write is what their twins do."""
+"""The kernels that pack columns, run on the host: the same output as their NumPy counterparts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_zones_end_where_they_do_for_the_twin(packing: Packer) -> None:
 
 
 def _texts(packing: Packer, held: list[str | None], kind: type[np.signedinteger[Any]], first: int) -> PackedColumn:
-    """A part of texts, as they are decoded."""
+    """A batch of decoded texts."""
     encoded = [(each or "").encode() for each in held]
     ends = np.cumsum([0, *map(len, encoded)]).astype(kind)[1:]
     there = np.array([each is not None for each in held], bool)

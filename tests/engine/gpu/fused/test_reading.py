@@ -1,4 +1,4 @@
-"""What is read at once of files, and less of it where memory is full."""
+"""Read batches of files, and smaller ones when memory is full."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.lab import Lab
 
 ROWS = 4000
 NOWHERE = DataFile("nothing.parquet", 1 << 22, 0)
-"""Of whose row groups nothing is known."""
+"""Files without metadata of row groups."""
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_more_columns_than_the_bound_has_room_for_are_read_in_groups(lab: Lab, m
     table = _table(lab)
     plan = plan_reads(_parts(table), _named(table, "abef"), 1 << 40)
     assert {read.columns for read in plan} == {(0, 1), (2, 3)}
-    # A piece's groups one after the other: they lie side by side in the file.
+    # The row groups of a batch are adjacent in the file.
     assert [read.columns for read in plan[:2]] == [(0, 1), (2, 3)]
     assert (plan[0].first, plan[0].last) == (plan[1].first, plan[1].last)
 
@@ -133,7 +133,7 @@ def test_reads_have_halves_until_they_are_small() -> None:
 
 
 class _Room:
-    """So many columns and rows may be under way at once."""
+    """Limits of columns and rows that are read at once."""
 
     def __init__(self, most: int) -> None:
         self.most, self.taken, self.lock = most, 0, threading.Lock()
@@ -154,7 +154,7 @@ class _Room:
 
 @pytest.mark.parametrize("most", [3 << 20, 2 << 20, 1 << 20, 1 << 19, 1 << 17])
 def test_less_is_read_at_once_where_memory_is_full(most: int) -> None:
-    """Whatever fits in the end is read, each row once and in order."""
+    """Whatever batch size fits in the end, each row is read once and in order."""
     rows = 1 << 20
     plan = [ReadBatch(NOWHERE, (0, 1, 2), start, start + rows) for start in range(0, 4 * rows, rows)]
     room = _Room(most)
@@ -175,7 +175,7 @@ def test_what_is_too_much_at_once_goes_one_by_one_as_it_was_planned() -> None:
         place = one.first // 10
         if first[place]:
             first[place] = False
-            both.wait(60)  # both are under way
+            both.wait(60)  # both are being read
             raise MemoryError
         return place
 
@@ -207,7 +207,7 @@ def test_another_error_is_told_at_once() -> None:
 
 
 class _Small(HostChunkReader):
-    """Has room for what `fits` says: of so many columns and rows."""
+    """A reader with room for at most `fits` columns and rows."""
 
     def __init__(self, fits: Callable[[int, int], bool]) -> None:
         self.fits, self.full = fits, 0
@@ -238,7 +238,7 @@ def test_tables_are_packed_the_same_with_little_memory(
     monkeypatch.setattr(read_batches, "_MIN_SPLIT_ROWS", 100)
     table, little = _table(lab), _Small(fits)
     large, small = PackedTables(2**28, raw_text_rows=texts), PackedTables(2**28, little, texts)
-    monkeypatch.setattr(small, "has_raw_text", large.has_raw_text)  # which looks into some rows
+    monkeypatch.setattr(small, "has_raw_text", large.has_raw_text)  # which samples some rows
     for run in large.runs(table, WHOLE, table.files):
         assert large.load(table, table.columns, run, WHOLE) == []
     for run in small.runs(table, WHOLE, table.files):

@@ -1,4 +1,4 @@
-"""Launches made once: they give the same time and again, of the same columns alone, which they do not keep."""
+"""Replays of prepared launches: repeated results over the same columns only, which they do not keep alive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, run, speciali
 
 
 class _Array(np.ndarray[Any, Any]):
-    """An array as CuPy's are: what is on the host has to be fetched, and it has an address."""
+    """An array like CuPy's: data have to be fetched to the host, and it has an address."""
 
     def get(self, out: Any = None) -> Any:
         if out is None:
@@ -31,7 +31,7 @@ class _Array(np.ndarray[Any, Any]):
 
 
 class _Own:
-    """The stream of the thread that makes a replay."""
+    """The stream of the thread that creates a replay."""
 
     waited = 0
 
@@ -40,7 +40,7 @@ class _Own:
 
 
 class _Device:
-    """CuPy by NumPy, as far as launches need it."""
+    """CuPy implemented by NumPy, as far as launches need it."""
 
     ndarray = _Array
     uint64 = np.uint64
@@ -68,7 +68,7 @@ def _columns() -> tuple[Any, Any]:
 
 @pytest.fixture
 def bound(monkeypatch: pytest.MonkeyPatch) -> tuple[Replay, Pipeline, list[Segment], list[Any]]:
-    """A replay of one launch, which counts groups; its pipeline and segments; what the launch was given."""
+    """A replay of one launch that counts groups; its pipeline and segments; the launch's arguments."""
     monkeypatch.setattr(replay, "allocate_pinned", lambda words: np.empty(words, np.int64))
     segments = [Segment(5000, _columns())]
     pipeline = specialize(Pipeline((), (), SINK), segments[0])

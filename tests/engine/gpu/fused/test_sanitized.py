@@ -1,4 +1,4 @@
-"""Which kernels a sanitizer sees first: those that together meet every kind of step, sink and column."""
+"""Order of kernels for a sanitizer: the first ones together cover every kind of step, sink and column."""
 
 from __future__ import annotations
 

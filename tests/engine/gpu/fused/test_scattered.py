@@ -1,4 +1,4 @@
-"""Statements that several workers answer at once, each for its share: the usual way's rows, or the usual way."""
+"""Statements that several workers answer by the fast path: staged execution's rows, or a fallback to it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MORE = (
     "SELECT sum(x), min(x), max(x), avg(x) FROM reals WHERE x > 1",
     "SELECT sum(x), min(x) + 0, max(x), avg(x), count(x) FROM reals",
 )
-"""Statements of every kind that several workers answer at once."""
+"""Statements of every kind that several workers answer by the fast path."""
 TABLES = """
 CREATE TABLE lines AS SELECT i % 50 AS k, i % 17 AS a FROM generate_series(1, 20000) i;
 CREATE TABLE dims AS SELECT i AS k, 'n' || i % 3 AS name, i * 10 AS v FROM generate_series(0, 40) i;
@@ -79,7 +79,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="module", params=(2, 4, pytest.param(8, marks=pytest.mark.soak)))
 def engine(lab: Lab, request: pytest.FixtureRequest) -> Iterator[ClusterEngine]:
-    """Workers for whom rows of every table are worth a kernel."""
+    """Workers with costs that make kernels worthwhile for every table."""
     cluster = Cluster(cpu_processes(request.param, fuse=True))
     planner = Planner(lab.database.cpu, Costs(workers=request.param, scan=0), fuse=True)
     made = ClusterEngine(cluster, lab.database.cpu, planner=planner)
@@ -204,13 +204,13 @@ def test_a_lost_worker_takes_no_rows_along(lab: Lab, engine: ClusterEngine) -> N
     *_, (_, address, _) = cluster.heartbeats()
     process = cluster._client.run(os.getpid, workers=[address])[address]
     os.kill(process, signal.SIGKILL)
-    # The cluster has not been told yet: the worker's socket is one that nobody answers at.
+    # The cluster does not know yet: nobody answers at the worker's socket.
     answered = 0
     for _ in range(100):
         try:
             at_once, rows = run(engine, request)
         except GpudbError as error:
-            if error.sqlstate not in {"57P01", "58000"}:  # it was lost, and lost again while the statement ran anew
+            if error.sqlstate not in {"57P01", "58000"}:  # it was lost, and lost again while the statement was repeated
                 raise
             continue
         assert rows == wanted
@@ -253,7 +253,7 @@ def test_many_groups_go_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
 
 
 class _Several:
-    """Entries, each of which answers with its letter, declines, or waits until it may go on."""
+    """Fast-path servers, each of which answers with its letter, declines, or waits for `go_on`."""
 
     def __init__(self, folder: Path, letters: bytes) -> None:
         self.go_on = threading.Event()

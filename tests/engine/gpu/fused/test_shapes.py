@@ -1,4 +1,4 @@
-"""What of plans becomes a kernel: every kind of join, keys unique or repeated, under every kind of what comes out."""
+"""Plan shapes that become kernels: every kind of join, with unique or repeated keys, under every kind of sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that a worker answers at once: the usual way's rows and errors, and the usual way wherever it declines."""
+"""Statements that a worker answers by the fast path: staged execution's rows and errors, or a fallback to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
         request = lab.request(sql)
         wanted = local_stages.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
         assert until_at_once(engine, request) == wanted
-    # Other tables' files, and parameters, are another statement.
+    # Other tables' files, or other parameters, are another statement.
     lab.run("INSERT INTO f VALUES (1, 3)")
     newer = replace(request, snapshot=lab.request("SELECT 1").snapshot)
     short, rows = run(engine, newer)

@@ -1,4 +1,4 @@
-"""Texts of build sides, as keys and as what comes out: by codes made on the host, or where the rows lie."""
+"""Texts of build sides, as keys and as results: by codes assigned on the host or on the device."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUERIES = {
     "payload": "SELECT v, count(*) FROM p JOIN {} AS s ON s.x = p.y GROUP BY v",
     "left": "SELECT v, count(*), min(v) FROM p LEFT JOIN {} AS s ON s.t = p.t AND s.x > p.y GROUP BY v",
     "filtered": "SELECT count(*) FROM p JOIN {} AS s ON s.x = p.y AND s.v > 'v1' AND s.v < p.t",
-    # Texts that the large table lacks are no partner of any row, and no NULLs.
+    # Texts that the large table lacks match no row, and are not NULLs.
     "anti": "SELECT count(*), sum(y) FROM p WHERE NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.t = p.t)",
     "anti with a condition": """SELECT count(*), sum(y) FROM p
         WHERE NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.t = p.t AND s.x > p.y)""",
@@ -49,7 +49,7 @@ class _Coded(HostFrame):
 
 
 class _CodedFrames(HostBackend):
-    """Frames whose texts are codes, as those on a GPU."""
+    """Frames whose texts are codes, as on a GPU."""
 
     def compute(self, lazy: pl.LazyFrame) -> HostFrame:
         return _Coded(super().compute(lazy).table)

@@ -1,4 +1,4 @@
-"""Rows that are skipped by their zones: never one that would be kept, and nearly all of sorted columns."""
+"""Zone pruning: no row is skipped that would be kept, and nearly all are of sorted columns."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CONDITIONS: tuple[Callable[[int], Expr], ...] = (
 
 
 def _segment(seed: int, rows: int, noise: int, cuts: list[int], nulls: float) -> executor.Segment:
-    """Days that grow, by and large, and numbers; packed piece by piece."""
+    """Mostly ascending days, and numbers; packed batch by batch."""
     rng = np.random.default_rng(seed)
     made = []
     for values in (np.arange(rows) - 1000 + rng.integers(-noise, noise + 1, rows), rng.integers(-500, 2000, rows)):
@@ -112,11 +112,11 @@ def test_of_sorted_rows_few_are_read() -> None:
     assert [part.rows for part in few] == [zones.ZONE_ROWS]
     assert int(few[0].columns[0].decode(0, 1)[0][0]) == 3 * zones.ZONE_ROWS
     assert prune_segment(_pipeline(segment, Filter(_is("<", DAYS, -1))), segment) == []
-    # What may fail is computed for every row, though a later step drops it.
+    # An expression that may fail is computed for every row, even if a later step drops it.
     fails = Filter(_is(">", RangeCheck((0, 5), False, DAYS, 1), 0))
     assert prune_segment(_pipeline(segment, fails, after), segment) == [segment]
     assert len(prune_segment(_pipeline(segment, after, fails), segment)) == 1
-    # Many ranges are few launches.
+    # Many ranges are merged into few launches.
     odd = np.repeat(np.arange(40) % 2, 100)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zones, "ZONE_ROWS", 100)
@@ -139,7 +139,7 @@ def test_what_is_read_is_found_anew_for_other_zones() -> None:
     assert [part.rows for part in wanted.prune(pipeline, [*before, *again])] == [zones.ZONE_ROWS] * 2
     other = _pipeline(before[0], Filter(_is("<", DAYS, 3 * zones.ZONE_ROWS)), rows=False)
     assert [part.rows for part in wanted.prune(other, before)] == [3 * zones.ZONE_ROWS]
-    # Of no columns there are no zones.
+    # A pipeline without columns has no zones.
     bare = [executor.Segment(5, ()), executor.Segment(6, ())]
     count = _pipeline(bare[0], rows=False)
     assert [part.rows for part in wanted.prune(count, bare)] == [5, 6]

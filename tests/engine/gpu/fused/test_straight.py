@@ -1,4 +1,4 @@
-"""One kernel's groups and their finish, without frames: the rows that frames give, and frames where they are wanted."""
+"""One kernel's groups, finalized without frames: the rows that frames return, and a fallback to frames."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ FRAMES = (
     "SELECT d, e, m, avg(i) FROM t GROUP BY d, e, m",
     "SELECT sum(CASE WHEN r = 5 THEN 'infinity'::float8 ELSE r END) FROM t WHERE r <> 'NaN'",
 )
-"""What the finish leaves to them only once it sees the groups."""
+"""Statements that need frames, which is only known from the groups."""
 MORE = ("SELECT k, sum(i) + 1 FROM t GROUP BY k", "SELECT i, n FROM t WHERE i = 7", "SELECT a.s FROM t a, t b LIMIT 1")
 
 
@@ -72,7 +72,7 @@ def table(lab: Lab) -> Lab:
 
 
 def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[tuple[str | None, ...]]]:
-    """Whether a statement is finished without frames, its rows once it is bound, and those of the usual way."""
+    """Returns whether a statement is finalized without frames, its rows once prepared, and staged execution's rows."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
     plain, kernels, key = match_single_kernel(stages), NumpyRunner(PackedTables(2**28)), "parameters"
@@ -122,7 +122,7 @@ def test_what_is_more_than_a_kernels_groups(table: Lab, sql: str) -> None:
 @pytest.mark.parametrize("workers", [2, 3])
 @pytest.mark.parametrize("sql", [sql for sql in STRAIGHT if "LIMIT" not in sql or "ORDER" in sql])
 def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: str, workers: int) -> None:
-    """Each has texts of its own, and some lack groups that others have."""
+    """Each worker has its own texts, and some lack groups that others have."""
     request = table.request(sql)
     stages = Planner(table.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
     plain, kernels = match_single_kernel(stages), NumpyRunner(PackedTables(2**28))
@@ -192,7 +192,7 @@ def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPa
 
 
 def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = None) -> KernelStates:
-    """A key of texts as a worker sends it, and as it is read."""
+    """A text key as a worker sends it, and as it is received."""
     there = None if valid is None else np.array(valid)
     lane = ResultColumn(
         "k0", pl.String(), (np.array(codes, np.int64),), there, Dictionary(pl.Series(texts, dtype=pl.String))
@@ -206,9 +206,9 @@ def _keys(*workers: KernelStates) -> list[str | None]:
 
 @pytest.mark.parametrize("long", [0, SHORT_BYTES, MAX_BYTES])
 def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
-    """What is kept is of the same texts in the same places.
+    """A cached column has the same texts at the same positions.
 
-    Long ones are from the second time on, longer ones never.
+    Long texts are cached from the second time on, longer ones never.
     """
     b, c = "b" + "x" * long, "c"
 
@@ -263,7 +263,7 @@ def test_texts_are_kept_as_long_as_there_is_room() -> None:
 
 
 def test_few_texts_are_sent_whole_and_integers_are_joined_as_they_are() -> None:
-    """Workers with the same texts have one dictionary, though the groups of one lack texts of the other's."""
+    """Workers with the same texts share one dictionary, even if the groups of one lack texts of the other's."""
     texts = [f"t{number}" for number in range(9)]
     lanes = [ResultColumn("k0", pl.String(), (np.array([8, 3]),), None, Dictionary(pl.Series(texts)))]
     lanes.append(ResultColumn("a0", pl.Int128(), (np.array([2**60, -5]),)))

@@ -1,4 +1,4 @@
-"""Texts as they are: what LIKE means over their bytes, how they are packed, and queries over them."""
+"""Unencoded texts: LIKE over their bytes, packing, and queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.lab import Lab
 
 ANY_SIZE = Costs(scan=0)
 FALLS_BACK = {"SELECT count(*), count(t) FROM x WHERE t <> 'a' AND t IS NOT NULL"}
-"""Those whose values come out: codes are needed there."""
+"""Queries that return text values: they need codes."""
 SOME = st.text(alphabet="ab%_\\é日😀A", max_size=9)
 
 
@@ -124,7 +124,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
                 lambda r=request, k=kernels, w=workers: local_stages.rows(r, w, lab.database.cpu, ANY_SIZE, kernels=k)
             )
             assert found == wanted, query
-        # A worker whose files are all left out runs nothing.
+        # A worker whose files are all skipped runs nothing.
         for prepared in (each for each in kernels.prepared if each.segments):
             columns = [column for segment in prepared.segments for column in segment.columns]
             cut |= any(column.texts is not None and column.texts.skip > 0 for column in columns)
@@ -145,7 +145,7 @@ def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytes
         assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
         (prepared,) = kernels.prepared
         assert bool(prepared.raw_fields) == texts_are
-    # Without leave no texts lie as they are.
+    # Without permission no texts are stored unencoded.
     kernels = Recording(PackedTables(2**28))
     assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
     assert not kernels.prepared[0].raw_fields

@@ -1,4 +1,4 @@
-"""Kernels that take long to compile: the general engine answers meanwhile, and no run waits for one again."""
+"""Kernels that take long to compile: the general engine answers meanwhile, and no later run waits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MADE = CompiledKernel(b"", 1, 0, 1.0)
 
 
 class _Compiler:
-    """Compiles nothing until it is let go."""
+    """A compiler that blocks until it is released."""
 
     def __init__(self) -> None:
         self.go, self.asked, self.error = threading.Event(), [], None  # type: ignore[var-annotated]
@@ -53,7 +53,7 @@ class _Compiler:
 
 
 class _Ran(NumpyRunner):
-    """A twin that remembers the sources of the kernels which it ran."""
+    """A NumPy backend that records the sources of the kernels that it ran."""
 
     sources: list[str]
 
@@ -91,7 +91,7 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
         assert told.declined == "its kernel is being compiled"
     compiler.go.set()
     _done(workshop)
-    # Each was compiled once, and together they are all that runs.
+    # Each was compiled once, and together they are all that ran.
     assert len(compiler.asked) == len(set(compiler.asked)) == (1 if sql == JOIN else 2)
     assert local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
     assert kernels.ran == 1
@@ -105,7 +105,7 @@ def test_who_asks_first_waits_a_while(lab: Lab, compiler: _Compiler) -> None:
     threading.Timer(0.05, compiler.go.set).start()
     assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
     assert kernels.ran == 1
-    # What another process compiled is there at once.
+    # A kernel that another process compiled is available at once.
     CompilePool(lambda source: MADE, compiler, 0.0).wait(["some"])
     assert "some" not in compiler.asked
 
@@ -119,7 +119,7 @@ def test_others_do_not_wait(compiler: _Compiler) -> None:
     with pytest.raises(Compiling) as caught:
         workshop.wait(["b", "a"])
     assert len(caught.value.jobs) == 2
-    # Over many rows the general engine takes longer than any compiler.
+    # For many rows the general engine takes longer than any compiler.
     many = threading.Thread(target=lambda: workshop.wait(["b"], least=60))
     many.start()
     compiler.go.set()

@@ -1,1 +1,1 @@
-"""Benchmarks of gpudb and its peers: data makers, queries, timed runs and their results."""
+"""Benchmarks of gpudb and its peers: data generators, queries, timed runs and their results."""

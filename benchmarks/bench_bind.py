@@ -1,4 +1,4 @@
-"""asv: from a statement's text to its bound form, and the same from the plan cache, over TPC-H's queries."""
+"""asv: binding of TPC-H's queries from text, and from the plan cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.tables import queries, schema
 
 
 class Bind:
-    """Median of the 22 queries by `time_text_to_bound`, each parsed and bound anew."""
+    """Median of the 22 queries for `time_text_to_bound`; each is parsed and bound without the plan cache."""
 
     params = tuple(sorted(queries("tpch")))
     param_names = ("query",)
@@ -30,15 +30,15 @@ class Bind:
         self.database.close()
 
     def prepare(self, text: str) -> None:
-        """What a client's Parse and Describe cost, beside the wire."""
+        """Cost of a client's Parse and Describe, without the wire."""
         self.session.prepare(text)
         self.session.sync()
 
     def time_text_to_bound(self, query: str) -> None:
-        """A text that was never seen: another comment at its end each time."""
+        """Binds a new text: each has another comment at its end."""
         self.number += 1
         self.prepare(f"{self.text} -- {self.number}")
 
     def time_repeated(self, query: str) -> None:
-        """The same text again."""
+        """Binds the same text again."""
         self.prepare(self.text)

@@ -1,4 +1,4 @@
-"""asv: how long a statement runs on once it is told to end, by a cancel and by its timeout."""
+"""asv: time until a statement ends after a cancel and after its timeout."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ HEAVY = {
     "rows": f"SELECT x FROM {_N(2_000_000_000)} g(x)",
     "binding": "VALUES " + ", ".join(["(1, upper('x'))"] * 50_000),
 }
-"""Each goes on for minutes, "binding" for one, before a row comes or the last one does."""
+"""Each runs for minutes, "binding" for one, before its first or last row."""
 _AFTER_S = 0.2
 
 
 class Ending:
-    """PostgreSQL answers a cancel within milliseconds; so should each part of a statement's way."""
+    """PostgreSQL answers a cancel within milliseconds; so should each phase of a statement."""
 
     params = tuple(HEAVY)
     param_names = ("statement",)
     unit = "s"
 
     def setup(self, statement: str) -> None:
-        """A database in memory, and a session."""
+        """Opens a database in memory and a session."""
         from gpudb.session.database import Database
 
         self.database: Any = Database()
@@ -46,7 +46,7 @@ class Ending:
                     pass
 
     def track_cancelled(self, statement: str) -> float:
-        """Seconds from the cancel to the statement's end."""
+        """Returns the seconds from the cancel to the statement's end."""
         told: list[float] = []
 
         def cancel() -> None:
@@ -61,7 +61,7 @@ class Ending:
         return ended - told[0]
 
     def track_timed_out(self, statement: str) -> float:
-        """Seconds from the timeout to the statement's end."""
+        """Returns the seconds from the timeout to the statement's end."""
         self._run(f"SET statement_timeout = {1000 * _AFTER_S:.0f}")
         began = time.perf_counter()
         self._run(HEAVY[statement])

@@ -10,7 +10,7 @@ ROWS = 50_000
 
 
 class Copy:
-    """Rows a call: ROWS, of 51 columns."""
+    """Rows per call: ROWS, of 51 columns."""
 
     number = 1
     repeat = 3
@@ -18,7 +18,7 @@ class Copy:
     timeout = 300
 
     def setup(self) -> None:
-        """A durable database in a temporary directory, and the rides as CSV."""
+        """Opens a durable database in a temporary directory, and writes the rides as CSV."""
         import tempfile
         from pathlib import Path
 
@@ -31,10 +31,10 @@ class Copy:
         self.pieces = list(csv(ROWS, seed=1))
 
     def teardown(self) -> None:
-        """Removes it."""
+        """Deletes the directory."""
         self.connection.close()
         self.folder.cleanup()
 
     def time_copy(self) -> None:
-        """Parsed, written to Parquet, committed."""
+        """Parses the CSV, writes Parquet and commits."""
         self.connection.copy_from("COPY trips FROM STDIN (FORMAT csv)", self.pieces)

@@ -1,12 +1,12 @@
-"""asv: what it takes to have several workers answer at once, from the plan to the rows; by itself it prints a table.
+"""asv: cost of the fast path on several workers, from the plan to the rows; as a program it prints a table.
 
     python -m benchmarks.bench_dispatch [--gpus 0 1] [--workers 1 2 4 8] [--machine LABEL]
 
-Three ways of the same statements over 20,000 rows, medians in milliseconds. `dispatch`: each worker's place is taken by
-a process that gives the worker's own answer without computing it, so that what is left is the coordinator's part and
-the way there and back; of it `own` is the processor time of the thread that asks. `at once`: the workers compute, as
-they do where cores are fewer than workers: one after the other. `usual`: by messages of Dask's, stage after stage. With
---machine results are kept in results/dispatch.MACHINE.json.
+Three measurements of the same statements over 20,000 rows, medians in milliseconds. `dispatch`: each worker is replaced
+by a process that returns the worker's recorded answer without computing it, so that only the coordinator's work and
+the round trip are left; `own` is the processor time of the calling thread in it. `at once`: the workers compute, one
+after the other if cores are fewer than workers. `usual`: staged execution by Dask's messages. With --machine results
+are written to results/dispatch.MACHINE.json.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Times = list[float]
 
 
 class Dispatch:
-    """Milliseconds, medians, with so many CPU workers."""
+    """Medians in milliseconds, by number of CPU workers."""
 
     params = (WORKERS, tuple(STATEMENTS))
     param_names = ("workers", "statement")
@@ -51,7 +51,7 @@ class Dispatch:
     timeout = 300
 
     def setup(self, workers: int, statement: str) -> None:
-        """Workers that hold the statement ready."""
+        """Starts workers that have prepared the statement."""
         self.cluster = Ready(workers)
         self.cluster.prepare(STATEMENTS[statement])
 
@@ -60,16 +60,16 @@ class Dispatch:
         self.cluster.close()
 
     def track_dispatch(self, workers: int, statement: str) -> float:
-        """All but what the workers compute."""
+        """Everything except the workers' computation."""
         return 1000 * statistics.median(self.cluster.dispatch()[0])
 
     def track_at_once(self, workers: int, statement: str) -> float:
-        """All of it."""
+        """The whole time."""
         return 1000 * statistics.median(self.cluster.at_once()[0])
 
 
 class Ready:
-    """A cluster over the tables, on CPU workers that run the kernels' twin, or on these GPUs."""
+    """A cluster over the tables, on CPU workers with the kernels' NumPy backend, or on these GPUs."""
 
     def __init__(self, workers: int, gpus: Sequence[str] = ()) -> None:
         from gpudb.engine.gpu.cluster.cluster import Cluster
@@ -88,7 +88,7 @@ class Ready:
         self._run("SET gpudb.fallback = off")
 
     def close(self) -> None:
-        """Ends all."""
+        """Closes everything."""
         self.session.close()
         self.database.close()
 
@@ -96,7 +96,7 @@ class Ready:
         return sum(batch.num_rows for result in self.session.run(sql) for batch in result.batches)
 
     def prepare(self, sql: str) -> None:
-        """Takes a statement's request, and has the workers bind it."""
+        """Takes a statement's request and lets the workers prepare it."""
         requests: list[Any] = []
         start = self.engine.run
 
@@ -115,7 +115,7 @@ class Ready:
             time.sleep(0.05)
 
     def once(self) -> tuple[float, float, bool]:
-        """One run: its seconds, this thread's seconds of a processor, and whether it was answered at once."""
+        """One run: its seconds, this thread's processor seconds, and whether the fast path answered it."""
         from gpudb.engine.gpu.engine import BatchStream
         from gpudb.engine.protocol import Cancel
 
@@ -127,13 +127,13 @@ class Ready:
         return time.perf_counter() - begun, time.thread_time() - spent, isinstance(stream, BatchStream)
 
     def at_once(self, runs: int = 200) -> tuple[Times, Times]:
-        """Seconds of runs that all workers answer at once, and this thread's."""
+        """Seconds of runs that all workers answer by the fast path, and this thread's."""
         found = [self.once() for _ in range(runs)]
         assert all(short for _, _, short in found)
         return [whole for whole, _, _ in found], [own for _, own, _ in found]
 
     def usual(self, runs: int = 60) -> Times:
-        """Seconds of runs by Dask's messages."""
+        """Seconds of runs by staged execution."""
         enabled = self._cluster.fast_path_pool.is_enabled
         self._cluster.fast_path_pool.is_enabled = lambda digest, parameters: False
         try:
@@ -142,7 +142,7 @@ class Ready:
             self._cluster.fast_path_pool.is_enabled = enabled
 
     def dispatch(self) -> tuple[Times, Times]:
-        """Seconds of runs whose answers are those of before, and this thread's."""
+        """Seconds of runs with recorded answers, and this thread's."""
         from gpudb.engine.gpu.cluster.cluster import WorkerState
         from gpudb.engine.gpu.rpc.messages import Heartbeat
 
@@ -170,14 +170,14 @@ class Ready:
 
 
 def _answering(heard: dict[tuple[int, bool], bytes], share: int) -> dict[bool, bytes]:
-    """What a share's worker answers: at first, and where the rest was left to it, which may be to another each time."""
+    """A partition's recorded answers: the first one, and that for remaining work, which may move between workers."""
     rest = next((answer for (_, given), answer in heard.items() if given), b"")
     return {False: heard[share, False], True: rest}
 
 
 @contextlib.contextmanager
 def entries(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
-    """The paths of entries in processes of their own."""
+    """Starts fast-path servers in their own processes; yields their paths."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         made: list[tuple[Any, Any]] = []

@@ -1,4 +1,4 @@
-"""asv: Arrow batches to PostgreSQL's text and binary forms, a type at a time."""
+"""asv: encoding of Arrow batches in PostgreSQL's text and binary formats, by type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROWS = 100_000
 
 
 class Encode:
-    """Rows a call: ROWS."""
+    """Rows per call: ROWS."""
 
     params = ("int8", "float8", "numeric", "text", "timestamp", "date", "bool")
     param_names = ("type",)
@@ -37,26 +37,26 @@ class Encode:
         self.column = pa.array(values, self.type.arrow)
 
     def time_text(self, name: str) -> None:
-        """What DataRow and COPY carry as text."""
+        """Text format of DataRow and COPY."""
         from gpudb.values.text_columns import format_text_column
 
         format_text_column(self.type, self.column)
 
     def time_binary(self, name: str) -> None:
-        """The same as binary."""
+        """The same in binary format."""
         from gpudb.values.binary_columns import encode_binary_column
 
         encode_binary_column(self.type, self.column)
 
 
 class Groups:
-    """A result of so many groups, of a year, two short texts and a large sum, as DataRow messages."""
+    """A result of some groups with a year, two short texts and a large sum, as DataRow messages."""
 
     params = (7, 100, 280, 800, 8000)
     param_names = ("rows",)
 
     def setup(self, rows: int) -> None:
-        """The batch that a worker gives."""
+        """The batch that a worker returns."""
         import numpy as np
         import pyarrow as pa
 
@@ -75,7 +75,7 @@ class Groups:
         self.batch = pa.RecordBatch.from_arrays(arrays, names=list("abcd"))
 
     def time_rows(self, rows: int) -> None:
-        """All of them by the simple protocol."""
+        """Encodes all rows for the simple protocol."""
         from gpudb.server.wire.encode import encode_rows
 
         list(encode_rows(self.batch, self.types, (0,) * len(self.types)))

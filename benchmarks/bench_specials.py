@@ -1,4 +1,4 @@
-"""What a numeric's NaN and infinities would cost: the same queries with the check that a spare value asks for."""
+"""Cost of NaN and infinities in numeric: the same queries with a check for reserved values."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class NumericSpecials:
     param_names = ("query",)
 
     def setup(self, query: str) -> None:
-        """The table, in memory."""
+        """Creates the table in memory."""
         self.database = duckdb.connect()
         self.database.execute("SET threads = 1")
         made = "CAST((i * 7919 % 10000000) / 100 AS DECIMAL(15,2))"
         self.database.execute(f"CREATE TABLE t AS SELECT {made} AS x, {made} AS y FROM range({ROWS}) AS r(i)")
 
     def teardown(self, query: str) -> None:
-        """Ends the database."""
+        """Closes the database."""
         self.database.close()
 
     def time_plain(self, query: str) -> None:
-        """As it is: every value is a number."""
+        """Without the check: every value is a number."""
         self.database.execute(_PLAIN[query]).fetchall()
 
     def time_checked(self, query: str) -> None:
-        """With the largest values set apart."""
+        """With the largest values reserved."""
         self.database.execute(_CHECKED[query]).fetchall()

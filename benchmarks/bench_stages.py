@@ -1,7 +1,7 @@
-"""asv: what the cluster costs a statement beyond its work, on four CPU workers; by itself it prints a table.
+"""asv: the cluster's overhead per statement on four CPU workers; as a program it prints a table.
 
-Its work is what the slowest worker computed in each stage, added up: messages, exchanges, threads and the result are
-the rest. On fewer cores than workers a part of the rest is other workers' work, which the cores do one after the other.
+The work is the sum of the slowest worker's time in each stage: the overhead is messages, exchanges, threads and the
+result. On fewer cores than workers the overhead includes other workers' work, which the cores do in sequence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STATEMENTS = {
 
 
 class Stages:
-    """Milliseconds, medians."""
+    """Medians in milliseconds."""
 
     params = tuple(STATEMENTS)
     param_names = ("statement",)
@@ -27,7 +27,7 @@ class Stages:
     timeout = 300
 
     def setup(self, statement: str) -> None:
-        """A table of 20,000 rows that the workers have loaded."""
+        """Creates a table of 20,000 rows that the workers have loaded."""
         from gpudb.session.database import Database
 
         self.database: Any = Database(None, workers=WORKERS)
@@ -69,11 +69,11 @@ class Stages:
         return statistics.median(whole), statistics.median(work), statistics.median(rest)
 
     def track_overhead(self, statement: str) -> float:
-        """What is beyond the work."""
+        """The overhead of a statement."""
         return self.measure(statement)[2]
 
     def track_whole(self, statement: str) -> float:
-        """All of it."""
+        """The whole time."""
         return self.measure(statement)[0]
 
 

@@ -1,10 +1,10 @@
-"""gpudb beside DuckDB and PostgreSQL on the same data: queries, COPY, big results, latency.
+"""gpudb compared with DuckDB and PostgreSQL on the same data: queries, COPY, large results, latency.
 
     python -m benchmarks.compare [--only ssb tpch tpcds copy select latency] [--scale 1] [--without postgresql]
     python -m benchmarks.compare --only tpch ssb-lines exchange --scale 30 --workers 1 2 4    # on so many GPUs each
 
-With --explain the times of kernels are a column beside, which says what of a query's time is the kernels' and what its
-way there and back; with --general the same queries run without kernels too, by the general engine.
+With --explain another column has the time of kernels, which divides a query's time into kernels and overhead; with
+--general the same queries also run without kernels, by the general engine.
 
 Each suite's answers are compared before its times are printed; results go to benchmarks/results/SUITE.MACHINE.json.
 """
@@ -27,20 +27,20 @@ from benchmarks.harness import Answer, Row, check, row_of, save, timed
 
 SUITES = ("ssb", "tpch", "tpcds", "copy", "select", "latency")
 LARGE = ("ssb-lines", "exchange")
-"""Suites whose files are made on a GPU; they run where they are named."""
+"""Suites whose files are generated on a GPU; they run only if they are named."""
 SYSTEMS = ("gpudb", "gpudb server", "gpudb gpu", "duckdb", "cudf-polars", "postgresql")
 ON_GPU = {"gpudb gpu", "cudf-polars"}
 TRUSTED = "postgresql"
 BUDGET_S = {"postgresql": 20.0}
-"""Seconds for all runs of one case, where they are not `--budget`'s."""
+"""Time limit for all runs of one case in seconds, if it differs from `--budget`."""
 SLOW_S = 2.0
-"""A query that takes longer is not run once more to be explained."""
+"""A query that takes longer is not run again under EXPLAIN ANALYZE."""
 _KERNEL_TIME = re.compile(r"Kernel Time: ([\d.]+) ms")
 _BEGAN = time.monotonic()
 
 
 class Session:
-    """One run of the program: what was asked for, and where results gather."""
+    """One run of the program: its options and its results so far."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         from gpudb.cli import machine
@@ -51,20 +51,20 @@ class Session:
         self._gpu = machine.engine_of(machine.gpus())[0] == "gpu"
 
     def wants(self, system: str) -> bool:
-        """Whether a system takes part."""
+        """Returns whether a system takes part."""
         return system not in self.options.without and (system not in ON_GPU or self._gpu)
 
     @property
     def engine(self) -> str:
-        """What has several workers: GPUs, or where there are none the engine twin."""
+        """The engine with several workers: GPUs, or the engine twin without GPUs."""
         return "gpu" if self._gpu else "twin"
 
     def note(self, system: Any) -> None:
-        """Remembers a system's version."""
+        """Records a system's version."""
         self.versions[system.name] = system.version
 
     def keep(self, name: str, rows: list[Row]) -> Path:
-        """Writes a suite's results; those of the general engine too beside others'."""
+        """Writes a suite's results; those of the general engine also in a file of their own."""
         name = f"{name}-general" if self.options.general else name
         return save(name, rows, self.versions, self.options.machine)
 
@@ -76,7 +76,7 @@ class Session:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the suites; status 1 if answers differ."""
+    """Runs the suites; returns status 1 if answers differ."""
     parser = argparse.ArgumentParser(description="gpudb beside its peers on the same data")
     parser.add_argument("--only", nargs="+", choices=[*SUITES, *LARGE], default=list(SUITES), metavar="SUITE")
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of ssb, tpch and tpcds; 1 is 1 GB")
@@ -110,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_queries(session: Session, name: str) -> list[Row]:
-    """A suite's queries on each system in turn, each alone on the machine; warm, over loaded tables."""
+    """Runs a suite's queries on each system in turn, alone on the machine, warm, over loaded tables."""
     from benchmarks import tables
 
     suite = getattr(tables, name.replace("-", "_"))(session.options.scale, session.options.data)
@@ -126,12 +126,12 @@ def run_queries(session: Session, name: str) -> list[Row]:
             done, times = times, []
             rows += [*done, _total(system.name, done, suite.rows)]
             if session.options.explain and system.name.startswith("gpudb"):
-                session.keep(name, rows)  # so that what has been timed is there, whatever this ends like
+                session.keep(name, rows)  # so that timings survive however this run ends
                 quick = {row.case for row in done if row.median_s is not None and row.median_s < SLOW_S}
                 kernels = explain(system, suite, quick, session.options.explain)
                 rows += [*kernels, _total(kernels[0].system, kernels, suite.rows)] if kernels else []
             _checked(rows, answers)
-            session.keep(name, rows)  # what comes next may never end
+            session.keep(name, rows)  # what follows may never end
     except KeyboardInterrupt:
         rows += times
         _checked(rows, answers)
@@ -142,12 +142,12 @@ def run_queries(session: Session, name: str) -> list[Row]:
 
 def _checked(rows: list[Row], answers: dict[tuple[str, str], Answer]) -> None:
     held = {name for _, name in answers}
-    if len(held) > 1:  # one alone has nothing to be held against
+    if len(held) > 1:  # a single system has nothing to compare with
         check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
 
 
 def _systems(session: Session, suite: Any) -> Iterator[Any]:
-    """Each system with the suite's tables loaded; the last one is closed before the next is opened."""
+    """Yields each system with the suite's tables loaded; closes it before the next one is opened."""
     from benchmarks.systems import CudfPolars, DuckDb, Gpudb, gpudb_server, postgres
 
     if session.options.workers:
@@ -183,7 +183,7 @@ def _systems(session: Session, suite: Any) -> Iterator[Any]:
 
 
 def _on_workers(session: Session, suite: Any) -> Iterator[Any]:
-    """gpudb and cudf-polars on several counts of GPUs, and DuckDB on all processors, over the same files."""
+    """Runs gpudb and cudf-polars on several numbers of GPUs, and DuckDB on all processors, over the same files."""
     from benchmarks.systems import CudfPolars, DuckDb, gpudb_server
     from benchmarks.tables import adopted
 
@@ -239,8 +239,9 @@ def _case(
 
 
 def explain(system: Any, suite: Any, quick: set[str], folder: Path) -> list[Row]:
-    """Writes EXPLAIN ANALYZE of a suite's `quick` queries, EXPLAIN of the others, or what it fails with; what kernels
-    took in those that have some, of each kernel the slowest worker's time."""
+    """Writes EXPLAIN ANALYZE of a suite's `quick` queries, EXPLAIN of the others, or the error; returns the kernels'
+    time of queries that have some, for each kernel the slowest worker's.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for case, text in suite.queries.items():
@@ -284,7 +285,7 @@ def _servers(session: Session) -> Iterator[Any]:
 
 
 def run_copy(session: Session) -> list[Row]:
-    """COPY FROM STDIN of taxi rides, 51 columns, by psycopg; the CSV is made beforehand, a new table each time."""
+    """COPY FROM STDIN of taxi rides, 51 columns, by psycopg; the CSV exists beforehand, each run has a new table."""
     from benchmarks.tables import schema
     from gpudb.demo.taxi import csv
 
@@ -317,7 +318,7 @@ CREATE TABLE selected (id bigint, whole integer, price numeric(10,2), name text,
 
 
 def run_select(session: Session) -> list[Row]:
-    """SELECT of all rows of a table of five columns, by psycopg: text as it comes, and made into Python values."""
+    """SELECT of all rows of a table of five columns, by psycopg: as text, and converted to Python values."""
     import psycopg
 
     count = session.options.rows
@@ -349,7 +350,7 @@ def run_select(session: Session) -> list[Row]:
 
 
 def run_latency(session: Session) -> list[Row]:
-    """SELECT 1 by psycopg, one after the other: the simple protocol, and a prepared statement."""
+    """SELECT 1 by psycopg in sequence: by the simple protocol, and by a prepared statement."""
     rows = []
     for system in _servers(session):
         connection = system.connection
@@ -381,11 +382,11 @@ _RUN: dict[str, Callable[[Session], list[Row]]] = {
 }
 
 
-# ---- what is printed
+# ---- output
 
 
 def show(name: str, rows: list[Row]) -> None:
-    """A line a case, a column a system, and gpudb's ratios to its peers."""
+    """One line for each case, one column for each system, and gpudb's ratios to its peers."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""Timed runs, the comparison of answers, and the files that results are kept in."""
+"""Timed runs, the comparison of answers, and result files."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results"
 COMMIT = "GPUDB_BENCHMARK_COMMIT"
-"""The environment's word for the commit."""
+"""Environment variable for the commit."""
 TOLERANCE = 1e-9
-"""Relative, between numbers: sums of floats depend on their order, and peers average in floats."""
+"""Relative tolerance between numbers: sums of floats depend on their order, and peers average in floats."""
 ROUNDED = {"cudf-polars": 1e-6}
-"""More of it, by the first words of a system's name: Polars rounds a product of decimals to its factors' scale."""
+"""Larger tolerance by system name prefix: Polars rounds a product of decimals to its factors' scale."""
 
 Answer = list[tuple[Any, ...]]
 
 
 @dataclass(slots=True)
 class Row:
-    """One case on one system. Seconds; `bytes` of the data that went in or out, where that is what is timed."""
+    """One case on one system, in seconds; `bytes` is the size of the transferred data if the transfer is timed."""
 
     case: str
     system: str
@@ -49,7 +49,7 @@ class Row:
 
 
 def timed(run: Callable[[], Any], *, warm: int = 2, runs: int = 5, budget_s: float = 60.0) -> tuple[list[float], Any]:
-    """Runs `warm` times unmeasured, then up to `runs` times; fewer once `budget_s` is used. Times, last result."""
+    """Runs `warm` times untimed, then up to `runs` times within `budget_s`. Returns the times and the last result."""
     started = time.perf_counter()
     for _ in range(warm):
         result = run()
@@ -66,12 +66,12 @@ def timed(run: Callable[[], Any], *, warm: int = 2, runs: int = 5, budget_s: flo
 
 
 def row_of(case: str, system: str, times: Sequence[float], table_rows: int, **more: Any) -> Row:
-    """A row with the median and the minimum of some times."""
+    """Builds a row with the median and the minimum of some times."""
     return Row(case, system, statistics.median(times), min(times), len(times), table_rows, **more)
 
 
 def agree(one: Answer, other: Answer, tolerance: float = TOLERANCE) -> bool:
-    """Whether two answers are equal as multisets; numbers to a relative tolerance, texts without char's padding."""
+    """Returns whether answers are equal multisets, with numbers to a tolerance and texts without char's padding."""
     if len(one) != len(other):
         return False
     return all(_same(a, b, tolerance) for a, b in zip(_sorted(one), _sorted(other), strict=True))
@@ -94,7 +94,7 @@ def _plain(value: object) -> object:
 
 
 def _key(row: tuple[object, ...]) -> list[tuple[str, object]]:
-    """Numbers that differ by rounding alone must sort alike."""
+    """A sort key that places numbers with rounding differences at the same position."""
     return [(type(v).__name__, float(f"{v:.7g}") if isinstance(v, float) else str(v)) for v in row]
 
 
@@ -111,7 +111,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...], tolerance: float) 
 
 
 def check(rows: Iterable[Row], answers: dict[tuple[str, str], Answer], trusted: str) -> None:
-    """Marks each row by whether its answer is that of the `trusted` system, and notes where only one that rounds is."""
+    """Marks each row by whether its answer is the `trusted` system's, with a note if only rounded answers agree."""
     for row in rows:
         wanted, got = answers.get((row.case, trusted)), answers.get((row.case, row.system))
         if wanted is None or got is None:
@@ -134,7 +134,7 @@ def save(
 
 
 def described(program: str, machine: str | None = None) -> dict[str, Any]:
-    """What a result file begins with: the machine, the commit, the command and the date."""
+    """Returns the head of a result file: the machine, the commit, the command and the date."""
     return {
         "machine": machine or default_machine(),
         "processor": _processor(),
@@ -149,7 +149,7 @@ def described(program: str, machine: str | None = None) -> dict[str, Any]:
 
 
 def written(path: Path, found: Any) -> Path:
-    """Writes a JSON file whole, in the place of what was there: who is killed leaves the one or the other."""
+    """Writes a JSON file atomically: a killed process leaves the old or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f".{path.name}.{os.getpid()}")
     made.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -158,7 +158,7 @@ def written(path: Path, found: Any) -> Path:
 
 
 def default_machine() -> str:
-    """`cpu2`, or where there are GPUs `h200x1`: their model, and how many this process may use."""
+    """Returns `cpu2`, or with GPUs `h200x1`: their model, and how many this process may use."""
     names = gpu_names()
     if not names:
         return f"cpu{len(os.sched_getaffinity(0))}"
@@ -174,7 +174,7 @@ def _gpus() -> Gpus:
 
 
 def gpu_names() -> list[str]:
-    """The names of the GPUs that this process may use, by nvidia-smi."""
+    """Returns the names of the GPUs that this process may use, by nvidia-smi."""
     from gpudb.cli import machine
 
     found = _gpus()
@@ -183,8 +183,9 @@ def gpu_names() -> list[str]:
 
 
 def visible(count: int) -> str:
-    """The first so many GPUs of those that this process may use, as CUDA_VISIBLE_DEVICES names them; ValueError if
-    there are fewer."""
+    """Returns the first `count` GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; raises ValueError
+    if there are fewer.
+    """
     from gpudb.cli import machine
 
     there = machine.visible(_gpus())
@@ -201,8 +202,9 @@ def _processor() -> str:
 
 
 def commit() -> str:
-    """The commit that was measured; with + where files had changed. Where the files lie outside of their repository,
-    GPUDB_BENCHMARK_COMMIT tells it."""
+    """Returns the measured commit, with + if files were changed. GPUDB_BENCHMARK_COMMIT names it if the files are
+    outside of their repository.
+    """
     return os.environ.get(COMMIT) or _head()
 
 

@@ -1,10 +1,10 @@
-"""What the optimiser gains: TPC-H and SSB on CPU workers with every rule and with none that statistics decide.
+"""Gain of the optimizer: TPC-H and SSB on CPU workers with all rules and without those that use statistics.
 
     python -m benchmarks.optimizer [--scale 0.3] [--workers 2] [--runs 5] [--save]
 
-Both plans of a query run in turn on the same workers over the same resident columns; the embedded engine's answer is
-what theirs must be. One that ends in an error has that in the place of its time, and the others go on. Then how long
-planning takes: the bound statement to stages, without what checks that they are carried.
+Both plans of a query run in turn on the same workers over the same resident columns; their answers must equal the
+embedded engine's. An error is recorded in the place of a time, and the other queries run. Then planning is timed: from
+the bound statement to stages, without the check that workers support them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FULL = "twin"
 
 
 def main() -> None:
-    """Runs, prints, and with --save keeps the results."""
+    """Runs, prints, and with --save writes the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=0.3)
     parser.add_argument("--workers", type=int, default=2)
@@ -111,12 +111,12 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
 
 
 def _told(error: GpudbError) -> str:
-    """An error for a row's note."""
+    """Formats an error for a row's note."""
     return ": ".join(each for each in (error.sqlstate, error.message, error.detail) if each)
 
 
 def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
-    """Each query bound once, and planned anew each time, as the first time that a session runs it."""
+    """Times planning of each query, bound once and planned without the plan cache each time."""
     from gpudb.engine.gpu.planning import planner as planning
     from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.engine.protocol import Request
@@ -128,13 +128,13 @@ def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     requests: list[Request] = []
 
     class Noted:
-        """The embedded engine, noting what it is asked."""
+        """The embedded engine; records requests."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(database.cpu, name)
 
         def run(self, request: Request) -> Any:
-            """The embedded engine's stream."""
+            """Returns the embedded engine's stream."""
             requests.append(request)
             return database.cpu.run(request)
 

@@ -1,4 +1,4 @@
-"""Makes benchmarks/results/README.md and its plots from the result files: python -m benchmarks.report"""
+"""Generates benchmarks/results/README.md and its plots from the result files: python -m benchmarks.report"""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OTHER = "#6e7781"
 
 
 def main() -> None:
-    """Writes the README and one SVG file a result."""
+    """Writes the README and one SVG file for each result."""
     found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.*.json"))]
     parts = [
         "# Results\n",
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _headed(title: str, machine: str, result: dict[str, Any]) -> list[str]:
-    """What a part begins with that has no figures of systems."""
+    """The heading of a part without figures of systems."""
     told = f"{result['date']}, commit `{result['commit']}`, `{result['command']}`"
     return [f"## {title} on {machine}\n", f"{told}\n"]
 
@@ -74,7 +74,7 @@ def surveyed(machine: str, result: dict[str, Any]) -> str:
 
 
 def drawn(machine: str, result: dict[str, Any]) -> str:
-    """The shares of those that no suite has."""
+    """The shares of random statements, as Markdown."""
     return _shares("Statements drawn at random", "drawn", machine, result)
 
 
@@ -102,7 +102,7 @@ def _shares(what: str, folder: str, machine: str, result: dict[str, Any]) -> str
 
 
 def tested(machine: str, result: dict[str, Any]) -> str:
-    """What the tests that need GPUs told, as Markdown."""
+    """The outcomes of the tests that need GPUs, as Markdown."""
     lines = [
         *_headed("The tests that need GPUs,", machine, result),
         "| file | passed | failed | skipped |",
@@ -118,7 +118,7 @@ def tested(machine: str, result: dict[str, Any]) -> str:
 
 
 def sanitized(machine: str, result: dict[str, Any]) -> str:
-    """What compute-sanitizer told of the kernels, as Markdown."""
+    """The findings of compute-sanitizer in the kernels, as Markdown."""
     lines = [
         *_headed("Kernels under compute-sanitizer,", machine, result),
         "| tool | kernels that equal their twin | outcome | hazards in CuPy's own kernels |",
@@ -178,7 +178,7 @@ def _verdict(line: dict[str, dict[str, Any]]) -> str:
 
 
 def plot(result: dict[str, Any]) -> str:
-    """Bars by case and system, their length the logarithm of the median."""
+    """Bars by case and system; their lengths are the logarithms of the medians."""
     import math
 
     rows = [row for row in result["rows"] if row.get("median_s")]

@@ -1,4 +1,4 @@
-"""The systems that are compared: gpudb in this process and as a server, DuckDB, and a real PostgreSQL."""
+"""The compared systems: gpudb in this process and as a server, DuckDB, cudf-polars, and a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from benchmarks.harness import Answer, visible
 from benchmarks.tables import files_of
 
 QUERY_LIMIT_S = 300
-"""A statement that takes longer is stopped, and has no time."""
+"""A statement that takes longer is cancelled, and has no time."""
 
 POSTGRES_VERSION = 16
 
 _PLAIN = "sslmode=disable connect_timeout=10"
-"""Neither server encrypts: PostgreSQL as it comes has no certificate."""
+"""Neither server encrypts: PostgreSQL has no certificate by default."""
 
 Tables = Mapping[str, Path]
 """Table name → Parquet file, or a folder of such files."""
 
 
 class System(Protocol):
-    """A system under test. `load` makes the tables of a schema and fills them; times are taken by the caller."""
+    """A system under test. `load` creates the tables of a schema and fills them; the caller takes times."""
 
     name: str
 
@@ -53,13 +53,13 @@ class Gpudb:
 
     @property
     def version(self) -> str:
-        """gpudb's, and its engine's."""
+        """Version of gpudb and its engine."""
         import gpudb
 
         return f"{gpudb.__version__} (engine cpu)"
 
     def load(self, schema: list[str], tables: Tables, indexes: list[str]) -> None:
-        """Tables by their rows; gpudb has no indexes."""
+        """Loads tables by rows; gpudb has no indexes."""
         for statement in schema:
             self._connection.execute(statement)
         with self._connection.transaction():
@@ -68,7 +68,7 @@ class Gpudb:
                     self._connection.append(name, piece)
 
     def query(self, sql: str) -> Answer:
-        """Rows as Python values."""
+        """Returns rows as Python values."""
         return self._connection.execute(sql).fetchall()
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class Gpudb:
 
 
 class DuckDb:
-    """DuckDB in this process, tables loaded into its memory, which the server's own setting bounds too."""
+    """DuckDB in this process, tables loaded into memory, with the memory limit of gpudb's server."""
 
     name = "duckdb"
 
@@ -89,13 +89,13 @@ class DuckDb:
 
     @property
     def version(self) -> str:
-        """DuckDB's."""
+        """Version of DuckDB."""
         import duckdb
 
         return str(duckdb.__version__)
 
     def load(self, schema: list[str], tables: Tables, indexes: list[str]) -> None:
-        """Tables by their rows, without indexes: its joins hash."""
+        """Loads tables by rows, without indexes: its joins hash."""
         for statement in schema:
             self._connection.execute(statement)
         for name, path in tables.items():
@@ -103,7 +103,7 @@ class DuckDb:
             self._connection.execute(f"INSERT INTO {name} SELECT * FROM read_parquet(?)", [files])
 
     def query(self, sql: str) -> Answer:
-        """Rows as Python values."""
+        """Returns rows as Python values."""
         return self._connection.execute(sql).fetchall()
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class DuckDb:
 
 
 class Wire:
-    """A server, through psycopg: gpudb's or PostgreSQL."""
+    """A server through psycopg: gpudb's or PostgreSQL."""
 
     def __init__(self, name: str, dsn: str) -> None:
         import psycopg
@@ -123,7 +123,7 @@ class Wire:
 
     @property
     def version(self) -> str:
-        """What the server says of itself."""
+        """The server's version by itself."""
         row = self.connection.execute("SELECT version()").fetchone()
         assert row is not None
         return " ".join(str(row[0]).split()[:2]).rstrip(",")
@@ -146,7 +146,7 @@ class Wire:
         self.connection.execute("SET work_mem = '256MB'")
 
     def adopt(self, schema: list[str], tables: Tables) -> None:
-        """Tables of files as they are, which gpudb alone takes; queries that no worker carries fail from now on."""
+        """Adopts files as tables, which only gpudb supports; from now on queries fail that no worker supports."""
         for statement in schema:
             self.connection.execute(statement.encode())
         for name, path in tables.items():
@@ -154,15 +154,15 @@ class Wire:
             self.query_none(f"SELECT add_files('{name}', '{pattern}')")
 
     def query(self, sql: str) -> Answer:
-        """Rows as Python values."""
+        """Returns rows as Python values."""
         return self.connection.execute(sql.encode()).fetchall()
 
     def query_none(self, sql: str) -> None:
-        """Runs a statement that gives no rows."""
+        """Runs a statement without a result."""
         self.connection.execute(sql.encode())
 
     def close(self) -> None:
-        """Ends the session."""
+        """Closes the session."""
         self.connection.close()
 
 
@@ -186,8 +186,9 @@ def pieces(path: Path) -> Iterator[Any]:
 def gpudb_server(
     data_dir: Path | None = None, engine: str = "cpu", workers: int = 0, scheduler: str = ""
 ) -> Iterator[Wire]:
-    """gpudb's server program on a free port, and a session of it; on so many GPUs, or workers of the engine twin, which
-    may be a scheduler's."""
+    """gpudb's server program on a free port, and a session of it; on `workers` GPUs, or workers of the engine twin,
+    which may belong to a scheduler.
+    """
     from gpudb.cli.program import Program
 
     with ExitStack() as stack:
@@ -209,7 +210,7 @@ def gpudb_server(
 
 
 def _show_problems(log: Path) -> None:
-    """What a server and its workers have logged that is worth a look, stacks too."""
+    """Returns notable log lines of a server and its workers, with stacks."""
     shown: list[str] = []
     wanted = False
     for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
@@ -223,7 +224,7 @@ _PROBLEMS = (" WARNING ", " ERROR ", " CRITICAL ", "Error: ", "Timeout (", "Thre
 
 
 class CudfPolars:
-    """cudf-polars by itself, over Parquet files in the page cache: TPC-H as its own benchmark writes it, else
+    """cudf-polars alone, over Parquet files in the page cache: TPC-H as its own benchmark writes it, otherwise
     by Polars' SQL.
     """
 
@@ -240,13 +241,13 @@ class CudfPolars:
 
     @property
     def version(self) -> str:
-        """cudf-polars'."""
+        """Version of cudf-polars."""
         import cudf_polars
 
         return str(cudf_polars.__version__)
 
     def load(self, schema: list[str], tables: Tables, indexes: list[str]) -> None:
-        """The exchange's tables are kept on the GPUs; of others nothing is loaded: every query scans the files."""
+        """Keeps the exchange's tables on the GPUs; loads nothing of others: every query scans the files."""
         import polars as pl
 
         if self._suite.name == "exchange":
@@ -254,7 +255,7 @@ class CudfPolars:
 
             self._tables = {name: resident(files_of(path)) for name, path in tables.items()}
         else:
-            # Its sums and products of 32-bit integers are of 32 bits too, and wrap.
+            # Its sums and products of 32-bit integers have 32 bits too, and wrap.
             wide = pl.selectors.integer().cast(pl.Int64)
             self._tables = {name: pl.scan_parquet(files_of(path)).with_columns(wide) for name, path in tables.items()}
         self._folder = next(iter(tables.values())).parent
@@ -264,7 +265,7 @@ class CudfPolars:
             self._engine = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 
     def _start(self) -> None:
-        """Its engine on several GPUs, a rank on each of Dask's workers."""
+        """Its engine on several GPUs, with a rank on each of Dask's workers."""
         from cudf_polars.engine.dask import DaskEngine
         from cudf_polars.engine.hardware_binding import HardwareBindingPolicy
         from dask_cuda import LocalCUDACluster
@@ -282,7 +283,7 @@ class CudfPolars:
         self._ended = [self._engine.shutdown, client.close, cluster.close]
 
     def query(self, sql: str) -> Answer:
-        """Rows as Python values."""
+        """Returns rows as Python values."""
         import polars as pl
 
         if self._suite.name == "tpch":
@@ -314,8 +315,8 @@ def _pdsh(number: int, folder: Path, scale: float) -> Any:
 
 @contextmanager
 def postgres() -> Iterator[Wire]:
-    """A PostgreSQL of its own on a TCP port of loopback, as gpudb's server is reached; a quarter of the memory is its
-    cache, and JIT is off, which at these sizes costs more than it brings.
+    """A separate PostgreSQL on a TCP port of loopback, like gpudb's server; its cache is a quarter of the memory, and
+    JIT is off, which costs more than it gains at these sizes.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -328,7 +329,7 @@ def postgres() -> Iterator[Wire]:
     where: dict[str, Any] = {"bin_path": made.bin_path, "user": made.system_user}
     control = ("-w", "-D", str(made.pgdata))
     try:
-        # As it was started it listens on a Unix socket alone.
+        # Until then it listens on a Unix socket only.
         megabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

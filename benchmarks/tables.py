@@ -1,6 +1,6 @@
-"""The data of the suites as Parquet files, made once and kept; their schemas, queries and PostgreSQL's indexes.
+"""The data of the suites as Parquet files, generated once and kept; their schemas, queries and PostgreSQL's indexes.
 
-python -m benchmarks.tables SUITE SCALE FOLDER makes a suite's files, and nothing else.
+python -m benchmarks.tables SUITE SCALE FOLDER only writes a suite's files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 TPCH = ("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem")
 
-# What PostgreSQL is given beside the tables: primary keys, and an index on each foreign key.
+# PostgreSQL's additions to the tables: primary keys, and an index on each foreign key.
 _TPCH_KEYS = {
     "region": "r_regionkey", "nation": "n_nationkey", "supplier": "s_suppkey", "customer": "c_custkey",
     "part": "p_partkey", "partsupp": "ps_partkey, ps_suppkey", "orders": "o_orderkey",
@@ -57,8 +57,9 @@ class Suite:
     queries: dict[str, str]
     indexes: list[str]
     declared: tuple[str, ...] = ()
-    """What gpudb is told of adopted files: primary keys of tables that take little to look through, and which columns
-    of text conditions compare."""
+    """Statements after the adoption of files: primary keys of tables that are quick to check, and ANALYZE of text
+    columns that conditions compare.
+    """
 
     @property
     def rows(self) -> int:
@@ -84,13 +85,13 @@ def tpch(scale: float, folder: Path) -> Suite:
     if not (where / "done").exists():
         where.mkdir(parents=True, exist_ok=True)
         program = _tpchgen()
-        # Of row groups of a few MB, as it makes them by itself, a GPU decodes few bytes at once.
+        # With its default row groups of a few MB, a GPU decodes few bytes at once.
         sizes = ["--row-group-bytes", "64MB"]
         subprocess.run([program, "parquet", "-s", f"{scale:g}", "--output-dir", where, "--quiet", *sizes], check=True)
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in TPCH}
     texts = queries("tpch")
-    # The specification has this fraction of the scale, so that as many groups are left at any.
+    # The specification has this fraction of the scale, so that the number of groups is the same at any scale.
     texts["q11"] = texts["q11"].replace("0.0001000000", f"{0.0001 / scale:.10f}")
     keys = _indexes({name: _TPCH_KEYS[name] for name in _TPCH_DECLARED}, {})
     analysed = [f"ANALYZE {name} ({columns})" for name, columns in _TPCH_ANALYSED.items()]
@@ -99,7 +100,7 @@ def tpch(scale: float, folder: Path) -> Suite:
 
 
 def _tpchgen() -> str:
-    """tpchgen-cli beside this Python, or on the path."""
+    """Returns tpchgen-cli beside this Python, or on the path."""
     beside = Path(sys.executable).with_name("tpchgen-cli")
     found = str(beside) if beside.exists() else shutil.which("tpchgen-cli")
     if found is None:
@@ -108,7 +109,7 @@ def _tpchgen() -> str:
 
 
 def ssb(scale: float, folder: Path) -> Suite:
-    """The star schema benchmark by our own maker."""
+    """The star schema benchmark by our own generator."""
     from benchmarks.data import ssb as maker
 
     where = folder / f"ssb-{scale:g}"
@@ -121,12 +122,12 @@ def ssb(scale: float, folder: Path) -> Suite:
 
 
 def ssb_lines(scale: float, folder: Path) -> Suite:
-    """The star schema benchmark, of lineorder the columns that its queries read; made on a GPU where there is one."""
+    """The star schema benchmark with the columns that its queries read; generated on a GPU if there is one."""
     return _made("ssb", round(6_000_000 * scale), folder)
 
 
 def exchange(scale: float, folder: Path) -> Suite:
-    """Rows that change workers to be grouped and joined: 600 million at scale 100."""
+    """Rows that are exchanged for groups and joins: 600 million at scale 100."""
     return _made("exchange", round(6_000_000 * scale), folder)
 
 
@@ -136,7 +137,7 @@ def _made(suite: str, rows: int, folder: Path) -> Suite:
     where = folder / f"{suite}-{rows}"
     if not (where / "done").exists():
         where.mkdir(parents=True, exist_ok=True)
-        # In a process of its own, which leaves nothing on the GPU.
+        # In its own process, which leaves nothing on the GPU.
         command = [sys.executable, "-m", "benchmarks.fused.files", suite, where, str(rows)]
         subprocess.run(command, check=True, cwd=HERE.parent)
     declared = {statement.split()[2]: statement for statement in schema(suite)}
@@ -146,7 +147,7 @@ def _made(suite: str, rows: int, folder: Path) -> Suite:
 
 
 def adopted(suite: Suite) -> list[str]:
-    """The tables of a suite with the columns that its files have, so that they can be taken as they are."""
+    """The tables of a suite with the columns of its files, so that the files can be adopted."""
     import pyarrow.parquet as pq
 
     statements = []
@@ -180,7 +181,7 @@ def tpcds(scale: float, folder: Path) -> Suite:
 
 
 def taxi(rows: int, folder: Path) -> Suite:
-    """The taxi rides by our own maker."""
+    """The taxi rides by our own generator."""
     from gpudb.demo import taxi as maker
 
     path = folder / f"taxi-{rows}.parquet"
@@ -204,7 +205,7 @@ def schema(suite: str) -> list[str]:
 
 
 def queries(suite: str) -> dict[str, str]:
-    """The queries of a suite by the names of their files."""
+    """The queries of a suite by file name."""
     paths = sorted((HERE / "queries" / suite).glob("q*.sql"))
     return {path.stem: path.read_text(encoding="utf-8").strip().rstrip(";") for path in paths}
 

@@ -1,1 +1,1 @@
-"""Makers of benchmark data: seeded, the same rows on any machine, however cut. Import nothing of gpudb."""
+"""Generators of benchmark data: seeded, the same rows on any machine and for any partitioning. Imports no gpudb."""

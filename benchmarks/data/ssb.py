@@ -2,7 +2,7 @@
 
 Customers 30,000 times the scale, suppliers 2,000 times, parts 200,000 times (1 + floor(log2 scale)), days
 2,556, orders 1,500,000 times with one to seven lines each. Money is in cents. Row k of a table is the same
-however the table is cut into batches or parts.
+however the table is divided into batches or parts.
 Source: O'Neil, O'Neil, Chen, Revilak: The Star Schema Benchmark, revision 3 (2009).
 """
 
@@ -27,7 +27,7 @@ TABLES = ("date1", "customer", "supplier", "part", "lineorder")
 SEED = 1992
 
 BLOCK = 65_536
-"""Rows of a dimension, or orders, that are made together from one random stream."""
+"""Rows of a dimension, or orders, that are generated together from one random stream."""
 
 _INT, _TEXT = pa.int32(), pa.string()
 _COLUMNS = {
@@ -59,13 +59,13 @@ _MOST_LINES = 7
 _HOLIDAYS = {(1, 1), (2, 20), (4, 20), (5, 20), (7, 20), (8, 20), (9, 20), (10, 20), (11, 20), (12, 24)}
 _SEASONS = (
     ["Winter"] * 3 + ["Spring"] + ["Summer"] * 4 + ["Fall"] * 2 + ["Christmas"] * 2
-)  # by month, as the generator of the paper's authors has them
+)  # by month, as in the generator of the paper's authors
 
 Ints = npt.NDArray[np.int64]
 
 
 def units(table: str, scale: float) -> int:
-    """How many rows a table has; for lineorder, how many orders."""
+    """Returns a table's row count; for lineorder, the number of orders."""
     match table:
         case "date1":
             return _DAYS
@@ -82,7 +82,7 @@ def units(table: str, scale: float) -> int:
 
 
 def batches(table: str, scale: float, seed: int = SEED, part: int = 0, parts: int = 1) -> Iterator[pa.RecordBatch]:
-    """Yields a table's rows; of `parts` equal pieces of its blocks only number `part`."""
+    """Yields a table's rows; of `parts` equal divisions of its blocks only number `part`."""
     count = units(table, scale)
     blocks = -(-count // BLOCK)
     for block in range(blocks * part // parts, blocks * (part + 1) // parts):
@@ -94,7 +94,7 @@ def batches(table: str, scale: float, seed: int = SEED, part: int = 0, parts: in
 
 
 def table(name: str, scale: float, seed: int = SEED) -> pa.Table:
-    """A whole table in memory."""
+    """Returns a whole table in memory."""
     return pa.Table.from_batches(batches(name, scale, seed), schema=SCHEMAS[name])
 
 
@@ -126,7 +126,7 @@ def _pick(rng: np.random.Generator, dictionary: pa.Array, count: int) -> pa.Arra
 
 @cache
 def _dates() -> dict[str, pa.Array]:
-    """The date dimension, column by column."""
+    """Columns of the date dimension."""
     days = [_FIRST_DAY + timedelta(number) for number in range(_DAYS)]
     year_days = [day.timetuple().tm_yday for day in days]
     weekdays = [day.isoweekday() % 7 + 1 for day in days]  # Sunday is 1
@@ -188,7 +188,7 @@ def _party(kind: str, numbers: Ints, rng: np.random.Generator) -> list[object]:
 
 
 def _addresses(rng: np.random.Generator, count: int) -> list[str]:
-    """Random letters and digits, 10 to 25 of them."""
+    """Random texts of 10 to 25 letters and digits."""
     letters = np.frombuffer(words.ADDRESS_LETTERS.encode(), np.uint8)
     drawn = letters[rng.integers(0, len(letters), (count, 25))].tobytes().decode()
     lengths = rng.integers(10, 26, count).tolist()
@@ -225,7 +225,7 @@ def _lineorder(numbers: Ints, rng: np.random.Generator, scale: float) -> list[ob
     customers = units("customer", scale)
     customer = rng.integers(1, customers + 1, orders)
     if customers >= 3:
-        customer -= customer % 3 == 0  # a third of the customers never order; 3k becomes 3k - 1
+        customer -= customer % 3 == 0  # a third of the customers never orders; 3k becomes 3k - 1
     datekeys = _dates()["d_datekey"].to_numpy()
     order_day = rng.integers(0, _ORDER_DAYS, orders)
     commit_day = order_day[order] + rng.integers(30, 91, count)
@@ -241,7 +241,7 @@ def _lineorder(numbers: Ints, rng: np.random.Generator, scale: float) -> list[ob
     total = np.bincount(order, revenue * (100 + tax) // 100).astype(np.int64)
     priority = pa.array(rng.integers(0, len(words.PRIORITIES), orders)[order])
     return [
-        (numbers // 8 * 32 + numbers % 8 + 1)[order],  # keys leave gaps, as the generator's do
+        (numbers // 8 * 32 + numbers % 8 + 1)[order],  # keys have gaps, as the generator's do
         _ints(line + 1),
         _ints(customer[order]),
         _ints(part),

@@ -1,6 +1,6 @@
-"""TPC-DS's 24 tables by DuckDB's port of dsdgen: an extension for an older DuckDB, so in an environment of its own.
+"""TPC-DS's 24 tables by DuckDB's port of dsdgen, an extension for an older DuckDB, which needs a separate environment.
 
-The environment is made once, in the folder `.cache` beside the benchmarks. Rows depend on the scale alone.
+The environment is created once, in the folder `.cache` beside the benchmarks. Rows depend on the scale alone.
 Source: the TPC-DS specification, and the package duckdb-extension-tpcds.
 """
 
@@ -25,7 +25,7 @@ PACKAGES = ("duckdb==1.5.5", "duckdb-extension-tpcds==1.5.5")
 CACHE = Path(__file__).parents[2] / ".cache"
 INSTALL_LIMIT_S = 300
 
-# What runs in the environment: scale, folder and format are its arguments.
+# Program for the environment; its arguments are scale, folder and format.
 _PROGRAM = """
 import sys
 from pathlib import Path
@@ -43,9 +43,9 @@ for (table,) in connection.execute("SELECT table_name FROM duckdb_tables()").fet
 
 
 def environment() -> Path:
-    """The Python of the environment that holds PACKAGES; it is made where it is missing.
+    """Returns the Python of the environment with PACKAGES; creates the environment if it is missing.
 
-    Raises RuntimeError where uv is missing or cannot install them.
+    Raises RuntimeError if uv is missing or cannot install them.
     """
     where = CACHE / "-".join(PACKAGES[1].split("=="))
     python = where / "bin" / "python"
@@ -58,14 +58,14 @@ def environment() -> Path:
         _uv("pip", "install", "--quiet", "--python", str(made / "bin" / "python"), *PACKAGES)
         try:
             made.rename(where)
-        except OSError:  # another run was quicker
+        except OSError:  # another process was faster
             if not python.exists():
                 raise
     return python
 
 
 def write(folder: Path, scale: float, form: str = "parquet") -> None:
-    """Writes TABLES as FOLDER/TABLE.FORM, where form is csv (with a header, NULL as nothing) or parquet."""
+    """Writes TABLES as FOLDER/TABLE.FORM, where form is csv (with a header, NULL as an empty field) or parquet."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as work:
         command = [str(environment()), "-c", _PROGRAM, f"{scale:g}", work, form]

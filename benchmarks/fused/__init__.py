@@ -1,1 +1,1 @@
-"""Fused kernels at the size that they are for: pipelines planned on any machine, run on one with a GPU."""
+"""Fused kernels at full size: pipelines planned on any machine, run on one with a GPU."""

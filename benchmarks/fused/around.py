@@ -1,10 +1,10 @@
-"""What a worker and a server spend on a statement beside its kernel, in one process, without sockets and client.
+"""Time of a worker and a server on a statement besides its kernel, in one process, without sockets and client.
 
 python -m benchmarks.fused.around taxi|ssb FOLDER [--engine gpu|twin] [--query NAME] [--profile]
 
-FOLDER has a suite's files (`benchmarks.fused.files`). Each query is bound, and answered RUNS times as a worker answers
-it at once; of that the kernel's own time is told, and what the rows took to be written for the wire. Milliseconds, the
-median and the least; with --profile the functions that took them.
+FOLDER has a suite's files (`benchmarks.fused.files`). Each query is prepared, and answered RUNS times as by a worker's
+fast path; the kernel's time in it is reported, and the encoding of the rows for the wire. Milliseconds, the median and
+the minimum; --profile lists the functions that take the time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BYTES = 2**34
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, float]:
-    """Milliseconds of a call: the median and the least."""
+    """Milliseconds of a call: the median and the minimum."""
     times = []
     for _ in range(RUNS):
         begun = time.perf_counter()
@@ -38,7 +38,7 @@ def timed(run: Callable[[], Any]) -> tuple[float, float]:
 
 
 class Worker:
-    """A worker without its process: the device, and statements that it answers."""
+    """A worker without its process: the device and prepared statements."""
 
     def __init__(self, engine: str, folder: Path) -> None:
         from gpudb.engine.gpu.worker.device import open_gpu, open_host
@@ -50,7 +50,7 @@ class Worker:
         self._plain: Callable[[], Any] = lambda: None
 
     def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
-        """Binds a statement; what answers it at once."""
+        """Prepares a statement; returns a function that answers it as the fast path does."""
         from gpudb.engine.gpu.fastpath.server import FastPathRequest
         from gpudb.engine.gpu.worker.query import QueryRun
         from gpudb.engine.gpu.worker.query_registry import RunningQuery
@@ -72,7 +72,7 @@ class Worker:
         return lambda: work().answer_fast_path(question)
 
     def kernel(self) -> float:
-        """Milliseconds of the kernel of what was made ready last."""
+        """Returns the milliseconds of the kernel of the last prepared pipeline."""
         launcher = getattr(self.executor.kernels, "_launcher", None)
         if launcher is None:
             return 0.0
@@ -84,7 +84,7 @@ class Worker:
 
 
 def written(planned: Any, data: bytes) -> int:
-    """Makes the messages of a result's rows; their bytes."""
+    """Encodes a result's rows; returns the number of bytes."""
     from gpudb.engine.gpu.exchange.result_codec import decode_batch
     from gpudb.server.wire.results import Rows
 
@@ -99,7 +99,7 @@ def written(planned: Any, data: bytes) -> int:
 
 
 def main() -> None:
-    """Prints a line a query."""
+    """Prints a line for each query."""
     parser = argparse.ArgumentParser()
     parser.add_argument("suite", choices=("taxi", "ssb"))
     parser.add_argument("folder", type=Path)

@@ -1,4 +1,4 @@
-"""A client that does nothing with what it gets: when a query's last byte is there, beside what a driver makes of it."""
+"""A client that discards results: the time of a query's last byte, without a driver's conversions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bare:
         self._until_ready()
 
     def seconds(self, sql: str) -> float:
-        """From sending a query to its last byte; RuntimeError where it fails."""
+        """Returns the seconds from sending a query to its last byte; raises RuntimeError if it fails."""
         text = sql.encode() + b"\0"
         begun = time.perf_counter()
         self._socket.sendall(b"Q" + struct.pack("!i", len(text) + 4) + text)
@@ -31,7 +31,7 @@ class Bare:
         return taken
 
     def _until_ready(self) -> bytes:
-        """The beginning of what comes, up to a ReadyForQuery."""
+        """Receives up to a ReadyForQuery; returns the beginning."""
         head = self._socket.recv(1 << 20)
         last = head
         while last[-len(_READY) :] != _READY:
@@ -42,5 +42,5 @@ class Bare:
         return head
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._socket.close()

@@ -1,6 +1,6 @@
-"""Plans the queries over tables of the full size, of which only the small ones are there, and keeps their pipelines.
+"""Plans the queries over tables of full size, of which only the small ones exist, and writes their pipelines.
 
-python -m benchmarks.fused.cases FOLDER FILE: FOLDER keeps the small tables, FILE is what `roofline` runs.
+python -m benchmarks.fused.cases FOLDER FILE: FOLDER keeps the small tables, FILE is the input of `roofline`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Found(Exception):
 
 
 class _Source:
-    """A large table by what is known of its columns."""
+    """A large table, by statistics of its columns."""
 
     def __init__(self, table: str, names: Sequence[str]) -> None:
         self.rows, self._specs = TABLES[table]
@@ -97,7 +97,7 @@ class _Source:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """The pipelines of all queries."""
+    """Returns the pipelines of all queries."""
     database = Database(None)
     session = database.session("gpudb")
 
@@ -107,7 +107,7 @@ def cases(folder: Path) -> Iterator[Case]:
                 pass
 
     schemas = tables.schema("ssb") + tables.schema("taxi")
-    # Of TPC-H, whose other tables have names of the star schema's, the largest alone.
+    # Only the largest table of TPC-H: the others share their names with the star schema's.
     schemas += [each for each in tables.schema("tpch") if "lineitem" in each.split("(")[0].lower()]
     for statement in (*schemas, *_MAKE):
         run(statement)
@@ -144,7 +144,7 @@ def _small(folder: Path) -> dict[str, Path]:
 
 
 def _grown(catalog: Catalog) -> Catalog:
-    """The catalog, its large tables as large as they would be."""
+    """Returns the catalog with the large tables at full size."""
     relations: dict[Any, Any] = dict(catalog.relations)
     for key, relation in relations.items():
         if relation.name in TABLES and getattr(relation, "files", ()):
@@ -159,7 +159,7 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
     ) -> Any:
         scan = find_scan(node.root)
         if scan.table.name not in TABLES:
-            # A build side, whose rows are there.
+            # A build side, whose rows exist.
             return None
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)

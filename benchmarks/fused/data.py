@@ -1,4 +1,4 @@
-"""The large tables' columns, seeded, made on the GPU and packed as they would be from files."""
+"""Columns of the large tables: seeded, generated on the GPU, and packed as from files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ CHUNK = 1 << 26
 
 @dataclass(frozen=True)
 class Case:
-    """A query's pipeline: the large table and which of its columns, in order, lookups' arrays, Mapped's tables, and
-    which rows are the first ones."""
+    """A query's pipeline: the large table and the columns that it uses, in order, the lookups' arrays, Mapped's tables,
+    and the selection of the first rows, if any.
+    """
 
     name: str
     table: str
@@ -30,8 +31,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A column: its least and greatest value, the step between values, how they are drawn, a dictionary for text, and
-    the share of NULLs."""
+    """A column: its minimum and maximum, the step between values, their distribution, a dictionary for text, and the
+    share of NULLs.
+    """
 
     low: int
     high: int
@@ -42,7 +44,7 @@ class Spec:
 
     @property
     def form(self) -> Encoding:
-        """What its values are packed as."""
+        """The encoding of its values."""
         if self.draw == "words":
             return Encoding(4, is_text=True)
         top = (self.high - self.base) // self.unit
@@ -61,13 +63,13 @@ def text(*values: str) -> Spec:
 
 
 _TIMES = Spec(1_230_768_000_000_000, 1_483_228_799_000_000, 1_000_000)
-"""From 2009-01-01 to 2016-12-31, by the second."""
+"""From 2009-01-01 to 2016-12-31, in seconds."""
 WORDS = (
     "special", "requests", "deposits", "accounts", "packages", "carefully", "quickly", "final", "ironic", "furiously",
     "the", "of", "above", "among", "pending", "regular", "express", "theodolites", "instructions", "sleep", "haggle",
     "unusual", "bold", "even", "silent", "blithely", "slyly", "foxes", "pinto", "beans", "across", "according",
 )  # fmt: skip
-"""Of which texts are made, four to nine in a row."""
+"""Words of texts, four to nine in a row."""
 TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
     "lineorder": (
         600_000_000,
@@ -127,7 +129,7 @@ TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
 
 
 def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedColumn:
-    """A table's column; the same values on any GPU."""
+    """Returns a table's column; the same values on any GPU."""
     count, specs = TABLES[table]
     rows = count if rows is None else rows
     spec = specs[name]
@@ -149,7 +151,7 @@ def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedCol
 
 
 def first_rows(column: PackedColumn, rows: int, xp: Any) -> PackedColumn:
-    """The first rows of a column that lies on the GPU (`xp` is CuPy), on the host."""
+    """The first rows of a column on the GPU (`xp` is CuPy), copied to the host."""
     if column.texts is None:
         valid = None if column.valid is None else column.valid[: -(-rows // 8)].get()
         return replace(column, rows=rows, data=column.data[: rows * column.encoding.width].get(), valid=valid)
@@ -159,7 +161,7 @@ def first_rows(column: PackedColumn, rows: int, xp: Any) -> PackedColumn:
 
 
 def _texts(rows: int, xp: Any) -> PackedColumn:
-    """Texts of words; by chunks, whose letters are looked up all at once."""
+    """Texts of words, in chunks whose letters are gathered at once."""
     draws = xp.random.RandomState(SEED)
     sizes = xp.asarray([len(word) + 1 for word in WORDS])
     letters = xp.zeros((len(WORDS), 16), np.uint8)

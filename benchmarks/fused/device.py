@@ -1,9 +1,9 @@
-"""All that a GPU is to tell of the fused kernels, in one go: right first, then how fast.
+"""All measurements of the fused kernels on a GPU in one run: correctness first, then speed.
 
-python -m benchmarks.fused.device prepare FOLDER    keeps what runs: the corpus's pipelines and the benchmarks' (no GPU)
-python -m benchmarks.fused.device run FOLDER MACHINE [STEP …]    runs it on one GPU and keeps results/*.MACHINE.json
+python -m benchmarks.fused.device prepare FOLDER    writes the inputs: pipelines of the corpus and benchmarks (no GPU)
+python -m benchmarks.fused.device run FOLDER MACHINE [STEP …]    runs them on one GPU and writes results/*.MACHINE.json
 
-A step that fails or takes too long does not keep the others from running; the exit status says whether one did.
+A step that fails or exceeds its time does not stop the others; the exit status reports it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEEDS = ("1", "2", "3")
 
 
 def prepared(folder: Path) -> list[tuple[str, list[str], int]]:
-    """What is made before: each step's name, arguments to Python, and seconds."""
+    """Preparation: each step's name, arguments to Python, and time limit in seconds."""
     return [
         ("corpus", ["-m", "tests.engine.gpu.fused.kept", str(folder / "corpus.xz"), *SEEDS], 900),
         ("cases", ["-m", "benchmarks.fused.cases", str(folder / "tables"), str(folder / "cases.xz")], 1800),
@@ -26,7 +26,7 @@ def prepared(folder: Path) -> list[tuple[str, list[str], int]]:
 
 
 def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
-    """What runs on the GPU."""
+    """Steps on the GPU."""
     full, groups = str(folder / "roofline.json"), str(folder / "groups.json")
     wire, around = ["-m", "benchmarks.fused.wire"], ["-m", "benchmarks.fused.around"]
     more = ["--machine", machine, "--folder", str(folder)]
@@ -46,7 +46,7 @@ def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
 
 
 def run(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
-    """Runs a step; whether it went well. What it says goes to FOLDER/NAME.txt, and is printed at its end."""
+    """Runs a step; returns whether it succeeded. Its output goes to FOLDER/NAME.txt; the end of it is printed."""
     log = folder / f"{name}.txt"
     log.unlink(missing_ok=True)
     try:
@@ -58,7 +58,7 @@ def run(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
 
 
 def main() -> None:
-    """Prepares, or runs."""
+    """Prepares or runs."""
     what, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     todo = prepared(folder) if what == "prepare" else steps(folder, sys.argv[3])

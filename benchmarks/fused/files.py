@@ -1,9 +1,9 @@
-"""The large tables as Parquet files, of the columns that the queries read: made on the GPU, or with NumPy when small.
+"""The large tables as Parquet files of the columns that the queries read: generated on the GPU, or with NumPy if small.
 
 python -m benchmarks.fused.files SUITE FOLDER ROWS [--turn 0/2]: taxi rides by month, with NULLs; SSB's fact table, and
-its dimensions as `benchmarks.data.ssb` makes them; two tables whose rows change workers to be grouped and joined. On a
-GPU FOLDER/bandwidth says how many bytes a second a copy moves. Of N processes, each on a GPU of its own, each makes the
-files whose turn K/N it is.
+its dimensions from `benchmarks.data.ssb`; two tables whose rows are exchanged for groups and joins. On a GPU
+FOLDER/bandwidth has the bandwidth of a copy in bytes per second. With N processes, one for each GPU, process K writes
+the files of turn K/N.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.data import ssb
 
 SEED = 20_261_122
 MONTHS = 96
-"""Of rides, from 2009 on: a file each."""
+"""Months of rides from 2009 on: a file each."""
 RIDES, LINES = 1_113_653_018, 600_000_000
 GROUP_ROWS = 1 << 20
 FILE_ROWS = 20_000_000
@@ -42,19 +42,21 @@ SCHEMAS = {
     },
 }
 KEYS = 30
-"""Rows of the exchange's fact table for each of the other's."""
+"""Rows of the exchange's fact table for each row of the other one."""
 _CABS = ("green", "yellow")
 Column = tuple[str, Any, Any]
-"""A column's Parquet type (`cab`, `int16`, `int32`, `int64`, `float64`, `money`, `moment`), its values, and a mask of
-those there are."""
+"""A column's Parquet type (`cab`, `int16`, `int32`, `int64`, `float64`, `money`, `moment`), its values, and its
+validity mask.
+"""
 
 
 Turn = tuple[int, int]
 
 
 def make(suite: str, folder: Path, rows: int, xp: Any, turn: Turn = (0, 1), file_rows: int = FILE_ROWS) -> None:
-    """Writes FOLDER/TABLE/*.parquet, once; of the files those whose number is the first of a `turn` modulo the second,
-    small tables at the first turn. A file has at least `file_rows` where there are so many."""
+    """Writes FOLDER/TABLE/*.parquet, once; of the files those whose number modulo the second of `turn` is the first of
+    it, small tables at the first turn. A file has at least `file_rows` if there are so many.
+    """
     done = folder / ("done" if turn == (0, 1) else f"done-{turn[0]}-{turn[1]}")
     if done.exists():
         return
@@ -83,7 +85,7 @@ def make(suite: str, folder: Path, rows: int, xp: Any, turn: Turn = (0, 1), file
 
 
 def _files(rows: int, count: int, turn: Turn) -> Iterator[tuple[int, int, int]]:
-    """The numbers of files of so many rows in all, whose turn it is, their first rows, and those after their last."""
+    """Yields the number of each file of this turn, its first row, and the end of its rows."""
     for number in range(turn[0], count, turn[1]):
         yield number, rows * number // count, rows * (number + 1) // count
 
@@ -97,7 +99,7 @@ def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
     passengers = (xp.minimum(made * made * made * 8, 9) + (made > 0.01)).astype(np.int16)
     there = draws.random_sample(count) > 0.001
     distance = xp.clip(xp.exp(draws.standard_normal(count) * 0.9 + 5.3), 0, 9_999).astype(np.int64)
-    # A fare by distance, refunds now and then.
+    # A fare by distance, with rare refunds.
     amount = 250 + distance * 3 + draws.randint(0, 600, count)
     amount = xp.where(draws.random_sample(count) < 0.0005, -amount, amount)
     return {
@@ -110,7 +112,7 @@ def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
 
 
 def _exchanged(table: str, first: int, last: int, keys: int, xp: Any) -> dict[str, Column]:
-    """Rows of a table whose keys are drawn, or of one that has each of them once."""
+    """Rows of a table with random keys, or of one that has each key once."""
     if table == "d":
         every = xp.arange(first, last, dtype=xp.int64)
         return {"k": ("int64", every, None), "w": ("int32", (every % 100).astype(np.int32), None)}
@@ -124,7 +126,7 @@ def _exchanged(table: str, first: int, last: int, keys: int, xp: Any) -> dict[st
 
 
 def _lines(part: int, count: int, scale: float, xp: Any) -> dict[str, Column]:
-    """Lines of orders, drawn as `benchmarks.data.ssb` does."""
+    """Lines of orders, with the distributions of `benchmarks.data.ssb`."""
     draws = xp.random.RandomState(SEED + 1000 + part)
 
     def even(low: int, high: int) -> Any:
@@ -213,7 +215,7 @@ def _write_device(path: Path, columns: dict[str, Column]) -> None:
 
 
 def main() -> None:
-    """Makes a suite's files, on the GPU where CuPy finds one."""
+    """Writes a suite's files, on the GPU if CuPy finds one."""
     parser = argparse.ArgumentParser(description="the large tables as Parquet files")
     parser.add_argument("suite", choices=sorted(SCHEMAS))
     parser.add_argument("folder", type=Path)

@@ -1,6 +1,6 @@
-"""Groups by one key, a hundred to a hundred million of them, even and skewed: python -m benchmarks.fused.groups OUT.
+"""Groups by one key, a hundred to a hundred million of them, uniform and skewed: python -m benchmarks.fused.groups OUT.
 
-Each count and sum is compared with CuPy's own over the same rows.
+Each count and sum is compared with CuPy's over the same rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Keeps what `roofline` and `groups` measured: python -m benchmarks.fused.keep FULL.json GROUPS.json MACHINE."""
+"""Converts the output of `roofline` and `groups` to results.
+
+python -m benchmarks.fused.keep FULL.json GROUPS.json MACHINE
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,18 @@ BOUND = {
     "like": "bound by instructions over its bytes, eight at a time, by lanes whose texts end sooner than their warp's",
     "join": "bound by reads of 8 bytes at random from L2, and by sums of floats in shared memory",
 }
-"""Of kernels below half of the roofline, what keeps them there."""
+"""Reasons for kernels below half of the roofline."""
 
 
 HALF = 0.5
 CACHED = 50_000_000
-"""Bytes of groups' words that the L2 cache holds."""
+"""Bytes of groups' words that fit into the L2 cache."""
 NEAR = 200 * 1024 // 12
-"""Groups of a count and a sum that shared memory holds."""
+"""Groups of a count and a sum that fit into shared memory."""
 
 
 def bound_of(groups: int, *, skewed: bool) -> str:
-    """What keeps a kernel for so many groups, by one count and one sum, below half of the roofline."""
+    """Returns why a kernel with so many groups, with one count and one sum, is below half of the roofline."""
     size = 16 * groups
     if groups <= NEAR:
         more = ", where lanes of a warp meet and wait for one another" if skewed else ""
@@ -43,7 +46,7 @@ def bound_of(groups: int, *, skewed: bool) -> str:
 
 
 def main() -> None:
-    """Writes results/fused.MACHINE.json: kernels, and beside each the time in which its bytes could be copied."""
+    """Writes results/fused.MACHINE.json: kernels, each with the time in which its bytes could be copied."""
     full, groups = (json.loads(Path(each).read_text(encoding="utf-8")) for each in sys.argv[1:3])
     machine = sys.argv[3]
     rows: list[dict[str, Any]] = []

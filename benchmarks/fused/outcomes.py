@@ -1,4 +1,4 @@
-"""Whether two outcomes of a pipeline are equal, as a kernel and its twin give them; NumPy alone."""
+"""Equality of two outcomes of a pipeline, by a kernel and by the NumPy backend; needs NumPy alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether outcomes are equal: the error, groups and their words (floats to 1e-9), or rows in whatever order."""
+    """Returns whether outcomes are equal: the error, groups and their words (floats to 1e-9), or rows in any order."""
     if one.code or other.code:
         return bool(one.code == other.code)
     if one.grouped is None:
         return np.array_equal(_sorted(one.rows), _sorted(other.rows))
     a, b = one.grouped, other.grouped
     if a.groups.shape != b.groups.shape and max(a.groups.shape[1], b.groups.shape[1]) == 1:
-        # Without keys there is one group, of no rows for the kernel and left out by the twin.
+        # Without keys there is one group; without rows the kernel returns it and the NumPy backend does not.
         some = a if a.groups.shape[1] else b
         return bool(some.words[0][0] == 0)
     return np.array_equal(a.groups, b.groups) and all(
@@ -25,7 +25,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _sorted(columns: Any) -> Any:
-    """Rows as integers, in their order: of each value whether it is there, and its bits."""
+    """Rows as integers, sorted: each value's validity and bits."""
     lanes = []
     for values, valid in columns:
         there = np.ones(len(values), bool) if valid is None else np.asarray(valid, bool)

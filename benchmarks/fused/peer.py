@@ -1,9 +1,9 @@
-"""A peer over the files of the star schema benchmark, in a process of its own.
+"""A peer over the files of the star schema benchmark, in a separate process.
 
 python -m benchmarks.fused.peer NAME FOLDER OUT [--part N] [--seconds S]: NAME is cudf-polars (its tables kept on the
-GPU, its in-memory engine), polars (the same frames on all cores) or duckdb (its tables in its memory, all cores). Of N
-files of lines it has one; it ends before a query for which no time is left. OUT has what there is after each query:
-seconds of each run and the answer, or why there is none.
+GPU, its in-memory engine), polars (the same frames on all cores) or duckdb (its tables in its memory, all cores). It
+reads one of N files of lines; it ends before a query for which no time is left. OUT is written after each query:
+seconds of each run and the answer, or the reason why there is none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Files = dict[str, list[Path]]
 
 
 def files_of(folder: Path, part: int) -> Files:
-    """The files of each table, of lines each so manyth."""
+    """Files of each table; one of every `part` files of lines."""
     found = {table: sorted((folder / table).glob("*.parquet")) for table in ssb.TABLES}
     return found | {"lineorder": found["lineorder"][::part]}
 
@@ -49,7 +49,7 @@ def polars(files: Files) -> Run:
 
 
 def cudf_polars(files: Files) -> Run:
-    """cudf-polars with its tables on the GPU and a pool of its memory."""
+    """cudf-polars with its tables on the GPU and a memory pool."""
     import polars as pl
     import rmm
 
@@ -63,13 +63,13 @@ def cudf_polars(files: Files) -> Run:
 
 
 def _frames(held: dict[str, Any], engine: Any) -> Run:
-    """The queries' frames, made once each."""
+    """The queries' frames, built once each."""
     import polars as pl
 
     from benchmarks.fused import star
 
     def share(kept: Any, every: Any, column: str) -> float:
-        # Of no column a source on the GPU gives no rows.
+        # A source on the GPU returns no rows if no column is read.
         some, rows = (of.select(pl.col(column).count()).collect(engine=engine).item() for of in (kept, every))
         return float(some / rows)
 
@@ -88,7 +88,7 @@ PEERS: dict[str, Callable[[Files], Run]] = {"cudf-polars": cudf_polars, "polars"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Loads, runs each query, writes what it took."""
+    """Loads the tables, runs each query and writes its times."""
     parser = argparse.ArgumentParser()
     parser.add_argument("name", choices=sorted(PEERS))
     parser.add_argument("folder", type=Path)

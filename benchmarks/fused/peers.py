@@ -1,12 +1,12 @@
-"""The star schema benchmark, of 600 million lines: gpudb through a client, then cudf-polars and DuckDB, in one run.
+"""The star schema benchmark of 600 million lines: gpudb through a client, then cudf-polars and DuckDB, in one run.
 
 python -m benchmarks.fused.peers FOLDER [--rows N] [--engine gpu|twin] [--machine LABEL] [--seconds S]
 
-Makes the files in FOLDER, on the GPU where there is one; all 13 queries through libpq, psycopg and in the kernels alone
-(`wire`); then each peer in a process of its own over the same files, alone on the machine (`peer`). A peer that cannot
-hold the lines has a quarter of them: then its times are taken four times, and its name says so. Answers over the same
-lines are compared. With --engine twin CPU workers run the kernels' twin, and Polars stands where cudf-polars does.
-results/peers-ssb.MACHINE.json is written after each query of gpudb and after each peer, whatever comes then.
+Writes the files in FOLDER, on the GPU if there is one; runs all 13 queries through libpq, psycopg and in the kernels
+alone (`wire`); then each peer in its own process over the same files, alone on the machine (`peer`). A peer that cannot
+hold the lines gets a quarter of them: its times are multiplied by four, and its name says so. Answers over the same
+lines are compared. With --engine twin CPU workers run the kernels' NumPy backend, and Polars replaces cudf-polars.
+results/peers-ssb.MACHINE.json is written after each query of gpudb and after each peer, however the run ends.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from benchmarks.fused import files, wire
 from benchmarks.harness import ROUNDED, Row, agree, row_of, save
 
 AIMS = {"cudf-polars": 15, "polars": 15, "duckdb": 50}
-"""So many times gpudb's time, in all."""
+"""Required ratio to gpudb's total time."""
 PART = 4
-"""Of the lines a peer that cannot hold them has one in so many."""
+"""A peer that cannot hold all lines gets one in so many."""
 SPARE_S = 10.0
-"""What is kept for the end of a process whose time is over."""
+"""Seconds reserved for the end of a process whose time is over."""
 
 
 class Run:
-    """What was measured so far, and the seconds that are left."""
+    """The measurements so far, and the remaining seconds."""
 
     def __init__(self, folder: Path, rows: int, seconds: float, machine: str | None) -> None:
         self.folder, self.lines, self._machine = folder, rows, machine
@@ -44,11 +44,11 @@ class Run:
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Remaining seconds."""
         return self._end - time.perf_counter()
 
     def keep(self, more: Sequence[Row] = ()) -> Path:
-        """Writes the results, and those of a part that is not at its end."""
+        """Writes the results, including those of an unfinished part."""
         return save("peers-ssb", [*self.rows, *more], wire.versions(), self._machine, "fused.peers")
 
     def gpudb(self, engine: str, speed: float) -> None:
@@ -103,7 +103,7 @@ class Run:
         self.keep()
 
     def compared(self) -> None:
-        """Adds the totals, and prints how many times gpudb's each peer's is, over the queries that it answers."""
+        """Adds the totals, and prints each peer's ratio to gpudb over the queries that it answers."""
         queries = [f"ssb {query}" for query in tables.queries("ssb")]
         seconds: dict[str, dict[str, float]] = {}
         for row in self.rows:
@@ -125,7 +125,7 @@ class Run:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer differs."""
+    """Returns status 1 if an answer differs."""
     parser = argparse.ArgumentParser(description="SSB beside peers, in one run")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=files.LINES)

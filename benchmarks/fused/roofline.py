@@ -1,11 +1,11 @@
-"""Runs the pipelines of `cases` on a GPU: time of each kernel beside the time in which its bytes could be copied.
+"""Runs the pipelines of `cases` on a GPU: each kernel's time and the time in which its bytes could be copied.
 
-python -m benchmarks.fused.roofline FILE [OUT [ROWS|all [CASE,…]]]: it needs CuPy and NumPy alone, and no other part of
-gpudb than kernels.
+python -m benchmarks.fused.roofline FILE [OUT [ROWS|all [CASE,…]]]: it needs CuPy and NumPy alone, and no part of gpudb
+but the kernels.
 For each query: the bytes that a perfect kernel must read (every column that it uses, once), the kernel's median of 20
-runs by CUDA's events, rows a second, and the share of the copy bandwidth measured in the same run; how long the kernel
-took to compile, none being kept from runs before. The kernel's answer
-is compared with its NumPy twin's over the table's first million rows, and with that of the same kernel made otherwise.
+runs by CUDA's events, rows per second, and the share of the copy bandwidth measured in the same run; the kernel's
+compile time without cached kernels. The kernel's answer is compared with the NumPy backend's over the table's first
+million rows, and with that of the same kernel generated with other options.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ROOT = Path(__file__).parents[2]
 RUNS = 20
 CHECKED = 1 << 20
 FIRST = {"trips", "rides"}
-"""Tables whose cases are run before the others'."""
+"""Tables whose cases run first."""
 
 
 def without_the_rest() -> None:
-    """gpudb and its values as packages whose faces (and all that these import) are not loaded."""
+    """Stubs of the packages gpudb and gpudb.values, so that their `__init__` modules and imports are not loaded."""
     for name in ("gpudb", "gpudb.values"):
         package = types.ModuleType(name)
         package.__path__ = [str(ROOT.joinpath(*name.split(".")))]
@@ -42,14 +42,14 @@ def without_the_rest() -> None:
 
 
 def bandwidth(cp: Any) -> float:
-    """Bytes a second that a copy on the device moves, read and written together."""
+    """Bytes per second that a copy on the device reads and writes."""
     size = 4 << 30
     one, other = cp.zeros(size, cp.uint8), cp.empty(size, cp.uint8)
     return 2 * size / (min(timed(cp, lambda: cp.copyto(other, one), 10)) / 1000)
 
 
 def timed(cp: Any, run: Any, runs: int = RUNS) -> list[float]:
-    """Milliseconds of each run, after two that are not counted."""
+    """Milliseconds of each run after two warm-up runs."""
     found = []
     for number in range(runs + 2):
         start, end = cp.cuda.Event(), cp.cuda.Event()
@@ -71,7 +71,7 @@ class _Bench:
         self.columns: dict[tuple[str, str], Any] = {}
 
     def segment(self, case: Any, rows: int | None = None) -> Any:
-        """The case's columns on the GPU; made once."""
+        """Returns the case's columns on the GPU, generated once."""
         from benchmarks.fused import data
         from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 
@@ -86,7 +86,7 @@ class _Bench:
         return Segment(count, packed)
 
     def checked(self, case: Any, segment: Any) -> bool:
-        """Whether the kernel and its twin agree on the first rows."""
+        """Returns whether the kernel and the NumPy backend agree on the first rows."""
         from benchmarks.fused import data
         from benchmarks.fused.outcomes import same
         from gpudb.engine.gpu.fused.numpy_backend import executor
@@ -99,7 +99,7 @@ class _Bench:
         return same(wanted, given)
 
     def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
-        """Times of one way to make the kernel, what it gave, and the kernel."""
+        """Times of a kernel with some options, its outcome, and the kernel."""
         from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 
         cp = self.cp
@@ -122,7 +122,7 @@ class _Bench:
 
 
 def _told(way: Any) -> str:
-    """How a kernel is made: eager or not, rows a thread, together, kept, large."""
+    """Options of a kernel: eager or not, rows per thread, together, kept, large."""
     return f"{'el'[not way.eager]}{way.rows}{'t' * way.together}{'k' * way.keep_matches}{'L' * way.large}"
 
 

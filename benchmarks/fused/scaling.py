@@ -1,12 +1,12 @@
-"""The star schema benchmark with data that grow with the GPUs: through a client, and the kernels by themselves.
+"""The star schema benchmark with data that grow with the GPUs: through a client, and the kernels alone.
 
 python -m benchmarks.fused.scaling [--gpus 1 2] [--rows N] [--engine gpu|twin] [--folder DIR] [--machine LABEL] …
 
-Each count of GPUs has N lines for each (600 million, scale factor 100), the first files of one set; its dimensions are
-those of the largest count for all, so that what grows is what is scanned. Each GPU makes a part of the files, and the
-workers of a server have of each file an equal run of its rows. Every query is timed as `benchmarks.fused.wire` does,
-on one server after the other; efficiency is the time on the fewest GPUs, divided by that on more. DuckDB's answers over
-the files of the largest count are compared. Writes results/scaling-ssb.MACHINE.json, after each query too.
+Each number of GPUs has N lines per GPU (600 million, scale factor 100), the first files of one set; all have the
+dimensions of the largest number, so that only the scan grows. Each GPU generates a part of the files, and each worker
+of a server reads an equal run of rows of each file. Every query is timed as in `benchmarks.fused.wire`, on one server
+after the other; efficiency is the time on the fewest GPUs divided by that on more. DuckDB's answers over the files of
+the largest number are compared. Writes results/scaling-ssb.MACHINE.json, after each query too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAKE_S = 400
 
 
 def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite: str = "ssb") -> None:
-    """The files of so many lines, or a suite's rows, made on as many GPUs."""
+    """Files of some lines, or of a suite's rows, generated on as many GPUs."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "benchmarks.fused.files", suite, str(folder), str(rows)]
     command += ["--file-rows", str(file_rows)]
@@ -48,7 +48,7 @@ def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite:
 
 
 def first_files(folder: Path, gpus: int, most: int) -> Path:
-    """A folder of the dimensions, and of the share of the lines that so many GPUs have."""
+    """A folder with the dimensions, and the share of the lines for some GPUs."""
     part = folder / f"on-{gpus}"
     shutil.rmtree(part, ignore_errors=True)
     for table in ssb.TABLES:
@@ -60,7 +60,7 @@ def first_files(folder: Path, gpus: int, most: int) -> Path:
 
 
 def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
-    """Results as those of so many GPUs."""
+    """Results labelled with their number of GPUs."""
     on = f"on {gpus} GPU{'s' if gpus > 1 else ''}"
     for row in rows:
         row.system = f"{row.system.removeprefix('its ')} {on}"
@@ -68,12 +68,12 @@ def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
 
 
 def kept(write: Callable[[list[Row]], object], before: Sequence[Row], count: int, rows: Sequence[Row]) -> None:
-    """Writes what there is: results of counts of GPUs before, and those so far of this one."""
+    """Writes the results of earlier numbers of GPUs and those so far of this one."""
     write([*before, *renamed([replace(row) for row in rows], count)])
 
 
 def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
-    """Notes with each result what the same share of the data took on fewer GPUs, and prints all."""
+    """Adds to each result's note the time of the same share of data on fewer GPUs, and prints all."""
     before = {(row.case, row.system.partition(" on ")[0]): row.median_s or 0.0 for row in few}
     for system in (wire.LIBPQ, wire.PSYCOPG, "kernel"):
         pairs = [(row, before[row.case, system]) for row in more if row.system.partition(" on ")[0] == system]
@@ -87,7 +87,7 @@ def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer is wrong."""
+    """Returns status 1 if an answer is wrong."""
     parser = argparse.ArgumentParser(description="SSB with data that grow with the GPUs")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rows", type=int, default=files.LINES, help="lines for each GPU")

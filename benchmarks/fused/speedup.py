@@ -2,9 +2,9 @@
 
 python -m benchmarks.fused.speedup [--gpus 1 2] [--lines N] [--rides N] [--engine gpu|twin] [--folder DIR] …
 
-The files are made once, a part of them on each GPU; a server on each count of GPUs adopts the same ones, from the
-fewest on. Every query is timed as `benchmarks.fused.wire` does, and its answer held against that on the fewest GPUs;
-with --checked DuckDB's too. The speed-up is the time on the fewest divided by that on more. Writes
+The files are generated once, a part of them on each GPU; a server on each number of GPUs adopts the same ones,
+beginning with the fewest. Every query is timed as in `benchmarks.fused.wire`, and its answer compared with that on the
+fewest GPUs; with --checked also with DuckDB's. The speed-up is the time on the fewest divided by that on more. Writes
 results/speedup.MACHINE.json, after each query too.
 """
 
@@ -25,15 +25,16 @@ from benchmarks.fused.scaling import kept, made, renamed
 from benchmarks.harness import Row, agree, save
 
 FILE_ROWS = 75_000_000
-"""Lines of a file, of large files: what is told is no matter of reading them."""
+"""Lines of a file; files are large, so that reading them does not matter."""
 Answers = dict[str, list[Any]]
 
 
 def on(
     gpus: int, engine: str, suites: Mapping[str, tuple[Path, int]], data: Path, keep: Callable[[list[Row]], None]
 ) -> tuple[list[Row], dict[str, Answers]]:
-    """What each query took on a server of so many GPUs, its suites' totals, and the answers; a suite is its files'
-    folder and its rows."""
+    """Times of each query on a server with `gpus` GPUs, its suites' totals, and the answers; a suite is its files'
+    folder and its rows.
+    """
     rows: list[Row] = []
     answers: dict[str, Answers] = {}
     data.mkdir()
@@ -58,7 +59,7 @@ def _totals(suite: str, rows: Sequence[Row], count: int) -> list[Row]:
 
 
 def compared(few: Sequence[Row], more: Sequence[Row]) -> None:
-    """Notes with each result on more GPUs how many times as fast it is as on the fewest, and prints all."""
+    """Adds to each result on more GPUs its speed-up over the fewest, and prints all."""
     before = {(row.case, row.system.partition(" on ")[0]): row.median_s for row in few}
     for row in more:
         first = before.get((row.case, row.system.partition(" on ")[0]))
@@ -81,7 +82,7 @@ def agreed(rows: Sequence[Row], answers: Mapping[str, Answers], wanted: Mapping[
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer is wrong."""
+    """Returns status 1 if an answer is wrong."""
     parser = argparse.ArgumentParser(description="the same data on more GPUs")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--lines", type=int, default=2 * files.LINES, help="of the star schema benchmark; 0 for none")

@@ -1,6 +1,7 @@
 """The star schema benchmark as Polars lazy frames: each dimension is filtered before the lines are joined with it.
 
-They are made of the queries' own SQL: Polars' SQL does not answer all of it. Dimensions that keep least come first.
+They are built from the queries' SQL, because Polars' SQL does not support all of it. The most selective dimensions
+come first.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ Tables = Mapping[str, pl.LazyFrame]
 
 
 def frame(sql: str, tables: Tables, share: Callable[[pl.LazyFrame, pl.LazyFrame, str], float]) -> pl.LazyFrame:
-    """A query over tables; `share` tells which part of a dimension's rows (the second) a filter leaves (the first), by
-    a column of it."""
+    """A query over tables; `share` returns how many of a dimension's rows (the second) a filter keeps (the first), by a
+    column of it.
+    """
     tree = sqlglot.parse_one(sql, read="postgres")
     groups = [column.name for column in tree.args["group"].expressions] if tree.args.get("group") else []
     keys: dict[str, tuple[str, str]] = {}
@@ -41,7 +43,7 @@ def frame(sql: str, tables: Tables, share: Callable[[pl.LazyFrame, pl.LazyFrame,
         made = made.join(side, left_on=line, right_on=key)
     selected = [each.unalias() for each in tree.expressions]
     (total,) = (each.this for each in selected if isinstance(each, exp.Sum))
-    # Its sums and products of 32-bit integers are of 32 bits too, and wrap.
+    # Its sums and products of 32-bit integers have 32 bits too, and wrap.
     total = total.transform(lambda node: exp.cast(node, "bigint") if isinstance(node, exp.Column) else node)
     summed = pl.sql_expr(total.sql()).sum().alias("total")
     made = made.group_by(groups).agg(summed) if groups else made.select(summed)

@@ -2,12 +2,12 @@
 
 python -m benchmarks.fused.wire taxi|ssb [--rows N] [--engine gpu|twin] [--folder DIR] [--machine LABEL] …
 
-Makes the files (`benchmarks.fused.files`), starts a server, adopts them with add_files, runs each query once cold,
-warms it, and takes the median of RUNS runs, from sending the statement to having its result. By libpq that is a
-PGresult, as psql has it: every value can be read as text. By psycopg the rows are Python values, which it makes of
-them. Beside them, from EXPLAIN ANALYZE, the kernel's own time, the bytes of the columns that it reads, and their share
-of the bandwidth of a copy. Answers are compared with DuckDB's over the same files. Writes
-results/wire-SUITE.MACHINE.json, after each query too.
+Writes the files (`benchmarks.fused.files`), starts a server, adopts them with add_files, runs each query once cold,
+warms it, and takes the median of RUNS runs, from sending the statement to having its result. With libpq that is a
+PGresult, as in psql: every value can be read as text. With psycopg the rows are converted to Python values.
+EXPLAIN ANALYZE adds the kernel's time, the bytes of the columns that it reads, and their share of the bandwidth of a
+copy. Answers are compared with DuckDB's over the same files. Writes results/wire-SUITE.MACHINE.json, after each query
+too.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ ROWS = {"taxi": files.RIDES, "ssb": files.LINES}
 
 @contextmanager
 def server(engine: str, folder: Path, workers: int = 1) -> Iterator[int]:
-    """The port of a server on the first GPUs, a program whose log goes to FOLDER/server.log; `twin` is one in this
-    process."""
+    """Yields the port of a server on the first GPUs, a program whose log goes to FOLDER/server.log; `twin` runs in this
+    process.
+    """
     begun = time.perf_counter()
     with _twin(workers) if engine == "twin" else _program(folder, workers) as port:
         print(f"server ready in {time.perf_counter() - begun:.1f} s", flush=True)
@@ -61,7 +62,7 @@ def _program(folder: Path, workers: int) -> Iterator[int]:
 
 @contextmanager
 def _twin(workers: int) -> Iterator[int]:
-    """A server of CPU workers that run the kernels' twin."""
+    """A server of CPU workers with the kernels' NumPy backend."""
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -84,7 +85,7 @@ def _twin(workers: int) -> Iterator[int]:
 
 
 def load(connection: Any, suite: str, folder: Path) -> None:
-    """Makes a suite's tables of its files."""
+    """Creates a suite's tables from its files."""
     schema = {statement.split()[2]: statement for statement in tables.schema(suite)}
     begun = time.perf_counter()
     for table in sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "data"):
@@ -95,7 +96,7 @@ def load(connection: Any, suite: str, folder: Path) -> None:
 
 
 def kernel(connection: Any, sql: str) -> dict[str, Any]:
-    """What EXPLAIN ANALYZE tells of a query's kernel: the median of its times, and the last run's other figures."""
+    """Figures of a query's kernel from EXPLAIN ANALYZE: the median of its times, and the last run's other figures."""
     found: list[dict[str, str]] = []
     for _ in range(WARM):
         lines = [row[0] for row in connection.execute(f"EXPLAIN (ANALYZE) {sql}").fetchall()]
@@ -116,7 +117,7 @@ def kernel(connection: Any, sql: str) -> dict[str, Any]:
 
 
 def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed: float) -> tuple[list[Row], list[Any]]:
-    """A query's rows of results, and its answer."""
+    """Rows of results of a query, and its answer."""
     begun = time.perf_counter()
     answer = connection.execute(sql).fetchall()
     cold = time.perf_counter() - begun
@@ -154,8 +155,9 @@ def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed:
 
 
 def libpq_times(connection: Any, sql: str, rows: int) -> tuple[list[float], int]:
-    """Seconds of each run from sending a statement to its PGresult, by the simple protocol as psql asks, and the bytes
-    of the result's values as text."""
+    """Seconds of each run from sending a statement to its PGresult, by the simple protocol as in psql, and the bytes of
+    the result's values as text.
+    """
     from psycopg.pq import ExecStatus
 
     text, times = sql.encode(), []
@@ -195,7 +197,7 @@ def checked(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[
 
 
 def main() -> None:
-    """Makes a suite's files, runs its queries, prints and keeps the results."""
+    """Writes a suite's files, runs its queries, prints and writes the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("suite", choices=sorted(ROWS))
     parser.add_argument("--rows", type=int)
@@ -235,16 +237,16 @@ def answered(
     workers: int = 1,
     keep: Callable[[list[Row]], None] = lambda _: None,
 ) -> tuple[list[Row], dict[str, list[Any]]]:
-    """What each query took on a server of so many workers over a folder's files, and the answers; `keep` is called with
-    what there is after each."""
+    """Times of each query on a server of `workers` workers over a folder's files, and the answers; `keep` is called
+    with the results after each.
+    """
     with client(engine, folder, workers) as (connection, port):
         return asked(connection, port, suite, folder, rows, speed * workers, keep)
 
 
 @contextmanager
 def client(engine: str, folder: Path, workers: int) -> Iterator[tuple[Any, int]]:
-    """A session with a server of so many workers, none of whose statements goes to the embedded engine, and its
-    port."""
+    """Yields a session with a server of `workers` workers, without fallback to the embedded engine, and its port."""
     import psycopg
 
     with server(engine, folder, workers) as port:
@@ -268,8 +270,9 @@ def asked(
     speed: float,
     keep: Callable[[list[Row]], None] = lambda _: None,
 ) -> tuple[list[Row], dict[str, list[Any]]]:
-    """What each query took over a folder's files, which are adopted, and the answers; `speed` is that of all GPUs
-    together, bytes per second."""
+    """Times of each query over a folder's files, which are adopted, and the answers; `speed` is the bandwidth of all
+    GPUs together in bytes per second.
+    """
     found: list[Row] = []
     answers: dict[str, list[Any]] = {}
     load(connection, suite, folder)
@@ -282,7 +285,7 @@ def asked(
 
 
 def versions() -> dict[str, str]:
-    """What was measured, and what it stands on."""
+    """The measurements and their conditions."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = {}

@@ -1,1 +1,1 @@
-"""What several GPUs are measured by, beside `benchmarks.compare`: loading, starting, and many clients."""
+"""Measurements of several GPUs besides `benchmarks.compare`: loading, start-up and many clients."""

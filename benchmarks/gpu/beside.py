@@ -1,11 +1,11 @@
-"""Short statements beside a long one: how long each takes alone and side by side on one GPU, through psycopg.
+"""Short statements beside a long one: their times alone and side by side on one GPU, through psycopg.
 
     python -m benchmarks.gpu.beside [--rows 200000000] [--scale 10] [--small 1000000] [--each 5] [--data DIR] …
 
-One client runs a window over ROWS rows again and again, which no kernel takes and the general engine computes for long.
-Meanwhile another runs short statements one after the other: two that kernels answer at once, over the star schema's
-lines at SCALE, and one of the general engine's own over SMALL rows. Every answer is held against the first; the first
-are held against the embedded engine's over the same files. Results are written to results/beside.MACHINE.json as they
+One client repeats a window over ROWS rows, which no kernel supports and which takes the general engine long. Meanwhile
+another runs short statements in sequence: two that the fast path answers by kernels, over the star schema's lines at
+SCALE, and one of the general engine over SMALL rows. Every answer is compared with the first; the first ones are
+compared with the embedded engine's over the same files. Results are written to results/beside.MACHINE.json as they
 come. Without GPUs it runs the engine twin.
 """
 
@@ -28,9 +28,9 @@ from benchmarks.systems import Gpudb, Wire, gpudb_server
 
 WARM = 5
 LEAST = 3
-"""So many runs of a statement are timed, whatever they take."""
+"""Minimum number of timed runs, whatever they take."""
 ENDING_S = 60.0
-"""How long the long statement's client may take to end its last one."""
+"""Time for the long statement's client to end its last run."""
 ALONE, BESIDE = "alone", "side by side"
 LONG = "long window"
 SMALL = """
@@ -41,8 +41,7 @@ CREATE TABLE small AS SELECT (i * 7919 % 1000)::int AS g, (i * 104729 % 1000003)
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement, how many rows its largest table has, and another with the same answer where that takes the embedded
-    engine less."""
+    """A statement, the row count of its largest table, and a faster equivalent for the embedded engine, if any."""
 
     sql: str
     rows: int
@@ -50,7 +49,7 @@ class Statement:
 
 
 def statements(lines: int, rows: int, small: int) -> dict[str, Statement]:
-    """The long one first, over so many rows; then the short ones, over so many lines and small rows."""
+    """The long statement over `rows` rows first; then the short ones, over `lines` lines and `small` rows."""
     numbered = "SELECT row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM t"
     # Rows of a key are numbered from one on.
     counted = "SELECT count(*) AS c FROM t GROUP BY k"
@@ -75,14 +74,14 @@ def statements(lines: int, rows: int, small: int) -> dict[str, Statement]:
 
 @dataclass
 class Told:
-    """A client's runs: seconds of each, the first answer, and how many others differed from it."""
+    """A client's runs: seconds of each, the first answer, and the number of later ones that differ from it."""
 
     answer: Answer | None = None
     seconds: list[float] = field(default_factory=list)
     wrong: int = 0
 
     def add(self, seconds: float, answer: Answer, *, timed: bool = True) -> None:
-        """Notes a run."""
+        """Records a run."""
         self.seconds += [seconds] if timed or not self.seconds else []
         if self.answer is None:
             self.answer = answer
@@ -90,7 +89,7 @@ class Told:
 
 
 def repeated(run: Callable[[], Answer], seconds: float, told: Told) -> Told:
-    """Runs a statement again and again for so many seconds."""
+    """Repeats a statement for some seconds."""
     ends = time.perf_counter() + seconds
     first = len(told.seconds)
     while len(told.seconds) - first < LEAST or time.perf_counter() < ends:
@@ -102,8 +101,9 @@ def repeated(run: Callable[[], Answer], seconds: float, told: Told) -> Told:
 
 @contextlib.contextmanager
 def another(dsn: str, sql: str, told: Told) -> Iterator[None]:
-    """A client of its own that runs a statement again and again, from before this begins until it ends; of its last run
-    the answer alone counts. What it fails with is raised in the end."""
+    """A separate client that repeats a statement during the block; of its last run only the answer counts. Its error is
+    raised at the end.
+    """
     import psycopg
 
     over = threading.Event()
@@ -138,12 +138,12 @@ def another(dsn: str, sql: str, told: Told) -> Iterator[None]:
 
 
 def within(seconds: Sequence[float], share: float) -> float:
-    """The time within which a share of some runs had their answer."""
+    """Returns the time within which a share of the runs had their answer."""
     return sorted(seconds)[min(int(share * len(seconds)), len(seconds) - 1)]
 
 
 def row(case: str, system: str, told: Told, rows: int, more: str = "") -> Row:
-    """A row of results, which tells of the slowest runs too."""
+    """A row of results with a note on the slowest runs."""
     note = f"95% within {1000 * within(told.seconds, 0.95):.2f} ms, all within {1000 * max(told.seconds):.2f}{more}"
     result_rows = len(told.answer or [])
     made = row_of(case, system, told.seconds, rows, result_rows=result_rows, note=note)
@@ -153,7 +153,7 @@ def row(case: str, system: str, told: Told, rows: int, more: str = "") -> Row:
 
 
 def explained(system: Wire, sql: str) -> str:
-    """Whether a statement that has run is answered at once, and what of it is the host's, as EXPLAIN tells it."""
+    """Returns whether the fast path answers a statement, and its work on the host, by EXPLAIN."""
     lines = [str(line).strip() for (line,) in system.query(f"EXPLAIN (ANALYZE) {sql}")]
     return "".join(f"; {line}" for line in lines if line.startswith(("At Once:", "On Host:")))
 
@@ -161,7 +161,7 @@ def explained(system: Wire, sql: str) -> str:
 def measured(
     system: Wire, asked: dict[str, Statement], each_s: float, keep: Callable[[list[Row]], None]
 ) -> dict[str, Told]:
-    """Times every statement alone and side by side; `keep` is called with the rows so far. The runs of each alone."""
+    """Times every statement alone and side by side; calls `keep` with the rows so far. Returns the runs alone."""
     rows: list[Row] = []
     alone: dict[str, Told] = {}
     for name, each in asked.items():
@@ -200,7 +200,7 @@ def checked(rows: list[Row], asked: dict[str, Statement], alone: dict[str, Told]
 
 
 def made(system: Wire, suites: Sequence[tables.Suite], small: int) -> None:
-    """Adopts the suites' tables, and makes the small one."""
+    """Adopts the suites' tables, and creates the small one."""
     for suite in suites:
         system.adopt(tables.adopted(suite), suite.tables)
     system.query_none(SMALL.format(rows=small))
@@ -208,7 +208,7 @@ def made(system: Wire, suites: Sequence[tables.Suite], small: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer was wrong."""
+    """Returns status 1 if an answer was wrong."""
     from gpudb.cli import machine
 
     parser = argparse.ArgumentParser(description="short statements beside a long one on one GPU")

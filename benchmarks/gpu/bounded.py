@@ -1,4 +1,4 @@
-"""Parts of a long run: programs with a time limit, of which none is left when their part has ended."""
+"""Parts of a long run: programs with a time limit, none of which outlives its part."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ENDING_S = 15.0
-"""How long a program that was interrupted may take to end."""
+"""Grace period of an interrupted program."""
 GONE_S = 15.0
-"""How long processes that were killed may take to be gone, and their memory with them."""
+"""Grace period until killed processes, and their memory, are gone."""
 TICK_S = 5.0
-"""How often what there is so far is looked at."""
+"""Interval of the `tick` callback."""
 _MARK = "GPUDB_BENCHMARK_PART"
 
 
 Command = Sequence[str]
-"""A program's line."""
+"""A program's arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a part ended: exit statuses, seconds, whether its time was over, and how many processes it had left."""
+    """A part's end: exit statuses, seconds, whether it timed out, and the number of processes that it left running."""
 
     statuses: tuple[int, ...]
     seconds: float
@@ -35,7 +35,7 @@ class Ended:
 
     @property
     def well(self) -> bool:
-        """Whether every program ended by itself, with status 0."""
+        """Whether every program ended by itself with status 0."""
         return not self.late and not any(self.statuses)
 
     def __str__(self) -> str:
@@ -44,14 +44,15 @@ class Ended:
 
 
 def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callable[[], None]) -> Ended:
-    """Runs programs side by side for so many seconds at most, then interrupts them, then kills them and all that they
-    have started. Each has a log of what it prints; `tick` is called now and then."""
+    """Runs programs side by side within a time limit, then interrupts them, then kills them and all processes that they
+    started. Each program's output goes to its log; `tick` is called at intervals.
+    """
     began = time.monotonic()
     mark = f"{os.getpid()}-{name}"
     running: list[subprocess.Popen[bytes]] = []
     late = False
     try:
-        # A part's programs may run parts of their own, which are this one's too.
+        # A part's programs may run parts themselves, whose processes belong to this one too.
         environment = {**os.environ, _MARK: f"{os.environ.get(_MARK, '')} {mark}", "PYTHONUNBUFFERED": "1"}
         for log, command in commands.items():
             with log.open("wb") as written:
@@ -60,18 +61,18 @@ def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callabl
         late = not _ended(running, began + limit, tick)
         for each in running:
             if each.poll() is None:
-                each.send_signal(signal.SIGINT)  # what it has measured it keeps
+                each.send_signal(signal.SIGINT)  # it keeps its measurements
         _ended(running, time.monotonic() + ENDING_S, tick)
     finally:
         left = end_marked(mark)
         statuses = tuple(map(_status, running))
-    # One that had to be killed is told by its status, and was not left by another.
+    # A killed program is visible by its status, and does not count as left running.
     left -= statuses.count(-signal.SIGKILL)
     return Ended(statuses, time.monotonic() - began, late, max(left, 0))
 
 
 def _status(program: subprocess.Popen[bytes]) -> int:
-    """How a program ended that ended by itself or was killed; a driver may hold up one that was killed for ever."""
+    """Returns the status of a program that ended or was killed; a driver may block the end of a killed one for ever."""
     try:
         return program.wait(TICK_S)
     except subprocess.TimeoutExpired:
@@ -92,7 +93,7 @@ def _ended(running: Sequence[subprocess.Popen[bytes]], by: float, tick: Callable
 
 
 def end_marked(mark: str) -> int:
-    """Ends the processes of a part, known by a variable of their environment, until there are none; how many."""
+    """Kills all processes of a part, found by a variable of their environment; returns their number."""
     ended: set[int] = set()
     until = time.monotonic() + GONE_S
     while found := _marked(mark.encode()):
@@ -107,7 +108,7 @@ def end_marked(mark: str) -> int:
 
 
 def _marked(mark: bytes) -> set[int]:
-    """The processes of a part; of one that has ended and is not waited for the environment is empty."""
+    """Lists the processes of a part; a zombie's environment is empty."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
-"""What the first load of a table takes in a new process, on a machine that has compiled nothing: a process by itself.
+"""First load of a table in a new process on a machine without compiled kernels, as a separate process.
 
     python -m benchmarks.gpu.cold [--scale 30] [--data DIR]
 
-It prints seconds as JSON: until the GPU was `opened`, those of the `first` load of lineorder's columns, packed, and of
-a `second` one. `seconds` starts it.
+It prints seconds as JSON: until the GPU was `opened`, of the `first` load of lineorder's columns, packed, and of a
+`second` one. `seconds` starts it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks import tables
 
 
 def adopted(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
-    """A table of a suite, whose files are taken as they are."""
+    """Adopts the files of a suite's table."""
     from gpudb.catalog.model import Table
 
     files = f"{where}/*.parquet" if where.is_dir() else str(where)
@@ -38,7 +38,7 @@ def adopted(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
 
 
 def load_packed(device: Any, table: Any, columns: list[str]) -> None:
-    """Packs some columns, of which nothing is kept before."""
+    """Packs some columns without cached ones."""
     from gpudb.engine.gpu.cache.partition import WHOLE
 
     packed = device.kernels.tables
@@ -48,7 +48,7 @@ def load_packed(device: Any, table: Any, columns: list[str]) -> None:
 
 
 def seconds(scale: float, data: Path) -> dict[str, float]:
-    """What a process says that finds nothing compiled. Nobody else may have the GPU."""
+    """Returns the output of a process without compiled kernels. No other process may have the GPU."""
     from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
 
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def seconds(scale: float, data: Path) -> dict[str, float]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Loads, and prints."""
+    """Loads the table and prints the times."""
     parser = argparse.ArgumentParser(description="the first load of a process")
     parser.add_argument("--scale", type=float, default=30)
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")

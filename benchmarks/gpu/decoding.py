@@ -1,7 +1,7 @@
-"""The steps of loading that need no table of gpudb's: files' bytes brought to a GPU, and decoded there by libcudf.
+"""Steps of loading without gpudb's tables: reading of files' bytes to a GPU, and decoding by libcudf.
 
-All columns at once and one by one, with few and many of KvikIO's threads; and in the pieces that workers read, some at
-once, whose work the GPU does in one order, or as each stream comes; each with the file's footer as workers have it, or
+All columns at once and one by one, with few and many of KvikIO's threads; and in the batches that workers read, some
+concurrently, whose work the GPU does in one order, or by stream; each with the file's footer as workers have it, or
 with the indexes of all its pages as well.
 """
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 
 def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
-    """The steps by their names."""
+    """The steps by name."""
     import cupy
     import kvikio
     import kvikio.defaults
@@ -83,7 +83,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
 
     apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(read_batches.CONCURRENT_READS)]
     each = [[name] for name in columns]
-    decoded(threads, [columns[:1]])  # the first read of a process sets KvikIO up
+    decoded(threads, [columns[:1]])  # the first read of a process initializes KvikIO
     return {
         f"to the GPU, {threads} threads": lambda: to_device(threads),
         "to the GPU, 4 threads": lambda: to_device(4),

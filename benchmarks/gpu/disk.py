@@ -1,7 +1,7 @@
-"""Files on a disk, read as if for the first time: without the page cache, and told how far that was so.
+"""Cold reads of files on a disk: without the page cache, and with a measure of how far that succeeded.
 
-What the page cache has of files is looked for at some places by reads that do not wait (RWF_NOWAIT); what really came
-from a disk the kernel counts (/proc/self/io). Where files cannot be forgotten they are written anew, past the cache.
+The page cache's contents of files are sampled by reads that do not wait (RWF_NOWAIT); the kernel counts what really
+came from a disk (/proc/self/io). Files that cannot be evicted are rewritten past the cache.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PLACES = 256
-"""Of some files, that are looked at."""
+"""Sampled pages of some files."""
 FEW = 0.02
-"""Up to this share of the pages may be left."""
+"""Accepted share of cached pages."""
 TRIES = 3
 _PIECE = 1 << 24
 _BLOCK = 4096
-"""Of this length and at such places disks are written to past the page cache."""
+"""Length and alignment of writes past the page cache."""
 
 
 def cached(paths: Sequence[Path]) -> float | None:
-    """Which share of some files the page cache has, by places that are others each time: a page that is looked for may
-    come thereby. None where the system does not tell."""
+    """Estimates the share of some files in the page cache by pages that differ each time: a sampled page may be read
+    into it. None if the system does not report it.
+    """
     places = max(PLACES // len(paths), 1)
     found = 0
     for path in paths:
         size = max(path.stat().st_size, 1)
         file = os.open(path, os.O_RDONLY)
         try:
-            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)  # nothing is read ahead by looking
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)  # sampling must not trigger read-ahead
             for _ in range(places):
                 try:
                     found += os.preadv(file, [bytearray(1)], random.randrange(size), os.RWF_NOWAIT)
@@ -47,7 +48,7 @@ def cached(paths: Sequence[Path]) -> float | None:
 
 
 def fetched() -> int | None:
-    """Bytes that this process has had read from disks so far; None where the system does not tell."""
+    """Returns the bytes that this process has read from disks so far; None if the system does not report it."""
     try:
         counts = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
         return int(counts["read_bytes"])
@@ -56,14 +57,14 @@ def fetched() -> int | None:
 
 
 def forgotten(paths: Sequence[Path]) -> float | None:
-    """Has the page cache forget files, as far as it does; what is left: see `cached`."""
+    """Evicts files from the page cache as far as possible; `cached` reports what is left."""
     left = None
     for again in range(TRIES):
         time.sleep(0.1 * again)
         gc.collect()  # a mapping keeps its pages
         for path in paths:
             with path.open("rb") as file:
-                os.fsync(file.fileno())  # and so does what is not written yet
+                os.fsync(file.fileno())  # and so do pages that are not written yet
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         left = cached(paths)
         if not left:
@@ -72,7 +73,7 @@ def forgotten(paths: Sequence[Path]) -> float | None:
 
 
 def written_anew(path: Path) -> None:
-    """Puts a copy in a file's place, of which the page cache has nothing where a disk can be written to past it."""
+    """Replaces a file by a copy of which the page cache has nothing, if the disk supports writes past it."""
     made = path.with_suffix(".new")
     try:
         try:
@@ -85,7 +86,7 @@ def written_anew(path: Path) -> None:
 
 
 def _copied(source: Path, path: Path, flags: int) -> None:
-    room = memoryview(mmap.mmap(-1, _PIECE))  # where a page begins
+    room = memoryview(mmap.mmap(-1, _PIECE))  # aligned to a page
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o600)
     try:
         with source.open("rb") as given:
@@ -102,15 +103,15 @@ def _copied(source: Path, path: Path, flags: int) -> None:
 
 
 class Disk:
-    """Some files on a disk; steps over them are timed from there."""
+    """Files on a disk for timing cold reads."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = paths
         self._helps = True
-        """Whether writing them anew does."""
+        """Whether rewriting the files removes them from the page cache."""
 
     def timed(self, run: Callable[[], object], runs: int = 2) -> tuple[list[float], str]:
-        """Seconds of some runs, none of which finds the files in the page cache, and how far that was so."""
+        """Seconds of some runs without the files in the page cache, and how far that succeeded."""
         times, told = [], []
         for _ in range(runs):
             before = self._forgotten()

@@ -1,12 +1,12 @@
-"""What loading Parquet into one GPU's memory takes, step by step, beside the raw read rate of the page cache.
+"""Loading of Parquet into one GPU's memory, step by step, and the raw read rate of the page cache.
 
     python -m benchmarks.gpu.loading [--scale 30] [--threads 16] [--data DIR] [--disk DIR] [--machine NAME]
 
-Of two tables (SSB's lineorder, TPC-H's lineitem with its texts apart): reading the files' bytes; bringing them to the
-GPU by KvikIO; decoding them by libcudf (see `decoding`); and as the tables that workers keep, packed and plain. Each is
-the best of some runs; GB/s are of the files' bytes. Notes tell where the time of packing goes: as it is, of all threads
-together, and with one thread that waits for each step's end. With --disk what is packed from there is held against the
-disk's own rate, as many threads read it, by the page cache and past it; notes tell what the page cache had.
+For two tables (SSB's lineorder, TPC-H's lineitem with its texts separately): reading the files' bytes; reading them to
+the GPU by KvikIO; decoding them by libcudf (see `decoding`); and loading the tables that workers cache, packed and
+plain. Each is the best of some runs; GB/s are of the files' bytes. Notes break down the time of packing: as it is, of
+all threads together, and with one thread that waits for each step's end. With --disk packing from there is compared
+with the disk's own rate, read by as many threads, by the page cache and past it; notes report what the page cache had.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _ON_GPU = {
 
 
 def stored_bytes(paths: Sequence[Path], columns: Sequence[str]) -> int:
-    """What some columns take in their files."""
+    """Returns the bytes of some columns in their files."""
     found = 0
     for path in paths:
         described = pq.read_metadata(path)
@@ -71,7 +71,7 @@ def stored_bytes(paths: Sequence[Path], columns: Sequence[str]) -> int:
 def kept(
     device: Any, table: Any, columns: Sequence[str], ready: Callable[[], None], done: Callable[[], None]
 ) -> dict[str, Callable[[], None]]:
-    """The steps that make what workers keep; `ready` is called before, and `done` waits for the device."""
+    """The steps that load a worker's tables; `ready` is called before, and `done` waits for the device."""
     from gpudb.engine.gpu.cache.partition import WHOLE
     from gpudb.plan.tree.nodes import Scan
 
@@ -92,7 +92,7 @@ def kept(
 
 
 def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
-    """What takes how many seconds (and calls) of packing."""
+    """Formats the seconds (and calls) of the parts of packing."""
     from gpudb.engine.gpu.fused.packed_cache import read_batches
 
     places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
@@ -121,7 +121,7 @@ def best(run: Callable[[], None]) -> list[float]:
 
 
 def measured(options: argparse.Namespace) -> Iterator[Row]:
-    """A row for each step and table, as they come."""
+    """Yields a row for each step and table."""
     from gpudb.cli import machine
     from gpudb.engine.gpu.worker.device import open_gpu, open_host
     from gpudb.session.database import Database
@@ -176,7 +176,7 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
 
 @contextmanager
 def folder_in(disk: Path | None) -> Iterator[Path | None]:
-    """A folder for a database, whose tables' files are copies, on a disk, for a while; None for where they else are."""
+    """A temporary folder for a database, whose tables' files are copies on a disk; None for their current place."""
     if disk is None:
         yield None
         return
@@ -197,7 +197,7 @@ def from_disk(
         times, told = disk.timed(partial(read_once, disk.paths, threads, os.O_DIRECT))
         yield row_of(name, f"{step}, past the page cache", times, count, bytes=whole, note=told)
         rates["past it"] = whole / min(times)
-    except OSError as error:  # not every file system can be read so
+    except OSError as error:  # not every file system supports such reads
         print(f"{name}: past the page cache: {error}", file=sys.stderr)
     times, told = disk.timed(packed)
     rate = size / min(times)

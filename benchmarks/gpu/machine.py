@@ -1,12 +1,12 @@
-"""All that a machine with one GPU, or several, has to tell, by one command; each part has a limit, none stops another.
+"""All measurements of a machine with one or several GPUs, by one command; each part has a limit, none stops another.
 
     python -m benchmarks.gpu.machine OUT --gpus 1|2 [--seconds 580] [--only taxi tpch …] [--data DIR] [--drop]
         [--prepared DIR] [--commit NAME] [--machine NAME] [--scale 30] [--large 100] [--rows N] [--minutes 5]
 
-What parts there are, and what each proves, says benchmarks/README.md. They run in the order in which they are named, as
-long as there are seconds; what a part leaves running is ended. From the first on OUT/told.tar.gz has the results so
-far (unpack it in the project's folder, and run benchmarks.report), each part's output, and EXPLAIN ANALYZE of its
-queries; OUT/parts.txt has how each part ended. With --drop files are removed that no later part reads. Without GPUs it
+benchmarks/README.md lists the parts and what each proves. They run in the order in which they are named, as long as
+there are seconds; processes that a part leaves running are ended. OUT/told.tar.gz has the results so far at any time
+(unpack it in the project's folder, and run benchmarks.report), each part's output, and EXPLAIN ANALYZE of its queries;
+OUT/parts.txt reports how each part ended. With --drop files are deleted once no later part reads them. Without GPUs it
 runs the engine twin.
 """
 
@@ -28,14 +28,14 @@ from benchmarks.gpu.parts import ONE, ORDER, TWO, Part
 from benchmarks.harness import COMMIT, RESULTS, commit, default_machine, gpu_names, visible
 
 LEAST_S = 20.0
-"""A part is not begun with less."""
+"""A part is not started with less time."""
 TAIL = 1500
-"""Characters of a part's output that are printed once it has ended."""
+"""Number of characters of a part's output to print at its end."""
 ROOT = Path(__file__).parents[2]
 
 
 class Run:
-    """One run: where things go, and how parts have ended."""
+    """One run: its folders, and how parts have ended."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -46,11 +46,11 @@ class Run:
 
     @property
     def left(self) -> float:
-        """Seconds until all must have ended."""
+        """Seconds until the run must end."""
         return float(self.given.seconds) - (time.monotonic() - self.began)
 
     def together(self, names: list[str], parts: dict[str, Part]) -> None:
-        """Runs parts side by side, for as long as they may, and keeps what they have told."""
+        """Runs parts side by side within their limits, and archives their output."""
         title = "+".join(names)
         seconds = min(max(parts[name].limit for name in names) * self.given.limits, self.left - bounded.ENDING_S)
         if seconds < LEAST_S:
@@ -75,14 +75,14 @@ class Run:
         self.tell(title, str(ended), well=ended.well)
 
     def tell(self, name: str, how: str, *, well: bool) -> None:
-        """Notes how a part ended, and keeps all that there is."""
+        """Records how a part ended, and archives all results."""
         print(f"==== {name}: {how}\n", flush=True)
         self.ended[name] = how
         self.well &= well
         self.keep()
 
     def keep(self) -> None:
-        """Packs the results that this run has made so far, and what programs have told."""
+        """Archives the results of this run so far, and the programs' output."""
         try:
             self._keep()
         except (OSError, tarfile.TarError) as error:  # programs change their files meanwhile
@@ -100,7 +100,7 @@ class Run:
         (self.given.out / "parts.txt").write_text(lines, encoding="utf-8")
 
     def drop(self, ended: list[Part], later: list[Part]) -> None:
-        """Removes the files that parts have made, but those of parts to come."""
+        """Deletes the files of past parts, except those of parts to come."""
         made, needed = ({pattern for each in parts for pattern in each.files} for parts in (ended, later))
         for pattern in made - needed:
             for path in self.given.data.glob(pattern):
@@ -112,7 +112,7 @@ def _parts(gpus: int) -> dict[str, Part]:
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
-    """What a command line asks for."""
+    """Parses a command line."""
     parser = argparse.ArgumentParser(description="all that a machine with GPUs has to tell")
     parser.add_argument("out", type=Path)
     parser.add_argument("--gpus", type=int, required=True, help="of those that there are")
@@ -138,7 +138,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
 
 
 def main(options: list[str] | None = None) -> int:
-    """Status 1 if a part failed, ran over its time or was not begun."""
+    """Returns status 1 if a part failed, timed out or was not started."""
     from gpudb.cli import machine
 
     given = arguments(options)
@@ -146,7 +146,7 @@ def main(options: list[str] | None = None) -> int:
     engine, why = machine.engine_of(found)
     given.gpu = engine == "gpu"
     if found.gpus and not given.gpu:
-        raise SystemExit(why)  # what it measured would not be the GPUs
+        raise SystemExit(why)  # it would not measure the GPUs
     if given.gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = visible(given.gpus)
     if given.commit:
@@ -158,7 +158,7 @@ def main(options: list[str] | None = None) -> int:
     for path in given.prepared.absolute().iterdir() if given.prepared else ():
         if not (given.data / path.name).exists():
             (given.data / path.name).symlink_to(path)
-    # Programs started behind a shell inherit that they ignore it.
+    # Programs started in the background of a shell inherit that they ignore SIGINT.
     before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGINT, signal.SIGTERM)}
     parts = _parts(given.gpus)
     with tempfile.TemporaryDirectory(prefix="gpudb-told-") as told:

@@ -1,4 +1,4 @@
-"""What one GPU and two are measured by: a list of parts for each, with their programs and limits."""
+"""Measurements on one GPU and on two: a list of parts for each, with their programs and limits."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from benchmarks.gpu.bounded import Command
 from benchmarks.harness import visible
 
 STARTING_S = 120.0
-"""Of `served`, beside its clients: two starts, every query once, and loading."""
+"""Time of `served` besides its clients: two starts, every query once, and loading."""
 EACH_S = 40
-"""Of a statement of `beyond`: a window of one partition takes half of it beside other work."""
+"""Time for a statement of `beyond`: a window of one partition takes half of it beside other work."""
 
 
 Given = argparse.Namespace
-"""What was asked for: folders for `data` and for what programs tell (`told`), the `machine`'s label, how many `gpus`,
-whether there is a `gpu` (the engine twin runs else), `scale` and `large` scale, `rows` of the large tables in their
-place, `minutes` of many clients, `processes` that share a GPU."""
+"""Options: folders for `data` and for programs' output (`told`), the `machine`'s label, the number of `gpus`, whether
+there is a `gpu` (otherwise the engine twin runs), `scale` and `large` scale, `rows` of the large tables instead, the
+`minutes` of many clients, and the `processes` that share a GPU.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a part takes as a rule and at most, seconds; its programs, by what was asked for and the seconds that there
-    are; and the files under the data's folder that it has made for itself."""
+    """A part's usual and maximum seconds; its programs, by options and remaining seconds; and the files in the data
+    folder that only it uses.
+    """
 
     expected: float
     limit: float
@@ -36,12 +38,12 @@ class Part:
 
 
 def module(name: str, *arguments: object) -> Command:
-    """A module of this project's as a program."""
+    """A command that runs a module of this project."""
     return [sys.executable, "-W", "ignore", "-m", name, *map(str, arguments)]
 
 
 def _counts(given: Given) -> list[int]:
-    """From the most GPUs on."""
+    """Numbers of GPUs, from the largest on."""
     return list(range(given.gpus, 0, -1))
 
 
@@ -50,17 +52,17 @@ def _measured(given: Given) -> list[object]:
 
 
 def _made(given: Given, _: float) -> list[Command]:
-    """Files that several parts read: TPC-H's are made by the host's processors, the others by a GPU."""
+    """Files that several parts read: the host's processors generate TPC-H's, a GPU the others."""
     return [module("benchmarks.tables", suite, f"{given.scale:g}", given.data) for suite in ("tpch", "ssb_lines")]
 
 
 def _large_files(given: Given, _: float) -> list[Command]:
-    """The files of the large TPC-H, by the host's processors, while parts run that want few of them."""
+    """Generates the files of the large TPC-H by the host's processors, while parts run that need few of them."""
     return [module("benchmarks.tables", "tpch", f"{given.large:g}", given.data)]
 
 
 def _prepared(step: str) -> Callable[[Given, float], list[Command]]:
-    """Steps over what was prepared, which want a GPU."""
+    """Steps that run prepared inputs on a GPU."""
 
     def commands(given: Given, _: float) -> list[Command]:
         line = ["run", given.data, given.machine, step]
@@ -104,7 +106,7 @@ def _beyond(given: Given, _: float) -> list[Command]:
 
 
 def _suites(given: Given) -> list[object]:
-    """Where the small suites lie that were made elsewhere, as TPC-DS has to be where there is no network."""
+    """Returns the folder of small suites generated elsewhere, which TPC-DS needs without a network."""
     return ["--data", given.data] if (given.data / "tpcds-0.01").exists() else []
 
 
@@ -116,7 +118,7 @@ def _surveyed(given: Given, seconds: float) -> list[Command]:
 
 
 def _drawn(given: Given, seconds: float) -> list[Command]:
-    # Processes on one GPU take turns: of many, each waits long for every few rows.
+    # Processes on one GPU take turns: many of them wait long for every few rows.
     kept = ["--machine", given.machine, "--processes", min(given.processes, 4), "--seconds", f"{0.9 * seconds:.0f}"]
     twin = [] if given.gpu else ["--twin"]
     return [module("tests.engine.gpu.device", given.told, "--only", "drawn", *kept, *twin)]
@@ -218,7 +220,7 @@ ONE: dict[str, Part] = {
     "keep": Part(5, 30, _prepared("keep")),
     "sanitizer": Part(200, 345, _prepared("sanitizer")),
 }
-"""One GPU's parts."""
+"""Parts for one GPU."""
 TWO: dict[str, Part] = {
     "data": Part(30, 60, _made),
     "tpch": Part(200, 260, _compared("tpch", "--budget", 6, both=True)),
@@ -237,10 +239,10 @@ TWO: dict[str, Part] = {
     "clustered": Part(170, 240, _clustered),
     "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }
-"""Several GPUs' parts."""
+"""Parts for several GPUs."""
 ORDER = {
     1: "kernels+beyond+files survey+tests power-100 power-30 taxi peers".split()
     + "beside served roofline groups keep sanitizer ssb".split(),
     2: "data tpch ssb exchange scheduled served loading dispatch scaling speedup general clustered tests".split(),
 }
-"""What runs where nothing is named, for one GPU and for several: parts that others do not disturb side by side."""
+"""Default parts for one GPU and for several; those that do not disturb each other run side by side."""

@@ -1,12 +1,12 @@
-"""TPC-H on one GPU, query by query: cold, hot, and what each did, written as it comes.
+"""TPC-H on one GPU, query by query: cold, hot, and EXPLAIN ANALYZE, written as it comes.
 
     python -m benchmarks.gpu.power --scale 100 [--runs 3] [--seconds 400] [--out FOLDER] [--only q17 q18] [--check]
 
-The files are made by tpchgen-cli and adopted as they are; primary keys of the smaller tables are declared, and the
-columns of text that conditions compare are analysed. Each query runs once cold, then hot, then under EXPLAIN ANALYZE,
-whose text goes to FOLDER/qNN.txt; FOLDER/power.json and results/power-SCALE.MACHINE.json have what there is so far.
-After `seconds` no further query is begun. With --check DuckDB then answers the same queries over the same files, as far
-as there is time, and answers are compared. Without a GPU it runs the engine twin.
+tpchgen-cli generates the files, which are adopted; primary keys of the smaller tables are declared, and text columns
+of conditions are analysed. Each query runs once cold, then hot, then under EXPLAIN ANALYZE, whose text goes to
+FOLDER/qNN.txt; FOLDER/power.json and results/power-SCALE.MACHINE.json have the results so far. After `seconds` no
+further query is started. With --check DuckDB then answers the same queries over the same files, as far as there is
+time, and answers are compared. Without a GPU it runs the engine twin.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SYSTEM, DUCKDB = "gpudb gpu", "duckdb, one run over the files"
 
 
 def main() -> int:
-    """Runs and prints; status 1 if an answer differs or a query has none."""
+    """Runs and prints; returns status 1 if an answer differs or a query has none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--runs", type=int, default=3)
@@ -101,7 +101,7 @@ class _Power:
             self._say("primary keys checked, text analysed")
 
     def _check(self, suite: Any, save: Callable[[], None]) -> None:
-        """Holds the answers against DuckDB's."""
+        """Compares the answers with DuckDB's."""
         with closing(DuckDb()) as duck:
             for table, path in suite.tables.items():
                 duck.query(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{path}')")
@@ -122,7 +122,7 @@ class _Power:
         self._told["queries"][name] = told
         try:
             answer, told["cold_ms"] = _timed(server, text)
-            # The first run may have been the general engine's, while kernels were compiled.
+            # The general engine may have answered the first run while kernels were compiled.
             told["second_ms"] = _timed(server, text)[1]
             hot = [_timed(server, text)[1] for _ in range(self._given.runs)]
             told["hot_ms"], told["least_ms"] = round(statistics.median(hot), 2), min(hot)

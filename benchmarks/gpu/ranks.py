@@ -15,11 +15,11 @@ from cudf_polars.utils.cuda_stream import get_cuda_stream
 from polars.io.plugins import register_io_source
 
 _KEPT: dict[tuple[str, int, int], Any] = {}
-"""Frames by their first file, rank and the count of ranks; of this process."""
+"""Frames of this process by their first file, rank and the number of ranks."""
 
 
 class Kept(RankAwareSource):  # type: ignore[misc]
-    """A table of these files, as a source of lazy frames."""
+    """A table of these files as a source of lazy frames."""
 
     def __init__(self, paths: Sequence[str], schema: dict[str, Any]) -> None:
         self.paths, self.schema = list(paths), schema
@@ -33,7 +33,7 @@ class Kept(RankAwareSource):  # type: ignore[misc]
         rank: int = 0,
         nranks: int = 1,
     ) -> Any:
-        """Called by cudf-polars on each rank; neither filters nor limits come down to it in what it is used for."""
+        """Called by cudf-polars on each rank; the benchmarks' plans push no filters or limits into it."""
         from benchmarks.gpu import ranks
 
         assert predicate is None
@@ -53,7 +53,7 @@ class Kept(RankAwareSource):  # type: ignore[misc]
 
 
 def resident(paths: Sequence[Path]) -> pl.LazyFrame:
-    """The table of these files, which every rank keeps its share of once it has read it."""
+    """Returns the table of these files; every rank caches its share after its first read."""
     arrow = pq.read_schema(paths[0])
     schema = dict(pl.from_arrow(arrow.empty_table()).schema)  # type: ignore[union-attr]
     return register_io_source(Kept(list(map(str, paths)), schema), schema=schema)

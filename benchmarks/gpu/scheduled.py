@@ -1,9 +1,9 @@
-"""A server on workers of a Dask scheduler that others have started: TPC-H queries over it, held against DuckDB's.
+"""A server on workers of an existing Dask scheduler: TPC-H queries, compared with DuckDB's answers.
 
     python -m benchmarks.gpu.scheduled [--scale 30] [--workers 2] [--queries q01 q03 …] [--data DIR] [--machine NAME]
 
-`dask scheduler` and `dask cuda worker` run as programs of their own, as docs/gpu-engine.md starts them; without GPUs
-`dask worker` does, for the engine twin. Writes results/scheduled-tpch.MACHINE.json, a query after the other.
+`dask scheduler` and `dask cuda worker` run as separate programs, started as in docs/gpu-engine.md; without GPUs
+`dask worker` runs for the engine twin. Writes results/scheduled-tpch.MACHINE.json after each query.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STOP_S = 10.0
 
 
 def started(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
-    """A program of Dask's that writes to a log; in this folder, where its workers find gpudb as this process does."""
+    """A program of Dask with a log; it runs in this folder, where its workers find gpudb as this process does."""
     line = [sys.executable, "-W", "ignore", "-m", "dask", *command]
     more = {**os.environ, **environment}
     with log.open("wb") as out:
@@ -36,7 +36,7 @@ def started(log: Path, *command: str, **environment: str) -> subprocess.Popen[by
 
 
 def said(program: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
-    """What a program says of itself, once it has."""
+    """Waits for a pattern in a program's log and returns the match."""
     ends = time.monotonic() + START_S
     while time.monotonic() < ends:
         found = re.search(pattern, log.read_text(errors="replace"))
@@ -59,7 +59,7 @@ def stop(program: subprocess.Popen[bytes]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer was wrong."""
+    """Returns status 1 if an answer was wrong."""
     from gpudb.cli import machine
 
     parser = argparse.ArgumentParser(description="a server on a scheduler's workers")
@@ -94,12 +94,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _served(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) -> Wire:
-    """A scheduler, its workers and a server, which end with the stack."""
+    """Starts a scheduler, its workers and a server, which end with the stack."""
     log = folder / "scheduler.log"
     program = started(log, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
     stack.callback(stop, program)
     address = said(program, log, r"Scheduler at:\s+(tcp://\S+)")
-    # Its own guess of its address may ask the network for names.
+    # Guessing its own address may query the network for names.
     common = [address, "--host", "127.0.0.1", "--no-dashboard", "--nthreads", "1"]
     log = folder / "workers.log"
     stack.callback(_show, log)
@@ -113,7 +113,7 @@ def _served(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) -> Wire:
 
 
 def _query(server: Wire, duck: DuckDb, name: str, suite: Suite) -> Row:
-    """A query's first run and the one after it, its answer held against DuckDB's."""
+    """A query's first run and the next one, with its answer compared with DuckDB's."""
     times = []
     for _ in range(2):
         begun = time.monotonic()

@@ -1,10 +1,10 @@
-"""A served database: from start to first answer, loading its tables, and many clients while a worker is killed.
+"""A served database: time from start to first answer, loading, and many clients while a worker is killed.
 
     python -m benchmarks.gpu.served [--suite ssb-lines] [--scale 30] [--workers 2] [--minutes 5] [--clients 10] …
 
-The tables are adopted from Parquet files; the server is started anew over them, its caches warm. Loading is timed
-beside reading the same files' bytes from the page cache. Each client runs the suite's queries in its own order, and
-holds every answer against the one from before; halfway one worker's process is killed. Results are written to
+The tables are adopted from Parquet files; the server is restarted over them, with warm caches. Loading is compared
+with reading the same files' bytes from the page cache. Each client runs the suite's queries in its own order, and
+compares every answer with the previous one; halfway one worker's process is killed. Results are written to
 results/served-SUITE.MACHINE.json as they come; an interrupt ends the clients early. Without GPUs it runs the twin.
 """
 
@@ -33,33 +33,33 @@ from benchmarks.systems import Wire, gpudb_server
 
 _PIECE = 2**24
 BLOCK = 8192
-"""Bytes of what pg_prewarm counts."""
+"""Block size of pg_prewarm's count."""
 HEALED_S = 60.0
-"""How long the killed worker is waited for."""
+"""Time limit for the killed worker's return."""
 STATEMENT_S = 30
-"""A statement that takes longer is cancelled, which counts as an error; with as much again its client hangs."""
+"""A statement that takes longer is cancelled, which counts as an error; after the same time again its client hangs."""
 
 
 @dataclass
 class Told:
-    """What clients saw: seconds of each right answer, wrong ones, errors by SQLSTATE and when they came."""
+    """The clients' observations: seconds of each right answer, wrong ones, errors by SQLSTATE with their times."""
 
     seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     failed: list[float] = field(default_factory=list)
     lost: int = 0
-    """Connections that the server has closed."""
+    """Number of connections that the server closed."""
 
 
 def read_once(paths: Sequence[Path], threads: int, flags: int = 0) -> int:
-    """Reads files by many threads, and throws their bytes away; how many there are. `flags` are O_DIRECT, say."""
+    """Reads files by many threads and discards the bytes; returns their number. `flags` may be O_DIRECT."""
     pieces = [(path, start) for path in paths for start in range(0, path.stat().st_size, _PIECE)]
     room = threading.local()
 
     def read(piece: tuple[Path, int]) -> int:
         if not hasattr(room, "buffer"):
-            room.buffer = mmap.mmap(-1, _PIECE)  # where a page begins
+            room.buffer = mmap.mmap(-1, _PIECE)  # aligned to a page
         file = os.open(piece[0], os.O_RDONLY | flags)
         try:
             return os.preadv(file, [room.buffer], piece[1])
@@ -71,7 +71,7 @@ def read_once(paths: Sequence[Path], threads: int, flags: int = 0) -> int:
 
 
 def read_rate(paths: Sequence[Path], threads: int) -> tuple[int, list[float]]:
-    """The bytes of some files, and the seconds of three times reading them from the page cache by many threads."""
+    """The bytes of some files, and the seconds of reading them three times from the page cache by many threads."""
     times = []
     for _ in range(4):
         begun = time.perf_counter()
@@ -88,13 +88,13 @@ def workers_of(system: Wire) -> dict[int, int]:
 
 @dataclass
 class Ends:
-    """When clients end, on the monotonic clock."""
+    """End of the clients on the monotonic clock."""
 
     at: float
 
 
 def client(number: int, dsn: str, queries: dict[str, str], wanted: dict[str, Any], ends: Ends, told: Told) -> None:
-    """Runs queries until time is up; an error is told, and the session goes on with the next."""
+    """Runs queries until time is up; records errors and continues with the next query."""
     import psycopg
 
     names = list(queries)
@@ -163,7 +163,7 @@ def clients(system: Wire, suite: Any, count: int, minutes: float) -> Row:
 
 
 def _same(system: Wire, suite: Any, wanted: dict[str, Any]) -> bool:
-    """Whether every query has its answer after all."""
+    """Returns whether every query has its answer afterwards."""
     import psycopg
 
     try:
@@ -174,7 +174,7 @@ def _same(system: Wire, suite: Any, wanted: dict[str, Any]) -> bool:
 
 
 def _back(system: Wire, before: dict[int, int], killed: float) -> float | None:
-    """The seconds after which a killed worker has come back in another process; None if it has not."""
+    """Returns the seconds until a killed worker is back in another process; None if it is not."""
     import psycopg
 
     while time.monotonic() < killed + HEALED_S:
@@ -222,7 +222,7 @@ def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Status 1 if an answer was wrong."""
+    """Returns status 1 if an answer was wrong."""
     from gpudb.cli import machine
 
     parser = argparse.ArgumentParser(description="a served database on several GPUs")

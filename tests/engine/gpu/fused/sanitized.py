@@ -91,7 +91,7 @@ def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
 def judged(code: int, said: str) -> dict[str, Any]:
     """Evaluates a tool's exit status and output: whether our kernels are clean, and the findings in them."""
     summary = [" ".join(each) for each in _SUMMARY.findall(said)]
-    kernels = re.findall(r"(\d+) of (\d+) kernels equal their twin", said)
+    kernels = re.findall(r"(\d+) of (\d+) kernels equal the NumPy backend", said)
     reports = _FOUND.findall(said)
     found = [each[:1000] for each in reports if not _OTHERS.search(each)]
     ended = code == 0 or (code == FOUND and bool(reports) and not found)

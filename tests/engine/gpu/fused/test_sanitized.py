@@ -46,7 +46,7 @@ def test_each_kind_is_met_by_the_first() -> None:
 RACE = """========= Warning: Race reported between Read access at {}+0x460
 =========     and Write access at {}+0x630 [32768 hazards]
 """
-END = "212 of 212 kernels equal their twin\n========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)\n"
+END = "212 of 212 kernels equal the NumPy backend\n========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)\n"
 
 
 def test_only_races_of_other_kernels_are_clean() -> None:

@@ -206,9 +206,9 @@ def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints each statement's medians."""
-    parser = argparse.ArgumentParser(description="the dispatch of statements that workers answer at once")
+    parser = argparse.ArgumentParser(description="cost of the fast path on several workers")
     parser.add_argument("--workers", type=int, nargs="+", default=list(WORKERS))
-    parser.add_argument("--gpus", nargs="+", default=[], help="instead of CPU workers")
+    parser.add_argument("--gpus", nargs="+", default=[], help="use these GPUs instead of CPU workers")
     parser.add_argument("--machine")
     given = parser.parse_args(arguments)
     rows: list[Row] = []

@@ -77,22 +77,22 @@ class Session:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the suites; returns status 1 if answers differ."""
-    parser = argparse.ArgumentParser(description="gpudb beside its peers on the same data")
+    parser = argparse.ArgumentParser(description="gpudb and its peers on the same data")
     parser.add_argument("--only", nargs="+", choices=[*SUITES, *LARGE], default=list(SUITES), metavar="SUITE")
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of ssb, tpch and tpcds; 1 is 1 GB")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of copy and select")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--warm", type=int, default=2, help="runs before them")
-    parser.add_argument("--explain", type=Path, help="where gpudb's EXPLAIN ANALYZE of each query goes")
-    parser.add_argument("--general", action="store_true", help="gpudb's workers without fused kernels, too")
+    parser.add_argument("--warm", type=int, default=2, help="warm-up runs")
+    parser.add_argument("--explain", type=Path, help="folder for gpudb's EXPLAIN ANALYZE of each query")
+    parser.add_argument("--general", action="store_true", help="also run gpudb's workers without fused kernels")
     parser.add_argument("--budget", type=float, default=60, help="seconds for all runs of one case")
     parser.add_argument(
-        "--workers", nargs="+", type=int, help="gpudb and cudf-polars on so many GPUs each, tables adopted as files"
+        "--workers", nargs="+", type=int, help="numbers of GPUs for gpudb and cudf-polars; tables are adopted as files"
     )
     parser.add_argument("--without", nargs="+", choices=SYSTEMS, default=[], metavar="SYSTEM")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
-    parser.add_argument("--machine", help="the results' label; cpu2, say")
-    parser.add_argument("--peers", nargs="+", type=int, help="cudf-polars on other counts of GPUs")
+    parser.add_argument("--machine", help="the results' label, such as cpu2")
+    parser.add_argument("--peers", nargs="+", type=int, help="other numbers of GPUs for cudf-polars")
     session = Session(parser.parse_args(arguments))
     right = True
     for suite in session.options.only:

@@ -23,8 +23,8 @@ _LONGEST_NAME = 500
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds --gpudb-dsn (compares a running server), --soak (runs the long suites only) and --update-snapshots."""
-    parser.addoption("--gpudb-dsn", default=None, help="connection string of a gpudb server that runs already")
-    parser.addoption("--soak", action="store_true", help="run the long form of the seeded suites, and only that")
+    parser.addoption("--gpudb-dsn", default=None, help="connection string of a running gpudb server")
+    parser.addoption("--soak", action="store_true", help="run only the long suites")
     parser.addoption("--update-snapshots", action="store_true", help="rewrite expected plans in the tests' sources")
 
 

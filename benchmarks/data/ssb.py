@@ -272,7 +272,7 @@ _MAKERS = {
 
 def main() -> None:
     """Writes the tables as Parquet files."""
-    parser = argparse.ArgumentParser(description="make the star schema benchmark's tables as Parquet files")
+    parser = argparse.ArgumentParser(description="write the star schema benchmark's tables as Parquet files")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--parts", type=int, default=1, help="files of lineorder")

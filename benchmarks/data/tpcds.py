@@ -88,7 +88,7 @@ def _uv(*arguments: str) -> None:
 
 def main() -> None:
     """Writes the tables as files."""
-    parser = argparse.ArgumentParser(description="make the TPC-DS tables")
+    parser = argparse.ArgumentParser(description="write the TPC-DS tables")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--format", choices=["csv", "parquet"], default="parquet")
     parser.add_argument("--output", type=Path, required=True)

@@ -216,11 +216,11 @@ def _write_device(path: Path, columns: dict[str, Column]) -> None:
 
 def main() -> None:
     """Writes a suite's files, on the GPU if CuPy finds one."""
-    parser = argparse.ArgumentParser(description="the large tables as Parquet files")
+    parser = argparse.ArgumentParser(description="write the large tables as Parquet files")
     parser.add_argument("suite", choices=sorted(SCHEMAS))
     parser.add_argument("folder", type=Path)
     parser.add_argument("rows", type=int)
-    parser.add_argument("--turn", default="0/1", help="of several processes, such as 1/2")
+    parser.add_argument("--turn", default="0/1", help="this process's turn among several, such as 1/2")
     parser.add_argument("--file-rows", type=int, default=FILE_ROWS)
     given = parser.parse_args()
     number, count = map(int, given.turn.split("/"))

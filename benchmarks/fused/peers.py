@@ -126,7 +126,7 @@ class Run:
 
 def main(arguments: list[str] | None = None) -> int:
     """Returns status 1 if an answer differs."""
-    parser = argparse.ArgumentParser(description="SSB beside peers, in one run")
+    parser = argparse.ArgumentParser(description="SSB on gpudb and its peers, in one run")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=files.LINES)
     parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")

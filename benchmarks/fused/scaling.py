@@ -90,12 +90,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns status 1 if an answer is wrong."""
     parser = argparse.ArgumentParser(description="SSB with data that grow with the GPUs")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rows", type=int, default=files.LINES, help="lines for each GPU")
+    parser.add_argument("--rows", type=int, default=files.LINES, help="lines per GPU")
     parser.add_argument("--file-rows", type=int, default=files.FILE_ROWS)
     parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--machine")
-    parser.add_argument("--unchecked", action="store_true", help="do not ask DuckDB")
+    parser.add_argument("--unchecked", action="store_true", help="do not compare with DuckDB")
     given = parser.parse_args(arguments)
     counts = sorted(given.gpus)
     write = lambda rows: save("scaling-ssb", rows, wire.versions(), given.machine, "fused.scaling")  # noqa: E731

@@ -85,13 +85,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns status 1 if an answer is wrong."""
     parser = argparse.ArgumentParser(description="the same data on more GPUs")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--lines", type=int, default=2 * files.LINES, help="of the star schema benchmark; 0 for none")
-    parser.add_argument("--rides", type=int, default=files.RIDES, help="of taxis; 0 for none")
+    parser.add_argument("--lines", type=int, default=2 * files.LINES, help="SSB lines; 0 for none")
+    parser.add_argument("--rides", type=int, default=files.RIDES, help="taxi rides; 0 for none")
     parser.add_argument("--file-rows", type=int, default=FILE_ROWS)
     parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--machine")
-    parser.add_argument("--checked", action="store_true", help="ask DuckDB too")
+    parser.add_argument("--checked", action="store_true", help="compare with DuckDB too")
     given = parser.parse_args(arguments)
     counts = sorted(given.gpus)
     write = lambda rows: save("speedup", rows, wire.versions(), given.machine, "fused.speedup")  # noqa: E731

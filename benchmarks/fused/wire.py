@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--machine")
-    parser.add_argument("--unchecked", action="store_true", help="do not ask DuckDB")
+    parser.add_argument("--unchecked", action="store_true", help="do not compare with DuckDB")
     given = parser.parse_args()
     rows = given.rows or ROWS[given.suite]
     with tempfile.TemporaryDirectory() as temporary:

@@ -212,10 +212,10 @@ def main(arguments: list[str] | None = None) -> int:
     from gpudb.cli import machine
 
     parser = argparse.ArgumentParser(description="short statements beside a long one on one GPU")
-    parser.add_argument("--rows", type=int, default=200_000_000, help="that the long statement numbers")
-    parser.add_argument("--scale", type=float, default=10, help="of the star schema benchmark")
+    parser.add_argument("--rows", type=int, default=200_000_000, help="rows of the long statement")
+    parser.add_argument("--scale", type=float, default=10, help="scale of the star schema benchmark")
     parser.add_argument("--small", type=int, default=1_000_000, help="rows of the small table")
-    parser.add_argument("--each", type=float, default=5.0, help="seconds for each short statement beside the long one")
+    parser.add_argument("--each", type=float, default=5.0, help="seconds for each short statement")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)

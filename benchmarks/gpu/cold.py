@@ -63,7 +63,7 @@ def seconds(scale: float, data: Path) -> dict[str, float]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Loads the table and prints the times."""
-    parser = argparse.ArgumentParser(description="the first load of a process")
+    parser = argparse.ArgumentParser(description="first load of a table in a new process")
     parser.add_argument("--scale", type=float, default=30)
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     options = parser.parse_args(arguments)

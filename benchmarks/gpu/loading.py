@@ -219,7 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=30)
     parser.add_argument("--threads", type=int, default=min(16, len(os.sched_getaffinity(0))))
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
-    parser.add_argument("--disk", type=Path, help="a folder on a disk whose own rate is to be met")
+    parser.add_argument("--disk", type=Path, help="folder on a disk whose read rate is the reference")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
     rows: list[Row] = []

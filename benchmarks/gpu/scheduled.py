@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns status 1 if an answer was wrong."""
     from gpudb.cli import machine
 
-    parser = argparse.ArgumentParser(description="a server on a scheduler's workers")
+    parser = argparse.ArgumentParser(description="a server on the workers of a Dask scheduler")
     parser.add_argument("--scale", type=float, default=30)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--queries", nargs="+", default=["q01", "q03", "q05", "q06", "q12"])

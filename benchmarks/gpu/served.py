@@ -232,7 +232,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=16, help="that read files")
+    parser.add_argument("--threads", type=int, default=16, help="threads that read files")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)

@@ -125,14 +125,14 @@ def tested(options: argparse.Namespace, names: list[str]) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the parts in order; returns status 1 if an answer was wrong, a test failed, or time ran out."""
-    parser = argparse.ArgumentParser(description="all that GPUs have to tell of the general engine")
+    parser = argparse.ArgumentParser(description="all checks of the general engine's answers on GPUs")
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="+", choices=_ALL, default=_ALL)
     parser.add_argument("--processes", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=150, help="for each of them")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="of what is drawn")
+    parser.add_argument("--seconds", type=float, default=150, help="time limit of each part")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of random statements")
     parser.add_argument("--tests", nargs="+", default=_TESTS, help="files and folders of tests, in this order")
-    parser.add_argument("--machine", help="the results' label; h200x1, say")
+    parser.add_argument("--machine", help="the results' label, such as h200x1")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--twin", action="store_true")
     options = parser.parse_args(arguments)

@@ -82,8 +82,8 @@ class Keeping:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds --keep and --machine."""
-    parser.addoption("--keep", type=Path, default=None, help="where what tests tell is kept")
-    parser.addoption("--machine", default=None, help="its label; h200x1, say")
+    parser.addoption("--keep", type=Path, default=None, help="file for the outcomes")
+    parser.addoption("--machine", default=None, help="the results' label, such as h200x1")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -246,17 +246,17 @@ def keep(paths: list[Path], folder: str, machine: str | None, program: str, **mo
 
 def main(arguments: list[str] | None = None) -> int:
     """Returns status 1 if an answer is wrong or a statement breaks."""
-    parser = argparse.ArgumentParser(description="what of the suites runs on a GPU")
+    parser = argparse.ArgumentParser(description="statements of the suites that run on a GPU")
     parser.add_argument("--only", nargs="+", default=["cases", *SUITES])
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--frames", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
-    parser.add_argument("--part", default="1/1", help="of the case files, and of a suite's queries, such as 2/3")
-    parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
+    parser.add_argument("--seconds", type=float, default=1e9, help="time limit; findings so far are kept")
+    parser.add_argument("--part", default="1/1", help="part of the case files and of each suite's queries, such as 2/3")
+    parser.add_argument("--seed", type=int, default=0, help="seed of random statements")
     parser.add_argument("--twin", action="store_true", help="on the host, to try this file")
-    parser.add_argument("--merge", nargs="+", type=Path, help="files of runs, of which a summary is made")
+    parser.add_argument("--merge", nargs="+", type=Path, help="merge the files of several runs")
     options = parser.parse_args(arguments)
     if options.merge:
         options.json.write_text(json.dumps(merged(options.merge), indent=1) + "\n")

@@ -102,7 +102,7 @@ class SqlType:
             return self.domain.array_oid
         if self.user is not None:
             return self.user.array_oid if self.name[0] == "_" else self.user.oid
-        return int(_row(self.name)["oid"])
+        return int(_get_row(self.name)["oid"])
 
     @property
     def declared_oid(self) -> int:
@@ -134,14 +134,14 @@ class SqlType:
         """The type of an array's elements; None for other types."""
         if self.name[0] != "_":
             return None
-        over = self.domain is not None and self.domain.base == self.name
-        return replace(self, name=self.name[1:], domain=None if over else self.domain, dims=1)
+        is_domain_array = self.domain is not None and self.domain.base == self.name
+        return replace(self, name=self.name[1:], domain=None if is_domain_array else self.domain, dims=1)
 
     @property
     def item(self) -> SqlType | None:
         """The item type of an array's or multirange's list: elements, arrays of one dimension less, or ranges."""
         if self.name in MULTIRANGES:
-            return self.ranged
+            return self.range_type
         return replace(self, dims=self.dims - 1) if self.dims > 1 else self.element
 
     @property
@@ -149,12 +149,12 @@ class SqlType:
         """PostgreSQL's typcategory: Number, String, Date/time, T interval, Boolean, Array, U other, X unknown."""
         if self.user is not None:
             return "A" if self.name[0] == "_" else self.user.kind.upper()
-        return _row(self.name)["typcategory"]
+        return _get_row(self.name)["typcategory"]
 
     @property
-    def preferred(self) -> bool:
+    def is_preferred(self) -> bool:
         """Whether PostgreSQL prefers this type within its category."""
-        return self.user is None and _row(self.name)["typispreferred"] == "t"
+        return self.user is None and _get_row(self.name)["typispreferred"] == "t"
 
     @property
     def plain(self) -> SqlType:
@@ -170,7 +170,7 @@ class SqlType:
         return -1 if of_domains else self.modifier
 
     @property
-    def undeclared(self) -> SqlType:
+    def without_modifier(self) -> SqlType:
         """The same type and representation without the declared modifier: the type of a function's or cast's result.
 
         A domain has its base type's modifier.
@@ -190,7 +190,7 @@ class SqlType:
         return self.digits or (MAX_DIGITS, CARRIED_SCALE)
 
     @property
-    def carried(self) -> bool:
+    def is_carried(self) -> bool:
         """Whether this is a numeric, or a range of numerics, with a display scale per value."""
         if self.name == "numrange":
             return True
@@ -203,7 +203,7 @@ class SqlType:
         return None if name is None else SqlType(name)
 
     @property
-    def ranged(self) -> SqlType | None:
+    def range_type(self) -> SqlType | None:
         """The range type of a multirange; None for other types."""
         name = MULTIRANGES.get(self.name)
         return None if name is None else SqlType(name)
@@ -217,7 +217,7 @@ class SqlType:
         return self.modifier - 4 if base in {"varchar", "bpchar"} else self.modifier
 
     @property
-    def padded(self) -> int | None:
+    def padded_length(self) -> int | None:
         """The number of characters of a bpchar's values including blanks; None if unknown."""
         if self.name != "bpchar":
             return None
@@ -228,13 +228,13 @@ class SqlType:
         """The DuckDB type."""
         if self.item is not None:
             return self.item.duckdb + "[]"
-        if self.carried:
+        if self.is_carried:
             return f"STRUCT(v {self.duckdb_value}, s {'TINYINT' if self.name == 'numeric' else 'SMALLINT'})"
         if self.fields:
-            held = zip(self.members, self.fields, strict=True)
-            return f"STRUCT({', '.join(f'{member} {item.duckdb}' for member, (_, item) in held)})"
+            fields = zip(self.members, self.fields, strict=True)
+            return f"STRUCT({', '.join(f'{member} {item.duckdb}' for member, (_, item) in fields)})"
         if self.labels:
-            return "ENUM({})".format(", ".join("'" + each.name.replace("'", "''") + "'" for each in self.labels))
+            return "ENUM({})".format(", ".join("'" + label.name.replace("'", "''") + "'" for label in self.labels))
         return self.duckdb_value
 
     @property
@@ -247,18 +247,18 @@ class SqlType:
         if (subtype := self.subtype) is not None:
             bound = f"STRUCT(k TINYINT, v {subtype.duckdb_value}, s TINYINT)"
             return f"STRUCT(l {bound}, u {bound})"
-        return "VARCHAR" if self.user is not None else _HELD[self.name][0]
+        return "VARCHAR" if self.user is not None else _REPRESENTATIONS[self.name][0]
 
     @property
     def arrow(self) -> pa.DataType:
         """The Arrow type of a result column."""
         if self.item is not None:
             return pa.list_(self.item.arrow)
-        if self.carried:
+        if self.is_carried:
             return pa.struct([("v", self.arrow_value), ("s", pa.int8() if self.name == "numeric" else pa.int16())])
         if self.fields:
-            held = zip(self.members, self.fields, strict=True)
-            return pa.struct([(member[1:-1].replace('""', '"'), item.arrow) for member, (_, item) in held])
+            fields = zip(self.members, self.fields, strict=True)
+            return pa.struct([(member[1:-1].replace('""', '"'), item.arrow) for member, (_, item) in fields])
         return self.arrow_value
 
     @property
@@ -271,32 +271,32 @@ class SqlType:
         if (subtype := self.subtype) is not None:
             bound = pa.struct([("k", pa.int8()), ("v", subtype.arrow_value), ("s", pa.int8())])
             return pa.struct([("l", bound), ("u", bound)])
-        return pa.string() if self.user is not None else _HELD[self.name][1]
+        return pa.string() if self.user is not None else _REPRESENTATIONS[self.name][1]
 
     @property
     def polars(self) -> pl.DataType:
         """The Polars type of a result column; for a carried numeric the Decimal of its value."""
         import polars as pl
 
-        if self.subtype is not None or self.ranged is not None or self.name in {"timetz", "inet", "cidr"}:
+        if self.subtype is not None or self.range_type is not None or self.name in {"timetz", "inet", "cidr"}:
             return pl.String()  # as PostgreSQL prints it
         if self.name == "money":
             return pl.Decimal(19, 2)
-        if self.carried:
+        if self.is_carried:
             return pl.Decimal(*self.numeric_digits)
         frame = pl.from_arrow(pa.array([], type=self.arrow))
         assert isinstance(frame, pl.Series)
         return frame.dtype
 
     @property
-    def written(self) -> str:
+    def unmodified_name(self) -> str:
         """The name as format_type prints it for a modifier known to be absent: `bpchar`, where `character` would mean
         length 1.
         """
         if self.element is not None:
-            return f"{self.element.written}[]"
-        own = {"bpchar": "bpchar", "bit": '"bit"'}.get(self.name)
-        return str(self) if own is None or self.modifier != -1 or self.domain is not None else own
+            return f"{self.element.unmodified_name}[]"
+        unmodified = {"bpchar": "bpchar", "bit": '"bit"'}.get(self.name)
+        return str(self) if unmodified is None or self.modifier != -1 or self.domain is not None else unmodified
 
     def __str__(self) -> str:
         """The name as PostgreSQL's format_type prints it: `character varying(3)`, `numeric(10,2)[]`."""
@@ -306,7 +306,7 @@ class SqlType:
             return f"{self.element}[]"
         if self.user is not None:
             return str(self.user)
-        name = _SPOKEN.get(self.name, self.name)
+        name = _DISPLAY_NAMES.get(self.name, self.name)
         if self.modifier == -1:
             return '"char"' if self.name == "char" else name
         if self.name == "numeric":
@@ -315,7 +315,7 @@ class SqlType:
             first, _, rest = name.partition(" ")
             return f"{first}({self.modifier}) {rest}"
         if self.name == "interval":
-            return f"interval{_interval_words(self.modifier)}"
+            return f"interval{_format_interval_modifier(self.modifier)}"
         return f"{name}({self.length})"
 
 
@@ -331,15 +331,15 @@ INTERVAL_FIELDS = {
 ALL_INTERVAL_FIELDS = 0x7FFF
 
 
-def interval_fields(modifier: int) -> list[str]:
+def list_interval_fields(modifier: int) -> list[str]:
     """Returns the fields that an interval's modifier names, from largest to smallest; none if it names all."""
     fields = modifier >> 16
     return [name for name, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
 
 
-def _interval_words(modifier: int) -> str:
+def _format_interval_modifier(modifier: int) -> str:
     """Returns an interval's modifier as it is declared: ` day to minute`, `(2)`, ` second(3)`."""
-    named, precision = interval_fields(modifier), modifier & 0xFFFF
+    named, precision = list_interval_fields(modifier), modifier & 0xFFFF
     ends = f" {' to '.join(dict.fromkeys((named[0], named[-1])))}" if named else ""
     return ends if precision == 0xFFFF else f"{ends}({precision})"
 
@@ -362,7 +362,7 @@ _TEXT = ("VARCHAR", pa.string())
 _OID = ("BIGINT", pa.int64())
 # References to catalog objects: an OID inside, a name on output.
 _REGISTERED = ("BIGINT", pa.string())
-_HELD: dict[str, tuple[str, pa.DataType]] = {
+_REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
     "bool": ("BOOLEAN", pa.bool_()),
     "int2": ("SMALLINT", pa.int16()),
     "int4": ("INTEGER", pa.int32()),
@@ -432,7 +432,7 @@ COLUMN_TYPES = frozenset(
     " timetz money inet cidr macaddr macaddr8".split()
 )
 
-_SPOKEN = {
+_DISPLAY_NAMES = {
     "bool": "boolean",
     "int2": "smallint",
     "int4": "integer",
@@ -493,7 +493,7 @@ def numeric(precision: int, scale: int) -> SqlType:
     return SqlType("numeric", ((precision << 16) | (scale & 0x7FF)) + 4)
 
 
-def exact(precision: int, scale: int, *, varying: bool = False) -> SqlType:
+def exact_numeric(precision: int, scale: int, *, varying: bool = False) -> SqlType:
     """Returns the type of a numeric expression without declared modifier, of at most 38 digits.
 
     Further leading digits are dropped.
@@ -505,7 +505,7 @@ def exact(precision: int, scale: int, *, varying: bool = False) -> SqlType:
 
 
 @cache
-def by_oid(oid: int) -> SqlType:
+def type_by_oid(oid: int) -> SqlType:
     """Returns the type of an OID; 42704 if PostgreSQL has none."""
     for row in pgdata.table("type"):
         if int(row["oid"]) == oid:
@@ -513,24 +513,24 @@ def by_oid(oid: int) -> SqlType:
     raise UndefinedObject(f"type with OID {oid} does not exist")
 
 
-def output_function(name: str) -> str:
+def get_output_function(name: str) -> str:
     """Returns the name of the type's output function."""
-    return _row(name)["typoutput"]
+    return _get_row(name)["typoutput"]
 
 
 @cache
-def exists(name: str) -> bool:
+def type_exists(name: str) -> bool:
     """Whether PostgreSQL has a type of this internal name."""
-    return name in _rows()
+    return name in _load_rows()
 
 
 @cache
-def _rows() -> dict[str, dict[str, str]]:
+def _load_rows() -> dict[str, dict[str, str]]:
     return {row["typname"]: row for row in pgdata.table("type")}
 
 
-def _row(name: str) -> dict[str, str]:
+def _get_row(name: str) -> dict[str, str]:
     try:
-        return _rows()[name]
+        return _load_rows()[name]
     except KeyError:
         raise UndefinedObject(f'type "{name}" does not exist') from None

@@ -54,15 +54,15 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
     element = type_
     while element.element is not None:
         element = element.element
-    if element.name == "numeric" and (element.modifier == -1 or element.carried):
+    if element.name == "numeric" and (element.modifier == -1 or element.is_carried):
         scale = max((_shown_scale(element, chunk) for chunk in column.chunks), default=0)
         wanted = pa.decimal128(MAX_DIGITS, scale)
         return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
-    if (length := element.padded) is not None:
+    if (length := element.padded_length) is not None:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
     if element.name == "money":
         return _mapped(column, decimals_from_cents, pa.decimal128(19, 2))
-    if element.ranged is not None:
+    if element.range_type is not None:
         made = [_multiranges(type_, chunk) for chunk in column.chunks]
         return pa.chunked_array(made, type=None if made else pa.string())
     if element.subtype is not None or element.name in {"timetz", "inet", "cidr"}:
@@ -72,7 +72,7 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
     """Returns the texts of multiranges, within the lists of arrays of them."""
-    if type_.ranged is not None:
+    if type_.range_type is not None:
         return format_text_column(type_, array)
     assert type_.item is not None
     return replace_items(array, _multiranges(type_.item, array.flatten()))
@@ -128,7 +128,7 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         element = type_.item or type_
         rows = (item.values for item in column)
         made = [None if row is None else python_values(element, row) for row in rows]
-        if type_.ranged is None:
+        if type_.range_type is None:
             return list(made)
         return [None if row is None else Multirange(tuple(r for r in row if isinstance(r, Range))) for row in made]
     if type_.fields:
@@ -170,7 +170,7 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         case "json" | "jsonb":
             return [None if v is None else json.loads(v) for v in column.to_pylist()]
         case "bpchar":
-            width = type_.padded or 0
+            width = type_.padded_length or 0
             return [None if v is None else v.ljust(width) for v in column.to_pylist()]
     plain: list[object] = column.to_pylist()
     return plain

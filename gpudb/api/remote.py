@@ -17,7 +17,7 @@ from gpudb.api.names import column_definitions, quoted
 from gpudb.api.text_columns import from_text
 from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.types import TEXT, SqlType, by_oid
+from gpudb.types import TEXT, SqlType, type_by_oid
 from gpudb.values import Interval
 from gpudb.values.text_columns import format_text_column
 
@@ -229,7 +229,7 @@ def _columns(result: Any) -> tuple[ResultColumn, ...]:
 
 def _kind(oid: int, modifier: int) -> SqlType:
     try:
-        kind = by_oid(oid)
+        kind = type_by_oid(oid)
         found = SqlType(kind.name, modifier if kind.name.lstrip("_") in _MODIFIED else -1)
         _ = found.arrow  # KeyError for unsupported types
         return found

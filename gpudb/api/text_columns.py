@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import FeatureNotSupported
-from gpudb.types import MAX_DIGITS, SqlType, exact
+from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 from gpudb.values import Interval, parse_text
 from gpudb.values.array import parse_array
 from gpudb.values.arrow_columns import to_arrow_array
@@ -37,7 +37,7 @@ def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, strings.cast(type_.arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return type_, slow(type_, texts)
-    if type_.subtype is not None or type_.ranged is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
+    if type_.subtype is not None or type_.range_type is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
         return type_, to_arrow_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
     if type_.name == "bytea":
         values = [None if text is None else parse_text(type_, text) for text in texts]
@@ -50,11 +50,11 @@ def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
 def _numeric(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
     strings = pa.array(texts, pa.string())
     try:
-        if not type_.carried:
+        if not type_.is_carried:
             return type_, strings.cast(type_.arrow)
         before, scales = _digits(strings)
         widest = int(pc.max(scales).as_py() or 0)
-        kind = exact(min(MAX_DIGITS, int(pc.max(before).as_py() or 1) + widest), widest, varying=True)
+        kind = exact_numeric(min(MAX_DIGITS, int(pc.max(before).as_py() or 1) + widest), widest, varying=True)
         held = pa.decimal128(*kind.numeric_digits)
         values = [strings.cast(held), scales.cast(pa.int8())]
         return kind, pa.StructArray.from_arrays(values, fields=list(kind.arrow), mask=strings.is_null())

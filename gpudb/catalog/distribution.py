@@ -21,7 +21,7 @@ def hash_class(kind: SqlType) -> str | None:
     """Returns the class of types whose equal values have equal hashes; None for a type that cannot distribute a
     table.
     """
-    if kind.user is not None or kind.carried or kind.element is not None:
+    if kind.user is not None or kind.is_carried or kind.element is not None:
         return None
     if kind.name == "numeric":
         return f"numeric {kind.numeric_digits[1]}"

@@ -40,7 +40,7 @@ def needs_value_list(expr: bound.Aggregate) -> bool:
         return True
     if name == "string_agg" and reads_columns(expr.args[1]):
         return True
-    if any(several_forms(arg.type) and (name == "array_agg" or not arg.type.carried) for arg in expr.args):
+    if any(several_forms(arg.type) and (name == "array_agg" or not arg.type.is_carried) for arg in expr.args):
         return True
     return len(expr.args) == 1 and (name in _VARIANCES or expr.args[0].type.name == "interval")
 
@@ -92,5 +92,5 @@ def render_distinct(
     values, scales = tuple(each.value for each in operands_sql), tuple(each.scale for each in operands_sql)
     operands = Operands(values, scales, types, (MISSING,) * len(types), expr.type, call)
     result = renderer.apply_function(expr.function, operands)
-    whole = pack(result, expr.type) if expr.type.carried else result.value
+    whole = pack(result, expr.type) if expr.type.is_carried else result.value
     return unpack(f"list_transform([{rows}], lambda pg_l: {whole})[1]", expr.type)

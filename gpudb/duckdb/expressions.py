@@ -57,7 +57,7 @@ class ExpressionRenderer:
         self.check_cancel()
         if self.grouped and expr in self.grouped:
             value, scale = self._dispatch(expr)
-            if expr.type.carried:
+            if expr.type.is_carried:
                 return RenderedSql(value, f"max({scale})")
             shown = f"first({value})"
             return RenderedSql(
@@ -78,7 +78,7 @@ class ExpressionRenderer:
     def render_packed(self, expr: bound.Expr) -> str:
         """Renders the expression as one value of `SqlType.duckdb`, as query outputs need it."""
         sql = self.render(expr)
-        return pack(sql, expr.type) if expr.type.carried else sql.value
+        return pack(sql, expr.type) if expr.type.is_carried else sql.value
 
     @dispatch_on_type
     def _dispatch(self, expr: Any) -> RenderedSql:
@@ -122,7 +122,7 @@ class ExpressionRenderer:
         if item.name == "numrange":
             sql = render_range(value, item) if isinstance(value, Range) else f"CAST(NULL AS {item.duckdb_value})"
             return RenderedSql(sql, str(pack_scales(value)) if isinstance(value, Range) else "0")
-        if item.name == "numeric" and item.carried:
+        if item.name == "numeric" and item.is_carried:
             decimal = SqlType("numeric", -1, item.numeric_digits)
             return RenderedSql(render_literal(value, decimal), str(display_scale(value)))
         if isinstance(value, str) and item.name.startswith("reg"):
@@ -190,7 +190,7 @@ class ExpressionRenderer:
         last = self.render(expr.default)
         value = "".join(f" WHEN {when} THEN {then.value}" for when, then in rendered)
         sql = f"(CASE{value} ELSE {last.value} END)"
-        if not expr.type.carried:
+        if not expr.type.is_carried:
             return unpack(sql, expr.type)
         scale = "".join(f" WHEN {when} THEN {then.scale}" for when, then in rendered)
         return RenderedSql(sql, f"(CASE{scale} ELSE {last.scale} END)")
@@ -198,7 +198,7 @@ class ExpressionRenderer:
     @_dispatch.register
     def _(self, expr: bound.Choice) -> RenderedSql:
         rendered = [self.render(arg) for arg in expr.args]
-        own = not expr.type.carried and equality.several_forms(expr.type)
+        own = not expr.type.is_carried and equality.several_forms(expr.type)
         if (own or expr.type.name == "interval") and expr.op != "COALESCE":
             # DuckDB compares an interval's months first, then its days: there 1 month is more than 40 days
             values = [each.value for each in rendered]
@@ -210,7 +210,7 @@ class ExpressionRenderer:
         elif expr.op == "COALESCE" and _starts_with_constant(expr):
             # DuckDB 2.0 fails to bind a comparison that it folds to a constant only after it has bound the coalesce
             sql = f"(CASE WHEN true THEN {rendered[0].value} ELSE {sql} END)"
-        if not expr.type.carried:
+        if not expr.type.is_carried:
             return unpack(sql, expr.type)
         if expr.op == "COALESCE":
             whens = "".join(f" WHEN {each.value} IS NOT NULL THEN {each.scale}" for each in rendered)
@@ -259,9 +259,9 @@ class ExpressionRenderer:
         value = fill(how.duckdb, operands)
         if function.returns_set:
             return RenderedSql(value)
-        if operands.result.carried and how.scale is not None:
+        if operands.result.is_carried and how.scale is not None:
             return RenderedSql(value, fill(how.scale, operands))
-        if operands.result.carried:
+        if operands.result.is_carried:
             return unpack(value, operands.result)
         return RenderedSql(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
 

@@ -35,7 +35,7 @@ def render_literal(value: object, item: SqlType) -> str:
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
     if item.item is not None and isinstance(value, list | tuple | Multirange):
-        if value and item.ranged is None and count_dimensions(value) != item.dims:
+        if value and item.range_type is None and count_dimensions(value) != item.dims:
             message = (
                 f"an array of {count_dimensions(value)} dimensions in the place of one of {item.dims} is not supported"
             )
@@ -60,12 +60,12 @@ def render_literal(value: object, item: SqlType) -> str:
         case int():
             return f"({value})::{item.duckdb}" if value < 0 else f"{value}::{item.duckdb}"
         case Decimal():
-            return _render_carried(value, item) if item.carried else render_decimal(value, item)
+            return _render_carried(value, item) if item.is_carried else render_decimal(value, item)
         case bytes():
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         case Range():
             result = render_range(value, item)
-            return f"struct_pack(v := {result}, s := {pack_scales(value)}::SMALLINT)" if item.carried else result
+            return f"struct_pack(v := {result}, s := {pack_scales(value)}::SMALLINT)" if item.is_carried else result
         case Interval(months=months, days=days, microseconds=microseconds):
             if abs(microseconds) > _MAX_MICROSECONDS:
                 raise SqlError.of("datetime_field_overflow", "interval out of range")
@@ -84,7 +84,7 @@ def render_range(value: Range, item: SqlType) -> str:
     """Renders a range's two bounds, without the scales that a numrange carries."""
     subtype = item.subtype
     assert subtype is not None
-    plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.carried else subtype
+    plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.is_carried else subtype
     sides = []
     for kind, bound, side in to_bounds(value):
         result = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from gpudb.functions.let_binding import raises
 from gpudb.functions.numeric import quotient, quotient_type
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import MAX_DIGITS, SqlType, exact
+from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -18,7 +18,9 @@ declare("count(any)", lambda o: o.call("count", *o.sql))
 # Integers: DuckDB sums into HUGEINT; PostgreSQL gives bigint for int2 and int4 (22003 beyond), numeric for int8.
 declare("sum(int2) sum(int4)", lambda o: f"CAST({o.call('sum', *o.sql)} AS BIGINT)")
 declare(
-    "sum(int8)", lambda o: f"CAST({o.call('sum', *o.sql)} AS DECIMAL(38,0))", result=lambda t, c: exact(MAX_DIGITS, 0)
+    "sum(int8)",
+    lambda o: f"CAST({o.call('sum', *o.sql)} AS DECIMAL(38,0))",
+    result=lambda t, c: exact_numeric(MAX_DIGITS, 0),
 )
 
 
@@ -61,7 +63,7 @@ declare("sum(interval)", lambda o: f"pg_make_interval({_interval_sums(o)})")
 def _shown(operands: Operands) -> str:
     """Returns a value's display scale; a NULL has none, whatever its scale column contains."""
     value, scale = operands.sql[0], operands.scales[0]
-    return f"CASE WHEN {value} IS NOT NULL THEN {scale} END" if operands.types[0].carried else scale
+    return f"CASE WHEN {value} IS NOT NULL THEN {scale} END" if operands.types[0].is_carried else scale
 
 
 def _sum_numeric(operands: Operands) -> str:
@@ -69,7 +71,7 @@ def _sum_numeric(operands: Operands) -> str:
 
 
 def _sum_type(types: Types, _: Constants) -> SqlType:
-    return exact(MAX_DIGITS, types[0].numeric_digits[1], varying=types[0].carried)
+    return exact_numeric(MAX_DIGITS, types[0].numeric_digits[1], varying=types[0].is_carried)
 
 
 declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", _shown(o)), result=_sum_type)
@@ -79,7 +81,7 @@ def _average(operands: Operands) -> str:
     """Returns sum / count: NULL for no values."""
     item = operands.types[0]
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    shown = operands.call("max", _shown(operands)) if item.carried else str(scale)
+    shown = operands.call("max", _shown(operands)) if item.is_carried else str(scale)
     return quotient(operands.call("sum", operands.sql[0]), operands.call("count", operands.sql[0]), shown)
 
 
@@ -93,8 +95,8 @@ declare(
 
 def _like_operand(types: Types, _: Constants) -> SqlType:
     if types[0].name != "numeric":
-        return types[0].undeclared
-    return exact(*types[0].numeric_digits, varying=types[0].carried)
+        return types[0].without_modifier
+    return exact_numeric(*types[0].numeric_digits, varying=types[0].is_carried)
 
 
 def _extreme(operands: Operands, name: str) -> str:

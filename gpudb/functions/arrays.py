@@ -22,7 +22,7 @@ from gpudb.functions.equality import key, order, unmerged
 from gpudb.functions.let_binding import let, raises
 from gpudb.functions.operands import pack
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import MAX_DIGITS, SqlType, exact
+from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 
 
 def _element(operands: Operands, index: int, element: SqlType) -> str:
@@ -36,7 +36,7 @@ def _element(operands: Operands, index: int, element: SqlType) -> str:
 def _of(operands: Operands, index: int = 0) -> SqlType:
     element = operands.types[index].element
     assert element is not None
-    return element.undeclared
+    return element.without_modifier
 
 
 # ---------------------------------------------------------------------------------------------- constructors
@@ -133,7 +133,9 @@ declare(
 
 def _sought(operands: Operands, index: int = 1) -> tuple[str, str]:
     element = _of(operands)
-    plain = SqlType("numeric", -1, element.numeric_digits) if element.name == "numeric" and element.carried else element
+    plain = (
+        SqlType("numeric", -1, element.numeric_digits) if element.name == "numeric" and element.is_carried else element
+    )
     value = cast(operands.sql[index], operands.scales[index], operands.types[index], plain, False)[0]
     return key(operands.sql[0], operands.types[0]), key(value, plain)
 
@@ -172,7 +174,7 @@ declare("array_positions", _positions)
 
 
 def _value(element: SqlType) -> str:
-    return "(pg_e).v" if element.carried else key("pg_e", element)
+    return "(pg_e).v" if element.is_carried else key("pg_e", element)
 
 
 def _removed(operands: Operands) -> str:
@@ -292,7 +294,7 @@ def _numeric_series(operands: Operands) -> str:
     step = f"CAST({operands.sql[2] if len(operands.sql) == 3 else '1'} AS {shared})"
     held = "DECIMAL({},{})".format(*operands.result.numeric_digits)
     item = f"CAST({{a}} + {{s}} * CAST(pg_i AS INTEGER) AS {held})"
-    if operands.result.carried:
+    if operands.result.is_carried:
         shown = operands.scales[0]
         later = f"greatest({shown}, {operands.scales[2]})" if len(operands.sql) == 3 else shown
         item = f"struct_pack(v := {item}, s := CAST(CASE WHEN pg_i = 0 THEN {shown} ELSE {later} END AS TINYINT))"
@@ -315,7 +317,9 @@ def _numeric_series(operands: Operands) -> str:
 def _series_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     first, step = types[0], types[2] if len(types) == 3 else types[0]
     scale = max(first.numeric_digits[1], step.numeric_digits[1])
-    return exact(MAX_DIGITS, scale, varying=first.carried or step.carried or first.numeric_digits[1] < scale)
+    return exact_numeric(
+        MAX_DIGITS, scale, varying=first.is_carried or step.is_carried or first.numeric_digits[1] < scale
+    )
 
 
 declare(

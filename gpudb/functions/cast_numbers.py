@@ -89,11 +89,11 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Scaled
     shown = str(decimals)
     if source.name == "numeric":
         if source.numeric_digits == target.numeric_digits:
-            return sql, scale if target.carried else shown
-        return _fitted(sql, source, target), scale if target.carried else shown
+            return sql, scale if target.is_carried else shown
+        return _fitted(sql, source, target), scale if target.is_carried else shown
     if source.name in INTEGERS:
         digits = as_numeric(source)
-        return _fitted(sql, digits, target), "0" if target.carried else shown
+        return _fitted(sql, digits, target), "0" if target.is_carried else shown
     if source.name == "money":
         digits = as_numeric(source)
         cents = f"(CAST({sql} AS DECIMAL(19,0)) * 0.01)"
@@ -104,17 +104,17 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Scaled
         if target.modifier != -1:
             return let(lambda v: _declared(v, wanted, held, target), sql), shown
         return _from_digits(text, held, target), (
-            f"least(pg_float_decimals({sql}, {wanted}), {decimals})" if target.carried else shown
+            f"least(pg_float_decimals({sql}, {wanted}), {decimals})" if target.is_carried else shown
         )
     if source.name in STRINGS:
         text = f"pg_numeric_in({sql})"
         return _from_digits(text, held, target), (
-            f"least(pg_decimals({text}), {decimals})" if target.carried else shown
+            f"least(pg_decimals({text}), {decimals})" if target.is_carried else shown
         )
     if source.name == "jsonb":
         text = f"pg_numeric_in({_json_number(sql, target)})"
         return _from_digits(text, held, target), (
-            f"least(pg_decimals({text}), {decimals})" if target.carried else shown
+            f"least(pg_decimals({text}), {decimals})" if target.is_carried else shown
         )
     raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
 

@@ -31,7 +31,7 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
         if target.subtype is not None:
             whole = let(lambda v: range_in(v, target), sql)
             return unpack(whole, target)
-        if target.ranged is not None:
+        if target.range_type is not None:
             return let(lambda v: range_in(v, target), sql), "0"
         if target.name.startswith("reg"):
             # A look-up of an object is a subquery, which a lambda may not contain.
@@ -66,7 +66,7 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return made, "0"
     if target.subtype is not None and source.name == target.name:
         return sql, scale
-    if target.ranged is not None and source.name in {target.name, target.ranged.name}:
+    if target.range_type is not None and source.name in {target.name, target.range_type.name}:
         return sql if source.name == target.name else of_range(sql, scale, source), "0"
     convert = _TO.get(target.name)
     if convert is None and target.name.startswith("reg"):
@@ -130,7 +130,7 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
         sql, given = f"pg_array_in({sql})", TEXT
     elif given is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
-    if given.duckdb == wanted.duckdb and wanted in {given, given.plain, given.undeclared}:
+    if given.duckdb == wanted.duckdb and wanted in {given, given.plain, given.without_modifier}:
         return sql
     value, scale = unpack("pg_e", given)
     made = f"lambda pg_e: {pack(*cast(value, scale, given, wanted, explicit), wanted)}"

@@ -20,7 +20,7 @@ def several_forms(item: SqlType) -> bool:
         return any(several_forms(field) for _, field in item.fields)
     if item.item is not None:
         return several_forms(item.item)
-    return item.carried or item.name == "jsonb"
+    return item.is_carried or item.name == "jsonb"
 
 
 def key(sql: str, item: SqlType) -> str:
@@ -45,7 +45,7 @@ def _form(sql: str, item: SqlType, *, ordering: bool) -> str:
     if inner is not None:
         if not several_forms(inner):
             return sql
-        value = "(pg_e).v" if inner.carried else _form("pg_e", inner, ordering=ordering)
+        value = "(pg_e).v" if inner.is_carried else _form("pg_e", inner, ordering=ordering)
         return f"list_transform({sql}, lambda pg_e: {value})"
     if not item.fields:
         return sql

@@ -10,7 +10,7 @@ from gpudb.functions.let_binding import let, raises
 from gpudb.functions.numeric import quotient
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 _SPELLINGS = {
     "microseconds": "microsecond microseconds microsecon us usec usecs useconds",
@@ -240,23 +240,23 @@ def _extract_scale(operands: Operands) -> str:
 
 def _extract_value(operands: Operands) -> str:
     made = _extract(operands)
-    julian = operands.result.carried and known(operands, 0) is not None
+    julian = operands.result.is_carried and known(operands, 0) is not None
     return f"({made}).v" if julian else made
 
 
 def _extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     text, item = constants[0], types[1]
     if not isinstance(text, str):
-        return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+        return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
     unit = UNITS.get(text.strip().lower())
     if unit == "julian" and item.name in _OF_MOMENTS:
-        return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+        return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
     if unit is None or unit not in _FIELDS[item.name]:
-        return exact(1, 0)
+        return exact_numeric(1, 0)
     scale = _scale(unit, item)
     if item.name == "interval" and unit != "epoch":
-        return exact(12 + scale, scale)
-    return exact(_DIGITS.get(unit, 7 if not scale else 8) + (scale if unit == "epoch" else 0), scale)
+        return exact_numeric(12 + scale, scale)
+    return exact_numeric(_DIGITS.get(unit, 7 if not scale else 8) + (scale if unit == "epoch" else 0), scale)
 
 
 declare("extract", _extract_value, scale=_extract_scale, result=_extract_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.to_text import text_of
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact_numeric
 
 declare("to_char(timestamp,text)", "pg_format_timestamp({0}, {1})")
 declare("to_char(timestamptz,text)", "pg_format_timestamptz({0}, {1}, current_setting('TimeZone'))")
@@ -27,5 +27,5 @@ declare(
     "to_number(text,text)",
     f"CAST(pg_read_number({{0}}, {{1}}) AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE}))",
     scale=f"least({CARRIED_SCALE}, pg_decimals(pg_read_number({{0}}, {{1}})))",
-    result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
+    result=lambda types, constants: exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True),
 )

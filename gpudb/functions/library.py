@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpudb import pgdata
-from gpudb.types import SqlType, by_oid
+from gpudb.types import SqlType, type_by_oid
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,17 @@ def _function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
     return Function(
         oid=oid,
         name=row["proname"],
-        args=tuple(by_oid(int(each)) for each in row["proargtypes"].split()),
-        result=by_oid(int(row["prorettype"])),
+        args=tuple(type_by_oid(int(each)) for each in row["proargtypes"].split()),
+        result=type_by_oid(int(row["prorettype"])),
         kind=row["prokind"],
         returns_set=row["proretset"] == "t",
-        variadic=by_oid(variadic) if variadic else None,
+        variadic=type_by_oid(variadic) if variadic else None,
         defaults=int(row["pronargdefaults"]),
         strict=row["proisstrict"] == "t",
         volatile=row["provolatile"] == "v",
         immutable=row["provolatile"] == "i",
         out_names=tuple(names[index] for index in outs) if names else (),
-        out_types=tuple(by_oid(every[index]) for index in outs),
+        out_types=tuple(type_by_oid(every[index]) for index in outs),
         ordered_set=kinds.get(oid, "n") != "n",
         arg_names=tuple(names[index] for index in range(len(names)) if index not in outs),
     )
@@ -123,7 +123,9 @@ def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
         left = int(row["oprleft"])
         function = functions.get(int(row["oprcode"]))
         if function is not None and int(row["oprright"]):
-            operator = Operator(row["oprname"], by_oid(left) if left else None, by_oid(int(row["oprright"])), function)
+            operator = Operator(
+                row["oprname"], type_by_oid(left) if left else None, type_by_oid(int(row["oprright"])), function
+            )
             found.setdefault(operator.name, []).append(operator)
     return {name: tuple(group) for name, group in found.items()}
 
@@ -147,7 +149,7 @@ COMMUTATORS: Mapping[str, str] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">
 def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
     """Returns (source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""
     return {
-        (by_oid(int(row["castsource"])).name, by_oid(int(row["casttarget"])).name): (
+        (type_by_oid(int(row["castsource"])).name, type_by_oid(int(row["casttarget"])).name): (
             row["castcontext"],
             row["castmethod"],
         )

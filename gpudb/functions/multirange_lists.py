@@ -41,7 +41,7 @@ def of_range(sql: str, scale: str, ranged: SqlType) -> str:
 
 def _sorted(ranges: str, ranged: SqlType) -> str:
     """Sorts ranges; the sort is stable, as equal ranges may have different display scales."""
-    if not ranged.carried:
+    if not ranged.is_carried:
         return f"list_sort({ranges})"
     placed = "lambda pg_e, pg_i: struct_pack(v := (pg_e).v, n := pg_i, s := (pg_e).s)"
     ordered = f"list_sort(list_transform({ranges}, {placed}))"

@@ -26,7 +26,7 @@ from gpudb.types import SqlType
 
 
 def _ranged(item: SqlType) -> SqlType:
-    ranged = item.ranged
+    ranged = item.range_type
     assert ranged is not None
     return ranged
 
@@ -34,7 +34,7 @@ def _ranged(item: SqlType) -> SqlType:
 def _list(operands: Operands, place: int) -> str:
     """Returns an operand as a list of ranges: a multirange, or a range as one."""
     item = operands.types[place]
-    return operands.sql[place] if item.ranged else of_range(operands.sql[place], operands.scales[place], item)
+    return operands.sql[place] if item.range_type else of_range(operands.sql[place], operands.scales[place], item)
 
 
 # ---------------------------------------------------------------------------------------------- constructors
@@ -122,7 +122,7 @@ def _contains(outer: int) -> Callable[[Operands], str]:
     """Whether one operand contains every range of the other; `outer` is the position of the containing one."""
 
     def render(operands: Operands) -> str:
-        ranged = operands.types[0].ranged or operands.types[0]
+        ranged = operands.types[0].range_type or operands.types[0]
         a, b = (value_of(sql, ranged) for sql in ("pg_a", "pg_b"))
 
         def tested(x: str, y: str) -> str:
@@ -135,7 +135,7 @@ def _contains(outer: int) -> Callable[[Operands], str]:
 
 
 def _overlaps(operands: Operands) -> str:
-    ranged = operands.types[0].ranged or operands.types[0]
+    ranged = operands.types[0].range_type or operands.types[0]
     a, b = (value_of(sql, ranged) for sql in ("pg_a", "pg_b"))
 
     def tested(x: str, y: str) -> str:
@@ -157,7 +157,7 @@ def _by_hulls(template: Template) -> Callable[[Operands], str]:
 
     def render(operands: Operands) -> str:
         made = [
-            hull(sql, item.ranged) if item.ranged is not None else sql
+            hull(sql, item.range_type) if item.range_type is not None else sql
             for sql, item in zip(operands.sql, operands.types, strict=True)
         ]
         return fill(template, replace(operands, sql=tuple(made)))
@@ -202,7 +202,7 @@ def _collected(operands: Operands) -> str:
 
 def _aggregated(operands: Operands) -> str:
     ranges = _collected(operands)
-    if operands.types[0].ranged is not None:
+    if operands.types[0].range_type is not None:
         ranges = f"flatten({ranges})"
     return canonical(ranges, _ranged(operands.result))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -30,7 +30,7 @@ def _widest(types: Types) -> tuple[int, int]:
 
 def _sum_type(types: Types, _: Constants) -> SqlType:
     whole, scale = _widest(types)
-    return exact(whole + scale + 1, scale, varying=any(each.carried for each in types))
+    return exact_numeric(whole + scale + 1, scale, varying=any(each.is_carried for each in types))
 
 
 # Minimum scale of a product that exceeds 38 digits; PostgreSQL keeps all of them.
@@ -41,7 +41,7 @@ def _product_scale(types: Types) -> int:
     (left, left_scale), (right, right_scale) = (each.numeric_digits for each in types)
     wanted = left_scale + right_scale
     whole = left - left_scale + right - right_scale
-    if any(each.carried for each in types):
+    if any(each.is_carried for each in types):
         return min(wanted, max(PRODUCT_SCALE, MAX_DIGITS - whole))
     return wanted if wanted <= PRODUCT_SCALE else min(wanted, max(PRODUCT_SCALE, MAX_DIGITS - whole))
 
@@ -49,7 +49,7 @@ def _product_scale(types: Types) -> int:
 def _product_type(types: Types, _: Constants) -> SqlType:
     digits = sum(each.numeric_digits[0] - each.numeric_digits[1] for each in types)
     scale = _product_scale(types)
-    return exact(digits + scale, scale, varying=any(each.carried for each in types))
+    return exact_numeric(digits + scale, scale, varying=any(each.is_carried for each in types))
 
 
 def unscaled(value: str, item: SqlType) -> str:
@@ -121,7 +121,7 @@ declare(
 
 def _like_operand(types: Types, _: Constants) -> SqlType:
     item = types[0]
-    return exact(*item.numeric_digits, varying=item.carried)
+    return exact_numeric(*item.numeric_digits, varying=item.is_carried)
 
 
 declare("numeric_uminus", "(-{0})", scale="{s[0]}", result=_like_operand)
@@ -136,7 +136,7 @@ def quotient(dividend: str, divisor: str, shown: str) -> str:
 
 def quotient_type(types: Types, _: Constants) -> SqlType:
     """Returns the type of quotients and averages of exact numbers."""
-    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+    return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
 
 
 def _shown(operands: Operands) -> str:
@@ -167,7 +167,7 @@ def _remainder(operands: Operands) -> str:
         return exactly("pg_remainder", operands)
     # the digits of both operands, which may exceed the remainder's
     whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in operands.types)
-    common = exact(whole + target.numeric_digits[1], target.numeric_digits[1])
+    common = exact_numeric(whole + target.numeric_digits[1], target.numeric_digits[1])
     left, right = (held(v, t, common) for v, t in zip(operands.sql, operands.types, strict=True))
     return held(f"({left} % {right})", common, target)
 
@@ -176,5 +176,7 @@ declare(
     "numeric_mod mod(numeric,numeric)",
     _remainder,
     scale=_LARGER_SCALE,
-    result=lambda types, _: exact(sum(_widest(types)), _widest(types)[1], varying=any(t.carried for t in types)),
+    result=lambda types, _: exact_numeric(
+        sum(_widest(types)), _widest(types)[1], varying=any(t.is_carried for t in types)
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from gpudb.functions.let_binding import let, raises
 from gpudb.functions.numeric import beyond, exactly, held, unscaled
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -16,12 +16,12 @@ _CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
 
 
 def _carried(types: Types, constants: Constants) -> SqlType:
-    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+    return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
 
 
 def _integral(types: Types, constants: Constants) -> SqlType:
     precision, scale = types[0].numeric_digits
-    return exact(precision - scale + 1, 0)
+    return exact_numeric(precision - scale + 1, 0)
 
 
 # ---------------------------------------------------------------------------------------------- rounding
@@ -35,7 +35,7 @@ declare("ceil(numeric) ceiling(numeric)", _to_integer("ceil"), result=_integral)
 declare("floor(numeric)", _to_integer("floor"), result=_integral)
 declare("round(numeric)", lambda o: f"CAST({o.sql[0]} AS {o.result.duckdb})", result=_integral)
 declare("trunc(numeric)", _to_integer("trunc"), result=_integral)
-declare("sign(numeric)", "CAST(sign({0}) AS DECIMAL(1,0))", result=lambda types, constants: exact(1, 0))
+declare("sign(numeric)", "CAST(sign({0}) AS DECIMAL(1,0))", result=lambda types, constants: exact_numeric(1, 0))
 
 
 def _rounded_type(types: Types, constants: Constants) -> SqlType:
@@ -44,7 +44,7 @@ def _rounded_type(types: Types, constants: Constants) -> SqlType:
         return _carried(types, constants)
     precision, scale = types[0].numeric_digits
     wanted = max(0, min(digits, MAX_DIGITS))
-    return exact(precision - scale + 1 + wanted, wanted)
+    return exact_numeric(precision - scale + 1 + wanted, wanted)
 
 
 def _round(operands: Operands) -> str:
@@ -69,7 +69,7 @@ def _truncated_type(types: Types, constants: Constants) -> SqlType:
         return _carried(types, constants)
     precision, scale = types[0].numeric_digits
     wanted = max(0, min(digits, MAX_DIGITS))
-    return exact(precision - scale + wanted, wanted)
+    return exact_numeric(precision - scale + wanted, wanted)
 
 
 def _truncate(operands: Operands) -> str:
@@ -113,7 +113,7 @@ def _whole_quotient(operands: Operands) -> str:
     )
 
 
-declare("div(numeric,numeric) numeric_div_trunc", _whole_quotient, result=lambda t, c: exact(MAX_DIGITS, 0))
+declare("div(numeric,numeric) numeric_div_trunc", _whole_quotient, result=lambda t, c: exact_numeric(MAX_DIGITS, 0))
 
 # ---------------------------------------------------------------------------------------------- roots, logarithms
 
@@ -163,7 +163,7 @@ def _factorial(operands: Operands) -> str:
     )
 
 
-declare("factorial", _factorial, result=lambda types, constants: exact(MAX_DIGITS, 0))
+declare("factorial", _factorial, result=lambda types, constants: exact_numeric(MAX_DIGITS, 0))
 
 
 def _bucket(operands: Operands) -> str:

@@ -16,13 +16,13 @@ VECTORS = {"int2vector": "int2", "oidvector": "oid"}
 
 def unpack(sql: str, item: SqlType) -> ScaledSql:
     """Unpacks a value of `SqlType.duckdb` into its value and display scale."""
-    if item.carried:
+    if item.is_carried:
         return f"({sql}).v", f"({sql}).s"
     return sql, str(item.numeric_digits[1]) if item.name == "numeric" else "0"
 
 
 def pack(value: str, scale: str, item: SqlType) -> str:
     """Packs a value and its display scale into one value of `SqlType.duckdb`."""
-    if not item.carried:
+    if not item.is_carried:
         return value
     return f"struct_pack(v := {value}, s := CAST({scale} AS {'TINYINT' if item.name == 'numeric' else 'SMALLINT'}))"

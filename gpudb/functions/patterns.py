@@ -20,8 +20,8 @@ NOT_GIVEN = -(1 << 31) - 1
 def _subject(operands: Operands) -> str:
     """Returns the text that is matched; a char(n) with its blanks, which are significant here."""
     item = operands.types[0]
-    if item.padded is not None:
-        return f"rpad({operands.sql[0]}, {item.padded}, ' ')"
+    if item.padded_length is not None:
+        return f"rpad({operands.sql[0]}, {item.padded_length}, ' ')"
     return operands.sql[0]
 
 

@@ -12,7 +12,7 @@ def range_text(sql: str, scale: str, item: SqlType, text: Callable[[str, str, Sq
     """Formats a range; `text` formats one bound, from its value, its scale and its type."""
     subtype = item.subtype
     assert subtype is not None
-    scales = (f"({scale} // 64)", f"({scale} % 64)") if item.carried else ("0", "0")
+    scales = (f"({scale} // 64)", f"({scale} % 64)") if item.is_carried else ("0", "0")
 
     def body(r: str) -> str:
         low, high = (

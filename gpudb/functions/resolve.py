@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.library import Function, Operator, casts, functions_by_name, operators_by_name
-from gpudb.types import TEXT, SqlType, exact
+from gpudb.types import TEXT, SqlType, exact_numeric
 
 # Polymorphic parameters of one type, or arrays or ranges of it; and those whose arguments are converted to a common
 # type.
@@ -30,7 +30,7 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     if target.name == "anyrange":
         return source.subtype is not None
     if target.name == "anymultirange":
-        return source.ranged is not None
+        return source.range_type is not None
     if target.name in POLYMORPHIC:
         if target.name == "anyenum":
             return source.category == "E"
@@ -195,7 +195,7 @@ def _choose(
     fitting = _most(
         fitting,
         lambda c: sum(
-            _exact(t, p) or (t.name != "unknown" and p.preferred and p.category == t.category)
+            _exact(t, p) or (t.name != "unknown" and p.is_preferred and p.category == t.category)
             for t, p in zip(types, c.types, strict=True)
         ),
     )
@@ -254,12 +254,14 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
             (category,) = categories
         else:
             return candidates
-        preferred = any(c.types[index].preferred and c.types[index].category == category for c in candidates)
+        preferred = any(c.types[index].is_preferred and c.types[index].category == category for c in candidates)
         wanted[index] = (category, preferred)
     kept = [
         c
         for c in candidates
-        if all(c.types[i].category == cat and (not pref or c.types[i].preferred) for i, (cat, pref) in wanted.items())
+        if all(
+            c.types[i].category == cat and (not pref or c.types[i].is_preferred) for i, (cat, pref) in wanted.items()
+        )
     ]
     if kept:
         return kept
@@ -284,7 +286,7 @@ def bind_polymorphic(
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
     element = _family(parameters, types, ONE_TYPE, common=False)
-    ranges = [t.ranged or t for t in types if t.subtype is not None or t.ranged is not None]
+    ranges = [t.range_type or t for t in types if t.subtype is not None or t.range_type is not None]
     compatible = _family(parameters, types, COMPATIBLE, common=True)
 
     def concrete(parameter: SqlType, item: SqlType | None) -> SqlType:
@@ -337,7 +339,7 @@ def _of_family(parameter: SqlType, item: SqlType) -> tuple[SqlType | None, str]:
         case "anyrange":
             return item.subtype, "a range type"
         case "anymultirange":
-            return None if item.ranged is None else item.ranged.subtype, "a multirange type"
+            return None if item.range_type is None else item.range_type.subtype, "a multirange type"
     return element_of(item) if _is_array(parameter) else item, "an array"
 
 
@@ -354,7 +356,7 @@ def common_type(types: Sequence[SqlType], context: str) -> SqlType:
             continue
         if each.category != chosen.category:
             raise SqlError.of("datatype_mismatch", f"{context} types {chosen} and {each} cannot be matched")
-        if not chosen.preferred and can_coerce(chosen, each) and not can_coerce(each, chosen):
+        if not chosen.is_preferred and can_coerce(chosen, each) and not can_coerce(each, chosen):
             chosen = each
     for each in known:
         if not can_coerce(each, chosen):
@@ -372,9 +374,9 @@ def as_numeric(item: SqlType) -> SqlType:
     if item.element is not None:
         return item if item.name == "_numeric" else replace(as_numeric(item.element), name="_numeric", dims=item.dims)
     if item.name in _INTEGER_DIGITS:
-        return exact(_INTEGER_DIGITS[item.name], 0)
+        return exact_numeric(_INTEGER_DIGITS[item.name], 0)
     if item.name == "money":
-        return exact(21, 2)
+        return exact_numeric(21, 2)
     return item if item.name == "numeric" else SqlType("numeric")
 
 
@@ -388,7 +390,7 @@ def unify(types: Sequence[SqlType]) -> SqlType:
         return first
     if first.fields:
         return _unified_rows(types)
-    held = {each.undeclared for each in types}
+    held = {each.without_modifier for each in types}
     if len(held) == 1:
         return held.pop()
     if first.name.lstrip("_") != "numeric":
@@ -397,8 +399,8 @@ def unify(types: Sequence[SqlType]) -> SqlType:
     items = [each.element or each for each in types]
     scales = {each.numeric_digits[1] for each in items}
     whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in items)
-    varying = len(scales) > 1 or any(each.carried for each in items)
-    made = exact(whole + max(scales), max(scales), varying=varying)
+    varying = len(scales) > 1 or any(each.is_carried for each in items)
+    made = exact_numeric(whole + max(scales), max(scales), varying=varying)
     return replace(made, name="_numeric", dims=deepest) if arrays else made
 
 

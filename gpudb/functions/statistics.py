@@ -11,7 +11,7 @@ from gpudb.functions.numeric import unscaled
 from gpudb.functions.operands import pack, unpack
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.to_text import text_of
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 # ---------------------------------------------------------------------------------------------- variances
 
@@ -30,7 +30,7 @@ def _texts(operands: Operands, sample: bool, root: bool) -> str:
     """Returns the digits of the variance, from the number of values, their sum and the sum of their squares."""
     value, item = operands.sql[0], operands.types[0]
     flags = f"{str(sample).lower()}, {str(root).lower()}"
-    if item.carried:
+    if item.is_carried:
         # squares of 38 digits exceed 128 bits
         listed = operands.call("list", text_of(value, operands.scales[0], item))
         return f"pg_variance_of({listed}, {flags})"
@@ -57,7 +57,7 @@ for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
         " ".join(f"{_name}({item})" for item in _EXACT),
         _value,
         scale=_scale,
-        result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
+        result=lambda types, constants: exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True),
     )
     declare(
         f"{_name}(float4) {_name}(float8)",

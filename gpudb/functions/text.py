@@ -65,7 +65,7 @@ declare("bit_length(bytea)", "(octet_length({0}) * 8)::INTEGER")
 
 def _padded_octets(operands: Operands) -> str:
     """Returns the number of bytes of a char(n), its blanks included."""
-    length = operands.types[0].padded
+    length = operands.types[0].padded_length
     if length is None:
         return f"strlen({operands.sql[0]})::INTEGER"
     return let(lambda v: f"(strlen({v}) + greatest(0, {length} - length({v})))::INTEGER", operands.sql[0])

@@ -24,14 +24,14 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return record_text(sql, source)
     if source.subtype is not None:
         return range_text(sql, scale, source, lambda v, s, item: text_of(v, s, item, output=True))
-    if (ranged := source.ranged) is not None:
+    if (ranged := source.range_type) is not None:
         each = text_of(*unpack("pg_e", ranged), ranged, output=True)
         whole = f"'{{' || coalesce(array_to_string(list_transform({sql}, lambda pg_e: {each}), ','), '') || '}}'"
         return f"(CASE WHEN {sql} IS NOT NULL THEN {whole} END)"
     if name in NETWORKS:
         return network_text(sql, source, output)
-    if output and source.padded is not None:
-        return f"rpad({sql}, {source.padded}, ' ')"
+    if output and source.padded_length is not None:
+        return f"rpad({sql}, {source.padded_length}, ' ')"
     if name in _TEXT_TYPES:
         return sql
     if name in INTEGERS | OIDS:

@@ -70,7 +70,7 @@ class Cast:
     @property
     def is_relabel(self) -> bool:
         """Whether the cast only drops the declared modifier of a type and changes no value."""
-        return self.arg.type.undeclared == self.type
+        return self.arg.type.without_modifier == self.type
 
 
 @dataclass(frozen=True, slots=True)

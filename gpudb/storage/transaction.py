@@ -342,7 +342,7 @@ def is_widening(old: SqlType, new: SqlType) -> bool:
         return is_widening(replace(old, domain=None), replace(new, domain=None))
     if old.name == new.name == "numeric":
         one, other = old.numeric_digits, new.numeric_digits
-        return old.carried == new.carried and one[1] == other[1] and one[0] <= other[0]
+        return old.is_carried == new.is_carried and one[1] == other[1] and one[0] <= other[0]
     if new.name in {"varchar", "text"} and old.name in {"varchar", "text"}:
         return new.length is None or (old.length is not None and old.length <= new.length)
     if old.name == new.name == "bpchar":

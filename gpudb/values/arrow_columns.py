@@ -24,7 +24,7 @@ _MONTHS_LIMIT, _MICROSECONDS_LIMIT = 1 << 31, ((1 << 63) - 1) // 1000
 
 def check_representable(type_: SqlType, value: object) -> None:
     """Raises 22003, 22008 or 0A000 for a value that a column of its type cannot hold."""
-    if isinstance(value, Decimal) and type_.carried:
+    if isinstance(value, Decimal) and type_.is_carried:
         precision, scale = type_.numeric_digits
         if -int(value.as_tuple().exponent) > scale or (value and value.adjusted() >= precision - scale):
             raise NumericOutOfRange(
@@ -41,9 +41,9 @@ def check_representable(type_: SqlType, value: object) -> None:
     elif isinstance(value, Range) and type_.subtype is not None:
         check_representable(type_.subtype, value.lower)
         check_representable(type_.subtype, value.upper)
-    elif isinstance(value, Multirange) and type_.ranged is not None:
+    elif isinstance(value, Multirange) and type_.range_type is not None:
         for range_ in value:
-            check_representable(type_.ranged, range_)
+            check_representable(type_.range_type, range_)
     elif isinstance(value, list) and type_.element is not None:
         if value and count_dimensions(value) != type_.dims:
             dimensions = count_dimensions(value)
@@ -62,7 +62,7 @@ def to_arrow_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
         return _convert_records(type_, values)
     if type_.subtype is not None:
         return _convert_ranges(type_, values)
-    convert = _CONVERTERS.get("carried" if type_.carried else type_.name)
+    convert = _CONVERTERS.get("carried" if type_.is_carried else type_.name)
     if convert is not None:
         return convert(type_, values)
     return pa.array(values, type_.arrow)
@@ -128,12 +128,12 @@ def _convert_ranges(type_: SqlType, values: Sequence[Range | None]) -> pa.Array:
         kinds, items, sides = zip(*(pair[position] for pair in bounds)) if bounds else ((), (), ())
         subtype = type_.subtype
         assert subtype is not None
-        number = pa.array(items, subtype.arrow_value) if subtype.carried else to_arrow_array(subtype, items)
+        number = pa.array(items, subtype.arrow_value) if subtype.is_carried else to_arrow_array(subtype, items)
         fields = list(arrow_type.field(name).type)
         members = [pa.array(kinds, pa.int8()), number, pa.array(sides, pa.int8())]
         bound_arrays.append(pa.StructArray.from_arrays(members, fields=fields, mask=mask))
     ranges = pa.StructArray.from_arrays(bound_arrays, fields=list(arrow_type), mask=mask)
-    if not type_.carried:
+    if not type_.is_carried:
         return ranges
     scales = pa.array([None if value is None else pack_scales(value) for value in values], pa.int16())
     return pa.StructArray.from_arrays([ranges, scales], fields=list(type_.arrow), mask=mask)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
-from gpudb.types import SqlType, by_oid
+from gpudb.types import SqlType, type_by_oid
 from gpudb.values import calendar
 from gpudb.values.bit_strings import parse_bits_binary
 from gpudb.values.inet import parse_macaddr8_binary, parse_macaddr_binary, parse_network_binary
@@ -42,8 +42,8 @@ def parse_binary(type_: SqlType, data: bytes) -> object:
             return _read_record(type_, data)
         if type_.subtype is not None:
             return _read_range(type_, type_.subtype, data)
-        if type_.ranged is not None:
-            return _read_multirange(type_.ranged, data)
+        if type_.range_type is not None:
+            return _read_multirange(type_.range_type, data)
         if name.startswith("reg"):
             return _unpack("!I", data)
         # the binary form of every other type is its text
@@ -232,7 +232,7 @@ def _read_array(type_: SqlType, data: bytes) -> list[object]:
         lengths.append(length)
     element = type_.element if type_.user is not None or type_.domain is not None else None
     if element is None:
-        element = by_oid(oid)
+        element = type_by_oid(oid)
     elif element.declared_oid != oid:
         raise SqlError.of(
             "datatype_mismatch", f"binary data has array element type {oid}, expected {element.declared_oid}"

@@ -54,7 +54,7 @@ def encode_binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
     if fixed is not None:
         return to_binary_array(fixed, column)
     name = type_.name
-    if (ranged := type_.ranged) is not None:
+    if (ranged := type_.range_type) is not None:
         return _encode_multiranges(ranged, column)
     if pa.types.is_list(column.type):
         return _encode_arrays(type_, column)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.errors import SqlError
-from gpudb.types import interval_fields
+from gpudb.types import list_interval_fields
 from gpudb.values import calendar
 from gpudb.values.numbers import SPACE
 
@@ -112,7 +112,7 @@ def parse_restricted_interval(text: str, modifier: int) -> Interval:
 
     `modifier` is PostgreSQL's typmod: the fields' bits above 16 bits of precision.
     """
-    named, precision = interval_fields(modifier), modifier & 0xFFFF
+    named, precision = list_interval_fields(modifier), modifier & 0xFFFF
     smallest = named[-1] if named else "second"
     value = parse_interval(text, "minute to second" if named == ["minute", "second"] else smallest)
     months, days, microseconds = value.months, value.days, value.microseconds

@@ -139,7 +139,7 @@ def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
         value = value.quantize(Decimal(1), context=_EXACT)
     if not value:
         value = abs(value)  # numeric has no negative zero
-    if type_.carried:
+    if type_.is_carried:
         integer_digits = max(value.adjusted() + 1, 0)
         scale = -int(value.as_tuple().exponent)
         if integer_digits + scale > MAX_DIGITS:

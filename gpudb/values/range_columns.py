@@ -35,7 +35,7 @@ def split_ranges(type_: SqlType, column: pa.StructArray) -> Parts:
     subtype = type_.subtype
     assert subtype is not None
     low_scale = high_scale = None
-    if type_.carried:
+    if type_.is_carried:
         column, scales = column.flatten()
         low_scale, high_scale = pc.shift_right(scales, 6), pc.bit_wise_and(scales, 63)
     low, high = column.flatten()
@@ -111,7 +111,7 @@ def encode_range_column(
 
 def propagate_nulls(type_: SqlType, column: pa.StructArray) -> pa.StructArray:
     """Returns the column, NULL also where its carried value is NULL."""
-    if not type_.carried:
+    if not type_.is_carried:
         return column
     value, scale = column.flatten()
     if value.null_count == column.null_count:

@@ -91,7 +91,7 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
     subtype = type_.subtype
     if subtype is not None:
         return parse_range(type_, text, lambda bound: parse_text(subtype, bound, zone, now))
-    ranged = type_.ranged
+    ranged = type_.range_type
     if ranged is not None:
         return parse_multirange(text, lambda range_text_: parse_text(ranged, range_text_, zone, now))
     if name.startswith("reg"):
@@ -200,13 +200,13 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
             subtype = type_.subtype or SqlType("text")
             return format_range(value, lambda bound: format_text(subtype, bound, zone))
         case Multirange():
-            ranged = type_.ranged or SqlType("text")
+            ranged = type_.range_type or SqlType("text")
             return "{" + ",".join(format_text(ranged, range_, zone) for range_ in value) + "}"
         case list():
             return " ".join(map(str, value))
     text = str(value)
-    if type_.padded is not None:
-        return text.ljust(type_.padded)
+    if type_.padded_length is not None:
+        return text.ljust(type_.padded_length)
     if type_.name == "timestamptz":
         return format_timestamptz(text, zones.parse_session_zone(zone))
     if type_.name == "timestamp":

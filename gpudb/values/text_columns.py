@@ -47,7 +47,7 @@ def format_text_column(
     """
     column = unwrap(column)
     element = type_.element
-    if (ranged := type_.ranged) is not None:
+    if (ranged := type_.range_type) is not None:
         ranges = format_text_column(ranged, column.flatten(), zone)
         lists = replace_items(column, ranges)
         formatted = pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
@@ -91,8 +91,8 @@ def format_text_column(
     if type_.name.startswith("reg") and pa.types.is_integer(arrow_type):
         return _format_object_names(type_.name, column, resolve)
     text = cast_to_string(column)
-    if type_.padded is not None:
-        return pc.utf8_rpad(text, width=type_.padded, padding=" ")
+    if type_.padded_length is not None:
+        return pc.utf8_rpad(text, width=type_.padded_length, padding=" ")
     return text
 
 
@@ -260,7 +260,7 @@ def _format_lists(
 
 def has_nested_arrays(element: SqlType, items: pa.Array) -> bool:
     """Whether an array's items are arrays, of one dimension less: a multirange is a list too."""
-    return pa.types.is_list(items.type) and (element.ranged is None or pa.types.is_list(items.type.value_type))
+    return pa.types.is_list(items.type) and (element.range_type is None or pa.types.is_list(items.type.value_type))
 
 
 def replace_items(column: pa.ListArray, items: pa.Array) -> pa.ListArray:

@@ -23,6 +23,6 @@ _DECLARED = [
 
 @pytest.mark.parametrize("kind", [*_DECLARED, *(each.array for each in _DECLARED)], ids=str)
 def test_a_value_stays_as_it_is(kind: SqlType) -> None:
-    assert kind.undeclared.modifier == -1
-    assert kind.undeclared.duckdb == kind.duckdb
-    assert cast("x", "2", kind, kind.undeclared, True)[0] == "x"
+    assert kind.without_modifier.modifier == -1
+    assert kind.without_modifier.duckdb == kind.duckdb
+    assert cast("x", "2", kind, kind.without_modifier, True)[0] == "x"

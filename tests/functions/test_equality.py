@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gpudb.functions.equality import key, order, several_forms
-from gpudb.types import INT4, JSONB, NUMERIC, TEXT, SqlType, exact
+from gpudb.types import INT4, JSONB, NUMERIC, TEXT, SqlType, exact_numeric
 
 
 @pytest.mark.parametrize(
     ("item", "several"),
     [
         (INT4, False),
-        (exact(10, 2), False),
+        (exact_numeric(10, 2), False),
         (NUMERIC, True),
         (JSONB, True),
         (JSONB.array, True),

@@ -20,7 +20,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Role
 from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError, WorkerLost
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
-from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, by_oid, exact
+from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, exact_numeric, type_by_oid
 
 REPORTS = {
     "server_version": "16.4",
@@ -46,7 +46,7 @@ _TYPES = {
 
 def sql_type(arrow: pa.DataType) -> SqlType:
     if pa.types.is_decimal(arrow):
-        return exact(arrow.precision, arrow.scale) if arrow.scale else NUMERIC
+        return exact_numeric(arrow.precision, arrow.scale) if arrow.scale else NUMERIC
     if pa.types.is_list(arrow):
         return sql_type(arrow.value_type).array
     return _TYPES.get(arrow, TEXT)
@@ -130,7 +130,7 @@ class FakeSession:
         text = sql.strip().rstrip(";")
         count = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
         oids = [*parameter_oids, *[0] * count][: max(count, len(parameter_oids))]
-        types = tuple(by_oid(oid) if oid else TEXT for oid in oids)
+        types = tuple(type_by_oid(oid) if oid else TEXT for oid in oids)
         columns = None
         if self._is_query(text):
             self._check_failed(text)

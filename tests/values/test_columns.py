@@ -31,7 +31,7 @@ from gpudb.types import (
     TIMESTAMPTZ,
     UUID,
     SqlType,
-    exact,
+    exact_numeric,
 )  # fmt: skip
 from gpudb.values import format_text, parse_binary, parse_text
 from gpudb.values.arrow_columns import to_arrow_array
@@ -84,7 +84,7 @@ NETWORKS = {
     "macaddr8": ("08:00:2b:01:02:03:04:05", ""),
 }
 COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
-    *((f"numeric_{p}_{s}", exact(p, s), decimals(p, s))
+    *((f"numeric_{p}_{s}", exact_numeric(p, s), decimals(p, s))
       for p, s in ((18, 2), (5, 2), (38, 8), (38, 20), (38, 0), (10, 10), (18, 16), (17, 3))),
     ("carried", NUMERIC, pa.array(QUOTIENTS, CARRIED)),
     ("carried_alike", NUMERIC, pa.array([QUOTIENTS[0], None, {"v": D("2.345"), "s": 2}], CARRIED)),

@@ -71,7 +71,7 @@ def _number(text: str) -> str:
 
 def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
     kind = SqlType(item.name, item.modifier if item.name == "interval" else -1, user=item.user)
-    shown = kind.written
+    shown = kind.unmodified_name
     if constant.isnull:
         return f"NULL::{shown}"
     match constant.WhichOneof("val"):

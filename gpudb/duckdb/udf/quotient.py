@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from gpudb.errors import NumericOutOfRange, SqlError
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact_numeric
 
 if TYPE_CHECKING:
     from gpudb.duckdb.udf.registry import FunctionRegistry
 
-_RESULT = exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+_RESULT = exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
 _LIMIT = 10**MAX_DIGITS
 _SIGNIFICANT = 16
 _TENS = [10**power for power in range(2 * MAX_DIGITS + 2)]

@@ -247,7 +247,7 @@ class QueryRenderer:
         """Renders ORDER BY output columns, then LIMIT and OFFSET."""
         keys = []
         for index, descending, nulls_first in order_by:
-            column = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
+            column = f"c{index + 1}.v" if query.columns[index].type.is_carried else f"c{index + 1}"
             keys.append(sort_key(column, query.columns[index].type) + sort_direction(descending, nulls_first))
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._render_limit(query)
 
@@ -325,7 +325,7 @@ class QueryRenderer:
         applied = renderer.apply_function(source.function, operands)
         listed = applied.value
         if not source.function.returns_set:
-            listed = f"[{pack(applied, result) if result.carried else listed}]"
+            listed = f"[{pack(applied, result) if result.is_carried else listed}]"
         items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
         number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""
         names = self._number_columns(source.rel, len(source.columns))

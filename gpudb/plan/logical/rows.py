@@ -171,4 +171,4 @@ def join_back(
 
 
 def _has_stand_in(kind: SqlType) -> bool:
-    return kind.name in _NULL_STAND_INS and not kind.carried and kind.element is None and not kind.fields
+    return kind.name in _NULL_STAND_INS and not kind.is_carried and kind.element is None and not kind.fields

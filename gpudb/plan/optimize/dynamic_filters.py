@@ -62,7 +62,7 @@ def _filter_by(scanned: _Column, received: _Column, scans: Sequence[Scan], times
     if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < MIN_ROWS:
         return []
     kind, received_type = scan.types[index], receive.types[key]
-    if kind.name not in _RANGE_TYPES | EXACT_TYPES or kind.carried:
+    if kind.name not in _RANGE_TYPES | EXACT_TYPES or kind.is_carried:
         return []
     if kind.name == "numeric" and not (_same_digits(kind, received_type) or _same_digits(received_type, kind)):
         return []
@@ -87,7 +87,7 @@ def _find_origin(node: Node, key: Any) -> _Column | None:
 
 def _same_digits(old: SqlType, new: SqlType) -> bool:
     """Returns whether a cast is between numerics and keeps the scale and all digits."""
-    if old.name != "numeric" or new.name != "numeric" or old.carried or new.carried:
+    if old.name != "numeric" or new.name != "numeric" or old.is_carried or new.is_carried:
         return False
     (digits, scale), (more, same) = old.numeric_digits, new.numeric_digits
     return scale == same and digits <= more

@@ -45,7 +45,7 @@ def _can_combine(call: bound.Window) -> bool:
     if name in _OFFSET_FUNCTIONS:
         return len(call.args) < 2 or 0 <= _constant_offset(call) <= MAX_OFFSET
     if name in _RUNNING_FUNCTIONS:
-        summed = name != "sum" or (call.args[0].type.name in _SUMMABLE and not call.type.carried)
+        summed = name != "sum" or (call.args[0].type.name in _SUMMABLE and not call.type.is_carried)
         return summed and _is_running(call.frame)
     return name in _RANK_FUNCTIONS
 

@@ -80,7 +80,7 @@ def common_key_type(left: SqlType, right: SqlType) -> SqlType | None:
     """Returns the type to which both sides of an equality are cast, so that equal values are identical; None if none
     exists.
     """
-    if left.carried or right.carried or "jsonb" in {left.name, right.name}:
+    if left.is_carried or right.is_carried or "jsonb" in {left.name, right.name}:
         return None
     if left.name == right.name == "numeric":
         (p, s), (q, t) = left.numeric_digits, right.numeric_digits

@@ -20,7 +20,7 @@ from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.sql.parse.parser import inner, parse, strings
-from gpudb.types import exists
+from gpudb.types import type_exists
 
 
 def drop_types(context: Context, node: Any, what: str) -> Result:
@@ -50,7 +50,7 @@ def _report_missing(context: Context, names: tuple[str, ...], missing_ok: bool) 
         kind = "table" if isinstance(relation, Table) else "view"
         message = f"cannot drop type {shown} because {kind} {shown} requires it"
         raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {kind} {shown} instead.")
-    if exists(names[-1]):
+    if type_exists(names[-1]):
         message = f"cannot drop type {shown} because it is required by the database system"
         raise SqlError.of("dependent_objects_still_exist", message)
     if not missing_ok:

@@ -26,7 +26,7 @@ from gpudb.sql.bound import Constant, Expr, OutputColumn, Scan, Select
 from gpudb.sql.bound import Constrained as BoundConstrained
 from gpudb.sql.bound import Test as NullTest
 from gpudb.sql.parse.parser import inner, present, strings
-from gpudb.types import INT4, SqlType, exists
+from gpudb.types import INT4, SqlType, type_exists
 
 _NOT_POSSIBLE = {
     "UNIQUE": "unique",
@@ -126,7 +126,7 @@ def alter_domain(context: Context) -> Result:
 
 
 def _find_domain(context: Context, names: tuple[str, ...]) -> TypeDefinition:
-    if len(names) == 1 and exists(names[0]):
+    if len(names) == 1 and type_exists(names[0]):
         raise SqlError.of("wrong_object_type", f"{SqlType(names[0])} is not a domain")
     definition = find_type(context, names)
     if definition.user.kind != "d":

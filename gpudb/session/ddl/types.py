@@ -15,7 +15,7 @@ from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.parse.parser import inner, strings
-from gpudb.types import Label, SqlType, UserType, exists
+from gpudb.types import Label, SqlType, UserType, type_exists
 
 _LABEL_BYTES = 63
 
@@ -39,7 +39,7 @@ def find_type(context: Context, names: tuple[str, ...]) -> TypeDefinition:
     """The user-defined type of that name; 42704, 42501 for a system type."""
     found = context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
     if found is None:
-        if exists(names[-1]):
+        if type_exists(names[-1]):
             raise SqlError.of("insufficient_privilege", f"must be owner of type {names[-1]}")
         raise UndefinedObject(f'type "{".".join(names)}" does not exist')
     return found
@@ -101,7 +101,7 @@ def alter_enum(context: Context) -> Result:
     names = strings(node.type_name)
     found = context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
     if found is None or found.type.labels is None:
-        if found is None and not exists(names[-1]):
+        if found is None and not type_exists(names[-1]):
             raise UndefinedObject(f'type "{".".join(names)}" does not exist')
         shown = found.type if found is not None else ".".join(names)
         raise SqlError.of("wrong_object_type", f"{shown} is not an enum")

@@ -99,7 +99,7 @@ def literal(context: Context, item: SqlType, value: pa.Array) -> Expr:
     if text is None:
         return Constant(None, item)
     expr = coerce(context.binder(), Constant(text, UNKNOWN), item)
-    if isinstance(expr, Constant) and item.name == "numeric" and item.carried:
+    if isinstance(expr, Constant) and item.name == "numeric" and item.is_carried:
         return Constant(expr.value, item)
     return expr if expr.type == item else Cast(expr, item)
 

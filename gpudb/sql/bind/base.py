@@ -12,7 +12,7 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
 from gpudb.sql.parse.parser import expression_location, position
-from gpudb.types import UNKNOWN, SqlType, by_oid
+from gpudb.types import UNKNOWN, SqlType, type_by_oid
 
 MAX_PARAMETERS = 65535
 """The protocol's limit on parameters."""
@@ -99,7 +99,7 @@ class Binder(ABC):
         """
         for number, oid in enumerate(oids, 1):
             known = UNKNOWN if oid in (0, UNKNOWN.oid) else self.catalog.type_by_oid(oid)
-            result = by_oid(oid) if known is None else replace(known, domain=None)
+            result = type_by_oid(oid) if known is None else replace(known, domain=None)
             own = digits.get(number) if digits else None
             self.parameters[number] = own if own is not None and own.name == result.name else result
 

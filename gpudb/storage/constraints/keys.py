@@ -136,7 +136,7 @@ def render_keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
     named = zip(key.columns, _key_types(table, key), comparable_names(key), _written_names(key))
     for column, kind, name, spelt in named:
         value = _quoted(column)
-        outputs.append(f"{comparable(f'{value}.v' if kind.carried else value, kind)} AS {name}")
+        outputs.append(f"{comparable(f'{value}.v' if kind.is_carried else value, kind)} AS {name}")
         if several_forms(kind):
             outputs.append(f"{value} AS {spelt}")
     required = " AND ".join(f"{name} IS NOT NULL" for name in comparable_names(key)) if key.nulls_distinct else "true"

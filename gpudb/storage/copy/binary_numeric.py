@@ -22,7 +22,7 @@ def parse_numerics(
     """Returns the values of a numeric(p,s) of at most 18 digits; None if one is malformed, too long or must be
     rounded.
     """
-    if type_.carried or type_.numeric_digits[0] > INT64_DIGITS:
+    if type_.is_carried or type_.numeric_digits[0] > INT64_DIGITS:
         return None
     precision, scale = type_.numeric_digits
     values = np.zeros(len(starts), np.int64)

@@ -178,7 +178,7 @@ def build_decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.
 
 
 def _parse_numerics(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
-    if type_.carried:
+    if type_.is_carried:
         return _parse_carried(type_, text)
     if type_.numeric_digits[0] <= EXACT_DIGITS:
         try:

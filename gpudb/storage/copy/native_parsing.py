@@ -25,7 +25,7 @@ _NATIVE_TYPES = {
 
 def native_type(type_: SqlType) -> pa.DataType | None:
     """Returns the type as which pyarrow parses a type's text; None if it must be read as text."""
-    if type_.name == "numeric" and not type_.carried and type_.numeric_digits[0] <= EXACT_DIGITS:
+    if type_.name == "numeric" and not type_.is_carried and type_.numeric_digits[0] <= EXACT_DIGITS:
         return pa.float64()
     if type_.name == "timestamp" and type_.modifier != -1:
         return None

@@ -53,7 +53,7 @@ def id_span(type: SqlType) -> int:
         return 3
     if type.subtype is not None:
         return 1 + len(_range_members(type))
-    return 3 if type.carried else 1
+    return 3 if type.is_carried else 1
 
 
 def leaf_count(type: SqlType) -> int:
@@ -68,7 +68,7 @@ def leaf_count(type: SqlType) -> int:
         return 2
     if type.subtype is not None:
         return len(_range_members(type))
-    return 2 if type.carried else 1
+    return 2 if type.is_carried else 1
 
 
 def leaf_ids(column: Column) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
         return pa.struct(
             [_build_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(_range_members(type), 1)]
         )
-    if type.carried:
+    if type.is_carried:
         value, scale = type.arrow.field("v").type, pa.int32()
         return pa.struct([_build_field("v", value, field_id + 1), _build_field("s", scale, field_id + 2)])
     if type.name == "money":
@@ -134,12 +134,12 @@ def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
     assert subtype is not None
     bound, flag = subtype.arrow_value, pa.bool_()
     members = [("empty", flag), ("lower", bound), ("upper", bound), ("lower_inc", flag), ("upper_inc", flag)]
-    return [*members, ("scales", pa.int32())] if type.carried else members
+    return [*members, ("scales", pa.int32())] if type.is_carried else members
 
 
 def is_stored_as_struct(type: SqlType) -> bool:
     """Returns whether a column of this type is stored as a struct."""
-    return type.carried or bool(type.fields) or type.subtype is not None or type.name in _PAIRS | {"interval"}
+    return type.is_carried or bool(type.fields) or type.subtype is not None or type.name in _PAIRS | {"interval"}
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -169,7 +169,7 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
         return _build_struct([format_network_column(type, array), array], array, target)
     if type.subtype is not None:
         return _range_to_stored(propagate_nulls(type, array), type, target)
-    convert = _CONVERTERS.get("carried" if type.carried else type.name)
+    convert = _CONVERTERS.get("carried" if type.is_carried else type.name)
     if convert is not None:
         return convert(array, target)
     if any(label.name != label.stored for label in type.labels or ()):
@@ -219,7 +219,7 @@ def _labels_to_stored(array: pa.Array, type: SqlType) -> pa.Array:
 
 def _range_to_stored(array: pa.StructArray, type: SqlType, target: pa.DataType) -> pa.Array:
     scales = []
-    if type.carried:
+    if type.is_carried:
         scales = [pc.struct_field(array, [1]).cast(pa.int32())]
         value = pc.struct_field(array, [0])
     else:
@@ -296,7 +296,7 @@ def stored_duckdb_type(type: SqlType) -> str:
         return "STRUCT(time TIME, east INTEGER)"
     if (subtype := type.subtype) is not None:
         bounds = f"lower {subtype.duckdb_value}, upper {subtype.duckdb_value}"
-        scales = ", scales INTEGER" if type.carried else ""
+        scales = ", scales INTEGER" if type.is_carried else ""
         return f"STRUCT(empty BOOLEAN, {bounds}, lower_inc BOOLEAN, upper_inc BOOLEAN{scales})"
     return "VARCHAR" if type.labels else type.duckdb
 
@@ -333,7 +333,7 @@ def _render_restored_range(type: SqlType, held: str) -> str:
         near = f"CASE WHEN {held}.{name}_inc OR {held}.{name} IS NULL THEN 0 ELSE {beside} END"
         sides.append(f"struct_pack(k := CAST({kind} AS TINYINT), v := {held}.{name}, s := CAST({near} AS TINYINT))")
     made = f"struct_pack(l := {sides[0]}, u := {sides[1]})"
-    if type.carried:
+    if type.is_carried:
         made = f"struct_pack(v := {made}, s := CAST({held}.scales AS SMALLINT))"
     return f"(CASE WHEN {held} IS NOT NULL THEN {made} END)"
 

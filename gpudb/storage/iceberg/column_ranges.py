@@ -71,7 +71,7 @@ def _is_comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
         return False
     name, other_name = column.type.name, other.type.name
     same = name == other_name or {name, other_name} <= _INTEGERS or {name, other_name} <= _TEXTS
-    return same and name in _PRUNED and not column.type.carried
+    return same and name in _PRUNED and not column.type.is_carried
 
 
 def _bound_value(expr: Expr, parameters: Sequence[object]) -> object:

@@ -111,15 +111,15 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "east", IntegerType(), required=False),
         )
     if (subtype := type.subtype) is not None:
-        bound: IcebergType = DecimalType(*subtype.numeric_digits) if subtype.carried else iceberg_type(subtype, 0)
+        bound: IcebergType = DecimalType(*subtype.numeric_digits) if subtype.is_carried else iceberg_type(subtype, 0)
         kinds = {"empty": BooleanType(), "lower": bound, "upper": bound}
         kinds |= {"lower_inc": BooleanType(), "upper_inc": BooleanType()}
-        kinds |= {"scales": IntegerType()} if type.carried else {}
+        kinds |= {"scales": IntegerType()} if type.is_carried else {}
         named = enumerate(kinds.items(), field_id + 1)
         return StructType(*(NestedField(id, name, kind, required=False) for id, (name, kind) in named))
     if type.name == "numeric":
         decimal: IcebergType = DecimalType(*type.numeric_digits)
-        if not type.carried:
+        if not type.is_carried:
             return decimal
         return StructType(
             NestedField(field_id + 1, "v", decimal, required=False),

@@ -92,7 +92,7 @@ def _is_null(column: Column) -> bool:
 
 def _check_type(path: Path, column: Column, held_type: pa.DataType) -> None:
     kind = column.type
-    if kind.name not in _ADOPTABLE or kind.carried or kind.item is not None or kind.user is not None:
+    if kind.name not in _ADOPTABLE or kind.is_carried or kind.item is not None or kind.user is not None:
         raise FeatureNotSupported(f"add_files is not supported for columns of type {kind.plain}", hint="Use load_data.")
     expected = stored_type(kind, column.field_id)
     held_type = held_type.value_type if pa.types.is_dictionary(held_type) else held_type

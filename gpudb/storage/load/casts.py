@@ -155,12 +155,12 @@ def _reject(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], co
 
 def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
     if source.name in _FLOATS:
-        found = None if type_.carried else recover_decimals(type_, pc.cast(column, pa.float64()))
+        found = None if type_.is_carried else recover_decimals(type_, pc.cast(column, pa.float64()))
         if found is not None:
             return Converted(found)
         values = [None if value is None else _to_decimal(value, source) for value in column.to_pylist()]
         return _fit_numerics(type_, values)
-    if not type_.carried:
+    if not type_.is_carried:
         scale = type_.numeric_digits[1]
         try:
             if pa.types.is_decimal(column.type) and column.type.scale > scale:

@@ -266,7 +266,7 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
     if kind.name == "uuid":
         return pl.DataFrame({"": _format_uuids(array)})
-    if kind.carried and kind.name == "numeric":
+    if kind.is_carried and kind.name == "numeric":
         value, shown = array.combine_chunks().flatten()
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
     if stored_duckdb_type(kind) != kind.duckdb or is_keyed(kind):

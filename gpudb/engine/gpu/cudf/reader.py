@@ -50,7 +50,7 @@ def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: in
     direct = {
         column.field_id: names[column.field_id]
         for column in columns
-        if column.type.name in _DIRECT and not column.type.carried and column.field_id in names
+        if column.type.name in _DIRECT and not column.type.is_carried and column.field_id in names
     }
     found = _decode(file.path, list(direct.values()), first, last) if direct else {}
     made: list[list[Any]] = []

@@ -288,7 +288,7 @@ def _key_maker(name: str, kind: SqlType) -> Maker:
     """Returns the maker of a key column."""
 
     def make(states: MergedGroups) -> OutputColumn:
-        return _to_output(states.key(name), states.key(name + "s").values if kind.carried else None)
+        return _to_output(states.key(name), states.key(name + "s").values if kind.is_carried else None)
 
     return make
 
@@ -302,7 +302,7 @@ def _pick_maker(how: MergeFunction, name: str, call: bound.Aggregate) -> Maker:
     kind, held = call.type, _key_maker(name, call.type)
 
     def make(states: MergedGroups) -> OutputColumn:
-        if kind.name not in _TEXT and not kind.carried:
+        if kind.name not in _TEXT and not kind.is_carried:
             return _to_output(states.values(name, how))
         if states.several:
             raise NotMergeable  # the order of texts, and the display form of equal values
@@ -331,7 +331,9 @@ def _sum_maker(name: str, call: bound.Aggregate) -> Maker:
         totals, valid, _ = _sum_totals(name, states)
         if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
             raise _Unsupported
-        return OutputColumn(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
+        return OutputColumn(
+            totals, valid, None, states.values(name + "s", "max").values if call.type.is_carried else None
+        )
 
     return make
 
@@ -340,7 +342,7 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
     kind = call.args[0].type
     if kind.name == "float8":
         return _float_maker(name, average=True)
-    if kind.name not in _NUMBERS or not call.type.carried:
+    if kind.name not in _NUMBERS or not call.type.is_carried:
         raise _Unsupported
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
@@ -348,7 +350,7 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
         if states.height > MAX_AVERAGED_GROUPS:
             raise _Unsupported
         totals, valid, counts = _sum_totals(name, states)
-        shown = states.values(name + "s", "max").values if kind.carried else np.full(states.height, scale)
+        shown = states.values(name + "s", "max").values if kind.is_carried else np.full(states.height, scale)
         values, shown = divide_averages(totals, counts, scale, shown)
         return OutputColumn(values, valid, None, shown)
 

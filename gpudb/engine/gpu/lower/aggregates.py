@@ -19,7 +19,7 @@ from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
-from gpudb.types import INT8, MAX_DIGITS, SqlType, exact
+from gpudb.types import INT8, MAX_DIGITS, SqlType, exact_numeric
 
 _MAX_ROWS = 2**31
 """More rows than a segment has; bounds of sums assume it."""
@@ -130,7 +130,7 @@ def _sum_bound(value: Value) -> int | None:
 def _partial_sum(value: Value, name: str) -> list[pl.Expr]:
     widened = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
     result = [widened.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
-    if value.type.carried:
+    if value.type.is_carried:
         # A NULL has no display scale, whatever its expression has.
         result.append(pl.when(value.expr.is_not_null()).then(value.display_scale).max().alias(name + "s"))
     return result
@@ -138,7 +138,7 @@ def _partial_sum(value: Value, name: str) -> list[pl.Expr]:
 
 def _merge_sums(kind: SqlType, name: str) -> list[pl.Expr]:
     result = [pl.col(name).sum(), pl.col(name + "n").sum()]
-    return [*result, pl.col(name + "s").max()] if kind.carried else result
+    return [*result, pl.col(name + "s").max()] if kind.is_carried else result
 
 
 def _total(name: str) -> pl.Expr:
@@ -158,7 +158,7 @@ def _sum_state(call: bound.Aggregate) -> State:
             return integer_result(total, call.type, None)
         if call.type.name == "money":
             return replace(integer_result(total, INT8, None), type=call.type)
-        others = (("s", pl.col(name + "s")),) if call.type.carried else ()
+        others = (("s", pl.col(name + "s")),) if call.type.is_carried else ()
         return Value(call.type, total, None, (1 - _LIMIT, _LIMIT - 1), others)
 
     def narrow(name: str, computed: ComputedFrame) -> Value | None:
@@ -166,7 +166,7 @@ def _sum_state(call: bound.Aggregate) -> State:
             return None
         counts = computed.min_integer(name + "n")
         total = pl.col(name) if counts is not None and counts > 0 else _total(name)
-        others = (("s", pl.col(name + "s")),) if call.type.carried else ()
+        others = (("s", pl.col(name + "s")),) if call.type.is_carried else ()
         return Value(call.type, total, None, INTEGER_RANGES["int8"], others)
 
     return State(lambda args, name: _partial_sum(args[0], name), lambda name: _merge_sums(kind, name), final, narrow)
@@ -183,8 +183,8 @@ def _avg_state(call: bound.Aggregate) -> State:
     def final(name: str, deferred: DeferredSteps) -> Value:
         filled = pl.when(pl.col(name + "n") > 0).then(pl.col(name + "n")).otherwise(None)
         count = Value(SqlType("int8"), filled, None, (1, 2**62))
-        shown = pl.col(name + "s") if kind.carried else pl.lit(scale, pl.Int8)
-        total = Value(exact(MAX_DIGITS, scale), _total(name))
+        shown = pl.col(name + "s") if kind.is_carried else pl.lit(scale, pl.Int8)
+        total = Value(exact_numeric(MAX_DIGITS, scale), _total(name))
         return deferred.defer_quotient(total, count, shown, call.type).with_error(None)
 
     return State(lambda args, name: _partial_sum(args[0], name), lambda name: _merge_sums(kind, name), final)

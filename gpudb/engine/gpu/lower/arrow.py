@@ -30,7 +30,7 @@ def to_physical_columns(array: pa.Array, kind: SqlType, keys: pa.Array | None = 
         parts = zip("mdu", _split_intervals(array).flatten(), strict=True)
         frame = pl.DataFrame({suffix: series(part, dtypes[suffix]) for suffix, part in parts})
         return frame.select(interval_value(kind, *map(pl.col, "mdu")).as_columns(""))
-    if kind.carried:
+    if kind.is_carried:
         value, shown = array.flatten()
         if value.null_count:
             # A record's field may be NULL in its value only.
@@ -62,7 +62,7 @@ def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
             _combine(frame[name + "v"].to_arrow()).cast(value_arrow_type(kind)), kind, _FROM_PHYSICAL
         ).cast(kind.arrow)
     if kind.name == "numeric":
-        shown = _combine(frame[name + "s"].to_arrow()).cast(pa.int8()) if kind.carried else None
+        shown = _combine(frame[name + "s"].to_arrow()).cast(pa.int8()) if kind.is_carried else None
         return to_numerics(_combine(key.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow()), shown, kind)
     if kind.name == "interval":
         parts = [_combine(frame[name + suffix].to_arrow()) for suffix in "mdu"]

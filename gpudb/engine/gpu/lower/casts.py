@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.numeric import round_to_scale, to_numeric
 from gpudb.engine.gpu.lower.text_output import to_text
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, divide, is_keyed, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.types import SqlType, exact
+from gpudb.types import SqlType, exact_numeric
 
 _INTEGERS = {"int2", "int4", "int8"}
 _FLOATS = {"float4", "float8"}
@@ -58,7 +58,7 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
         result = time_of_day(value) if target.name == "time" else value.expr
         return from_microseconds(kind, result) if target.name == "interval" else Value(kind, result)
     if source.name == "money" and target.name == "numeric":
-        return to_numeric(Value(exact(19, 2), value.expr, None, type_bounds(SqlType("int8"))), kind)
+        return to_numeric(Value(exact_numeric(19, 2), value.expr, None, type_bounds(SqlType("int8"))), kind)
     moments = {"timestamp", "timestamptz", "date"} if utc else {"timestamp", "date"}
     if target.name in moments and source.name in moments and target.modifier == -1:
         result = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)

@@ -114,13 +114,13 @@ def _field(args: tuple[Value, ...]) -> pl.Expr:
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
     name = field_name(args[0])
     if name in _SUBSECOND_SCALES and args[1].type.name != "date":
-        if kind.carried or kind.numeric_digits[1] != _SUBSECOND_SCALES[name]:
+        if kind.is_carried or kind.numeric_digits[1] != _SUBSECOND_SCALES[name]:
             raise NotSupportedOnWorkers(f"extract({name}) as {kind.plain}")
         most = 10**19 if name == "epoch" else 60_000_000
         return Value(kind, _microseconds(name, args[1].expr), calendar_error(args[1]), (-most, most))
     digits = 10 ** kind.numeric_digits[1]
     result = _field(args).cast(pl.Int64) * digits
-    shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
+    shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.is_carried else ()
     most = 2**31 * 86_400 if name in _OF_DAYS else 300_000
     return Value(kind, result, calendar_error(args[1]), (-most * digits, most * digits), shown)
 

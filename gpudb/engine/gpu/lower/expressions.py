@@ -268,7 +268,7 @@ def _choose(kind: SqlType, conditions: list[Value], values: list[Value]) -> Valu
         return result
 
     others: tuple[tuple[str, pl.Expr], ...] = ()
-    if kind.name == "numeric" and kind.carried:
+    if kind.name == "numeric" and kind.is_carried:
         others = (("s", chain(lambda each: each.display_scale)),)
     else:
         rest = [suffix for suffix in physical_columns(kind) if suffix]

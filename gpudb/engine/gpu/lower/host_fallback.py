@@ -240,7 +240,7 @@ def _evaluate(
     for number, kind in enumerate(kinds):
         outputs.append(f"{cast_output(f'q.v{number}', kind)} AS v{number}")
         if is_keyed(kind):
-            value = f"(q.v{number}).v" if kind.carried else f"q.v{number}"
+            value = f"(q.v{number}).v" if kind.is_carried else f"q.v{number}"
             outputs.append(f"(CASE WHEN {value} IS NOT NULL THEN {sort_key(value, kind)} END) AS k{number}")
     instance = _instance()
     cursor = instance.cursors.acquire(timezone)

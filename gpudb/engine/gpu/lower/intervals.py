@@ -108,7 +108,7 @@ def _field(args: tuple[Value, ...]) -> tuple[pl.Expr, int]:
 @lowers("extract(text,interval) extract(text,time) extract(text,timetz)")
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
     result, scale = _field(args)
-    if kind.carried or kind.numeric_digits[1] != scale:
+    if kind.is_carried or kind.numeric_digits[1] != scale:
         raise NotSupportedOnWorkers(f"extract as {kind.plain}")
     return Value(
         kind, result, None, (-_MAX_INTERVAL, _MAX_INTERVAL) if args[1].type.name == "interval" else (-(10**13), 10**13)

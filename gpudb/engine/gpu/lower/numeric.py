@@ -72,7 +72,7 @@ def numeric_result(
 
 
 def _scale_column(kind: SqlType, result: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
-    return (("s", result()),) if kind.carried else ()
+    return (("s", result()),) if kind.is_carried else ()
 
 
 def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
@@ -148,7 +148,7 @@ def round_to_scale(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
 def to_numeric(value: Value, kind: SqlType) -> Value:
     """Casts an integer or numeric to another numeric type: rounds, and 22003 if the declared precision is exceeded."""
     precision, scale = kind.numeric_digits
-    if kind.carried and value.type.carried and value.type.numeric_digits == kind.numeric_digits:
+    if kind.is_carried and value.type.is_carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)
     others = _scale_column(kind, lambda: minimum(value.display_scale, pl.lit(scale, pl.Int8)))
     if scale >= value.scale:

@@ -30,7 +30,7 @@ def is_lowered(call: bound.Aggregate) -> bool:
     if call.function.name == "percentile_cont":
         return kind.name == "float8" == call.type.name
     try:
-        return kind.undeclared == call.type and len(physical_columns(kind)) == 1 and not is_keyed(kind)
+        return kind.without_modifier == call.type and len(physical_columns(kind)) == 1 and not is_keyed(kind)
     except NotSupportedOnWorkers:
         return False
 

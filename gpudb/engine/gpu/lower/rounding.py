@@ -47,7 +47,7 @@ def _down(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
 
 def _round(value: Value, places: int, kind: SqlType, rounding: Rounding) -> Value:
     """Rounds a numeric to at most `places` decimals, at the result type's scale."""
-    if kind.carried:
+    if kind.is_carried:
         raise NotSupportedOnWorkers("rounding to decimals that vary")
     scale = kind.numeric_digits[1]
     # A value with no more decimals is unchanged.
@@ -89,7 +89,7 @@ def _sign(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers("numeric_mod mod(numeric,numeric)")
 def _remainder(args: tuple[Value, ...], kind: SqlType) -> Value:
     """The remainder of truncating division, with the sign of the dividend."""
-    if kind.carried or any(each.type.carried for each in args):
+    if kind.is_carried or any(each.type.is_carried for each in args):
         raise NotSupportedOnWorkers("a remainder of decimals that vary")
     (a, limits), (b, others) = (rescale(each, kind.numeric_digits[1]) for each in args)
     if any(each is None or max(-each[0], each[1]) > MAX_INT64 for each in (limits, others)):

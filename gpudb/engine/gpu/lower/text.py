@@ -77,7 +77,7 @@ def _lower(value: pl.Expr) -> pl.Expr:
 
 def _subject(value: Value) -> pl.Expr:
     """Returns the matched text; a char(n) with its padding, which counts here."""
-    size = value.type.padded
+    size = value.type.padded_length
     if size is not None and size > _MAX_LENGTH:
         raise NotSupportedOnWorkers("LIKE over a long char(n)")
     return value.expr if size is None else value.expr.str.pad_end(size)

@@ -26,7 +26,7 @@ def to_text(value: Value, *, output: bool = False) -> Value:
     if name == "bool":
         yes, no = ("t", "f") if output else ("true", "false")
         return Value(TEXT, pl.when(expr).then(pl.lit(yes)).when(~expr).then(pl.lit(no)).otherwise(None))
-    if name == "numeric" and not value.type.carried and not value.is_wide and value.scale <= _MAX_DECIMALS:
+    if name == "numeric" and not value.type.is_carried and not value.is_wide and value.scale <= _MAX_DECIMALS:
         return Value(TEXT, _format_decimal(expr.cast(pl.Int64), value.scale))
     if name == "date":
         days = expr.cast(pl.Int32)

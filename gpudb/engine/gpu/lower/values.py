@@ -77,8 +77,8 @@ def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
     if kind.labels:
         return {"": pl.Int32()}
     if kind.name == "numeric":
-        dtype = pl.Int64() if kind.numeric_digits[0] <= 18 and not kind.carried else pl.Int128()
-        return {"": dtype, "s": pl.Int8()} if kind.carried else {"": dtype}
+        dtype = pl.Int64() if kind.numeric_digits[0] <= 18 and not kind.is_carried else pl.Int128()
+        return {"": dtype, "s": pl.Int8()} if kind.is_carried else {"": dtype}
     if kind.name == "interval":
         return {"": pl.Int128(), "m": pl.Int32(), "d": pl.Int32(), "u": pl.Int64()}
     if kind.name.startswith("reg"):
@@ -159,7 +159,7 @@ class Value:
     @property
     def display_scale(self) -> pl.Expr:
         """The display scale of a numeric."""
-        return dict(self.others)["s"] if self.type.carried else pl.lit(self.scale, pl.Int8)
+        return dict(self.others)["s"] if self.type.is_carried else pl.lit(self.scale, pl.Int8)
 
     @property
     def is_plain_column(self) -> bool:
@@ -277,7 +277,7 @@ def _numeric_literal(value: Decimal, kind: SqlType) -> Value:
         raise NotSupportedOnWorkers("a numeric constant of more than 38 digits")
     exponent = value.as_tuple().exponent
     shown = max(0, -exponent) if isinstance(exponent, int) else 0
-    others = (("s", pl.lit(shown, pl.Int8)),) if kind.carried else ()
+    others = (("s", pl.lit(shown, pl.Int8)),) if kind.is_carried else ()
     if abs(digits) <= MAX_INT64:
         return Value(kind, pl.lit(digits, pl.Int64), None, (digits, digits), others, True)
     return Value(kind, _wide_literal(digits), None, (digits, digits), others, True)

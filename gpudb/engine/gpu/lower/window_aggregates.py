@@ -35,7 +35,7 @@ def add(rows: SortedRows, number: int, call: bound.Window, runs: Sequence[Run]) 
     kind = call.args[0].type if call.args else INT8
     name = call.function.name
     growing = len(runs) == 1 and runs[0].growing
-    if name == "count" or (name in {"sum", "avg"} and kind.name in _EXACT and not kind.carried):
+    if name == "count" or (name in {"sum", "avg"} and kind.name in _EXACT and not kind.is_carried):
         _add_differences(rows, number, call, runs)
     elif growing and name in {"sum", "avg"} and kind.name.startswith("float"):
         _add_running_sum(rows, number, call, runs[0])

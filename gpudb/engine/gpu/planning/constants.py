@@ -69,7 +69,7 @@ def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
     except (NotSupportedOnWorkers, OverflowError):
         # Python's dates end with the year 9999.
         return None
-    if kind.carried and value is not None:
+    if kind.is_carried and value is not None:
         if value["v"] is None:
             return bound.Constant(None, kind)
         with localcontext(prec=80):

@@ -52,7 +52,7 @@ def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
         # A numeric without a declared scale keeps the decimals of its operands.
         held = Decimal(value)
         digits, scale = kind.numeric_digits
-        if not kind.carried:
+        if not kind.is_carried:
             held = held.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
         exponent = held.as_tuple().exponent
         fits = isinstance(exponent, int) and -exponent <= scale and abs(held) < Decimal(10) ** (digits - scale)

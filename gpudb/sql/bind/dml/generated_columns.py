@@ -28,7 +28,7 @@ from gpudb.sql.bound import (
     Select,
 )
 from gpudb.sql.traverse import walk
-from gpudb.types import output_function
+from gpudb.types import get_output_function
 
 CLAUSE = "column generation expressions"
 _ZONED_TYPES = frozenset({"timestamptz", "timetz"})
@@ -90,7 +90,7 @@ def _is_call_mutable(call: Call) -> bool:
 
 def _is_text_mutable(name: str) -> bool:
     """Whether the text of a type's values depends on settings, or on the items of an array or a row."""
-    (output,) = functions_by_name()["array_out" if name[0] == "_" else output_function(name)]
+    (output,) = functions_by_name()["array_out" if name[0] == "_" else get_output_function(name)]
     return not output.immutable
 
 

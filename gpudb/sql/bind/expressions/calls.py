@@ -37,7 +37,7 @@ from gpudb.sql.bound import (
     SetReturning,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
-from gpudb.types import SqlType, exists
+from gpudb.types import SqlType, type_exists
 
 
 def call_function(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
@@ -280,7 +280,7 @@ def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | N
 
     A value of the type itself stays as it is, with its declared modifier.
     """
-    if len(args) != 1 or not exists(name) or name.startswith("_") or is_row(args[0].type):
+    if len(args) != 1 or not type_exists(name) or name.startswith("_") or is_row(args[0].type):
         return None
     source = args[0].type.plain
     if source.name == name:

@@ -58,12 +58,12 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
             resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
             for each in function.out_types
         ]
-        fields = tuple((name, each.undeclared) for name, each in zip(function.out_names, outs, strict=True))
+        fields = tuple((name, each.without_modifier) for name, each in zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
     result = result_type(function, [arg.type for arg in converted], get_constants(converted))
     if function.result.name != declared.name:
         result = dimensions.result(function.name, declared, [arg.type for arg in converted], get_constants(converted))
-    return Call(function, converted, result.undeclared)
+    return Call(function, converted, result.without_modifier)
 
 
 def _resolve_types(

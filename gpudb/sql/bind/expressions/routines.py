@@ -166,7 +166,7 @@ def _build_value(binder: Binder, routine: Routine, query: Query, values: Sequenc
         value = drop_modifier(coerce(binder, query.targets[0], result, "a"))
     else:
         first = project_columns(binder, query, {0: result}, "a") if query.columns[0].type != result else query
-        value = ScalarSubquery(_limit_to_one(first), first.columns[0].type.undeclared)
+        value = ScalarSubquery(_limit_to_one(first), first.columns[0].type.without_modifier)
     if not routine.strict or not values:
         return value
     return Case(((_is_any_null(values), Constant(None, value.type)),), value, value.type)
@@ -229,7 +229,7 @@ def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
         query = query if routine.returns_set else _limit_to_one(query)
         names = get_result_names(routine, None)
         columns = tuple(
-            replace(each, name=name, type=each.type if declared.modifier != -1 else each.type.undeclared)
+            replace(each, name=name, type=each.type if declared.modifier != -1 else each.type.without_modifier)
             for each, name, declared in zip(query.columns, names, types, strict=True)
         )
         query = replace(query, columns=columns)

@@ -18,7 +18,7 @@ from gpudb.sql.bind.types.column_coercion import coerce_columns
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse.parser import inner, kind, output_location, strings
 from gpudb.sql.traverse import walk
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 
 def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
@@ -97,8 +97,8 @@ def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names:
         if overall.name != one.type.name or declared:
             shown = one.type if declared else one.type.plain
             message = (
-                f'recursive query "{node.ctename}" column {index + 1} has type {shown.written} in non-recursive term '
-                f"but type {overall.plain.written} overall"
+                f'recursive query "{node.ctename}" column {index + 1} has type {shown.unmodified_name} in non-recursive'
+                f" term but type {overall.plain.unmodified_name} overall"
             )
             hint = "Cast the output of the non-recursive term to the correct type."
             raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))
@@ -129,7 +129,9 @@ def _open_type(item: SqlType) -> SqlType:
         return replace(_open_type(item.element), name=item.name, dims=item.dims)
     if item.modifier != -1 or item.name not in {"numeric", "bpchar"}:
         return item
-    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if item.name == "numeric" else replace(item, digits=None)
+    return (
+        exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True) if item.name == "numeric" else replace(item, digits=None)
+    )
 
 
 def rename_columns(query: Query, names: Sequence[str], query_name: str) -> Query:

@@ -94,7 +94,7 @@ def drop_modifier(expr: Expr) -> Expr:
 
 def _relabel(expr: Expr, target: SqlType) -> Expr:
     """Returns `expr` with its declared modifier dropped, in the domain of `target`, its value unchanged."""
-    result = replace(expr.type, domain=target.domain).undeclared
+    result = replace(expr.type, domain=target.domain).without_modifier
     if result == expr.type:
         return expr
     return Constant(expr.value, result) if isinstance(expr, Constant) else Cast(expr, result, True)
@@ -164,7 +164,9 @@ def _has_same_representation(source: SqlType, target: SqlType) -> bool:
     if target.fields and source.fields != target.fields:
         return False
     one, other = source.element or source, target.element or target
-    return target.digits is None or (source.undeclared.digits == target.digits and one.carried == other.carried)
+    return target.digits is None or (
+        source.without_modifier.digits == target.digits and one.is_carried == other.is_carried
+    )
 
 
 def _add_digits(source: SqlType, target: SqlType) -> SqlType:
@@ -254,7 +256,7 @@ def resolve_untyped(expr: Expr, kind: SqlType) -> SqlType:
     if kind.domain is not None and kind.domain.base == kind.name:
         kind = replace(kind, domain=None)
     if kind.name.lstrip("_") not in {"numeric", "bpchar"} or (isinstance(expr, Constant) and expr.value is None):
-        return kind.undeclared
+        return kind.without_modifier
     try:
         result = convert_literal(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
     except GpudbError:

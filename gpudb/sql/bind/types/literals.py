@@ -10,7 +10,7 @@ from gpudb.catalog.postgres.relations import relation as system_relation
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
-from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact_numeric
 from gpudb.values.array import count_dimensions
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import parse_restricted_interval
@@ -70,7 +70,7 @@ def build_numeric(value: Decimal) -> Constant:
         exponent = 0
     scale = -exponent
     digits = max(len(value.as_tuple().digits) if value else 1, scale)
-    return Constant(value, exact(digits, scale))
+    return Constant(value, exact_numeric(digits, scale))
 
 
 def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Constant | None:

@@ -9,7 +9,7 @@ from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.parse.parser import inner, kind, strings
-from gpudb.types import SqlType, exists, numeric
+from gpudb.types import SqlType, numeric, type_exists
 
 _ALIASES = {
     "int": "int4",
@@ -75,7 +75,7 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
         name = _ALIASES.get(name, name)
     if name in _SERIAL:
         raise FeatureNotSupported(f'type "{name}" is not supported')
-    if name[:1] == "_" and exists(name):
+    if name[:1] == "_" and type_exists(name):
         if len(node.array_bounds) > 0:
             raise UndefinedObject(f'type "{name}[]" does not exist')
         if not len(node.typmods):
@@ -83,7 +83,7 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
         if name[1:] not in _MODIFIED:
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
         return _apply_modifiers(name[1:], [_get_integer(each) for each in node.typmods]).array
-    if not exists(name):
+    if not type_exists(name):
         raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')
     if name not in _VALUE_TYPES:
         raise FeatureNotSupported(f'type "{name}" is not supported')
@@ -95,7 +95,7 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
 
 def _find_user_type(names: tuple[str, ...], binder: Binder) -> SqlType | None:
     """Returns a user-defined type; PostgreSQL's own type of an unqualified name comes first."""
-    if len(names) == 1 and (exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
+    if len(names) == 1 and (type_exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
         return None
     path = names[-2:-1] or binder.search_path
     found = binder.catalog.find_type(names[-1], path)

@@ -136,7 +136,7 @@ class _Preparation:
         raise NotFused(type(node).__name__)
 
     def _read_field(self, index: int, kind: SqlType) -> TypedValue:
-        if kind.name not in SUPPORTED or kind.carried:
+        if kind.name not in SUPPORTED or kind.is_carried:
             raise NotFused(f"a column of type {kind.plain}")
         facts = self._source.facts(index, raw=self._allows_raw)
         if index not in self._fields:
@@ -216,7 +216,7 @@ class _Preparation:
 
     def _build_key(self, side: BuildSide, key: bound.Column, probe: TypedValue) -> lookup_tables.BuildColumn:
         kind = side.types[key.index]
-        if kind.name in FLOATS or kind.name not in SUPPORTED or kind.carried or probe.type.carried:
+        if kind.name in FLOATS or kind.name not in SUPPORTED or kind.is_carried or probe.type.is_carried:
             raise NotFused(f"a key of type {kind.plain}")
         if probe.scale != (kind.numeric_digits[1] if kind.name == "numeric" else 0):
             raise NotFused("keys of two scales")
@@ -236,7 +236,7 @@ class _Preparation:
         for expr in node.keys:
             value = translator.translate(expr)
             low, high = value.bounds
-            if value.type.name in FLOATS or (value.type.carried and not isinstance(value.display_scale, int)):
+            if value.type.name in FLOATS or (value.type.is_carried and not isinstance(value.display_scale, int)):
                 raise NotFused(f"groups by {value.type.plain}")
             if max(-low - 1, high) >= 2**63:
                 raise NotFused("a group's key of more than 64 bits")
@@ -264,7 +264,7 @@ class _Preparation:
         values = [make() for make in scope[:width]]
         if any(value.raw_ascii is not None for value in values):
             raise DictionaryRequired("texts that come out")
-        if any(value.type.carried and not isinstance(value.display_scale, int) for value in values):
+        if any(value.type.is_carried and not isinstance(value.display_scale, int) for value in values):
             raise NotFused("a numeric of varying scale")
 
         def finish(outcome: executor.Outcome) -> list[ResultColumn]:

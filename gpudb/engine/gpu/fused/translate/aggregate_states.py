@@ -119,16 +119,16 @@ def translate_aggregate(
 def _exact_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
     positions, count = made.add_sum(value.expr), made.add_count(value.expr)
     display_scale = value.display_scale
-    if value.type.carried and display_scale is None:
+    if value.type.is_carried and display_scale is None:
         raise NotFused("a sum of numerics of varying scale")
-    most = made.add("max", display_scale) if isinstance(display_scale, Expr) and value.type.carried else None
+    most = made.add("max", display_scale) if isinstance(display_scale, Expr) and value.type.is_carried else None
 
     def column(words: Words) -> list[ResultColumn]:
         found = [
             ResultColumn(name, pl.Int128(), tuple(words[position] for position in positions)),
             ResultColumn(name + "n", pl.Int64(), (words[count],)),
         ]
-        if value.type.carried:
+        if value.type.is_carried:
             xp = array_module(words[0])
             # Without a value the sum is NULL, and has no display scale.
             decimals = (
@@ -184,7 +184,7 @@ def _min_or_max(
     op = "max" if call.function.name in {"max", "bool_or"} else "min"
     held = physical_columns(call.type)[""]
     expr, dictionary = value.expr, value.dictionary
-    if value.type.carried or (expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63):
+    if value.type.is_carried or (expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63):
         raise NotFused(f"{call.function.name} of {value.type.plain}")
     order: Array | None = None
     if dictionary is not None:

@@ -34,7 +34,7 @@ class BuildSide:
         kind = self.types[index]
         if kind.name not in SUPPORTED:
             raise NotFused(f"a build side's column of type {kind.plain}")
-        display_scale = self._payload(f"c{index}s", INT2)[0] if kind.carried else None
+        display_scale = self._payload(f"c{index}s", INT2)[0] if kind.is_carried else None
         if kind.name == "numeric" and (wide := self._split_numeric(f"c{index}")) is not None:
             return TypedValue(kind, wide, display_scale=display_scale)
         payload, dictionary = self._payload(f"c{index}", kind)

@@ -116,7 +116,7 @@ def _numeric_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) ->
     left, right = args
     scale = kind.numeric_digits[1]
     # The display scale is known where both operands' are constant; a comparison does not need it.
-    a, b = (each.display_scale if each.type.carried else each.scale for each in args)
+    a, b = (each.display_scale if each.type.is_carried else each.scale for each in args)
     display_scale = None
     if op == "*":
         if left.scale + right.scale != scale:
@@ -128,7 +128,7 @@ def _numeric_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) ->
         if isinstance(a, int) and isinstance(b, int):
             display_scale = max(a, b)
     made = _limited_arithmetic(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
-    return TypedValue(kind, made, display_scale=display_scale if kind.carried else None)
+    return TypedValue(kind, made, display_scale=display_scale if kind.is_carried else None)
 
 
 def _float_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
@@ -236,7 +236,7 @@ def cast_value(value: TypedValue, kind: SqlType) -> TypedValue:
 
 
 def _to_exact(value: TypedValue, kind: SqlType) -> TypedValue:
-    if value.type.carried and value.display_scale is None:
+    if value.type.is_carried and value.display_scale is None:
         raise NotFused("a numeric of varying scale")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
     expr = rescale(value, scale) if scale >= value.scale else _round_to_scale(value, scale)
@@ -247,8 +247,8 @@ def _to_exact(value: TypedValue, kind: SqlType) -> TypedValue:
         limits, code = INTEGER_RANGES[kind.name], RANGES[kind.name]
     bounds = expr.bounds or (0, 0)
     display_scale = None
-    if kind.carried:
-        if value.type.carried and value.type.numeric_digits != kind.numeric_digits:
+    if kind.is_carried:
+        if value.type.is_carried and value.type.numeric_digits != kind.numeric_digits:
             raise NotFused("a numeric of varying scale")
         display_scale = value.display_scale if value.display_scale is not None else value.scale
     if bounds[0] < limits[0] or bounds[1] > limits[1]:
@@ -272,7 +272,7 @@ def translate_extract(expr: bound.Call, value: TypedValue) -> TypedValue:
     made = DateField(_field_bounds(field, low // unit, high // unit), value.expr.nullable, field, value.expr, micros)
     if expr.type.name == "numeric":
         digits = 10 ** expr.type.numeric_digits[1]
-        return TypedValue(expr.type, multiply(made, digits), display_scale=0 if expr.type.carried else None)
+        return TypedValue(expr.type, multiply(made, digits), display_scale=0 if expr.type.is_carried else None)
     if expr.type.name == "float8":
         return TypedValue(expr.type, ToFloat(None, made.nullable, made))
     raise NotFused(f"extract of type {expr.type.plain}")

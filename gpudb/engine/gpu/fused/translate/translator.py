@@ -224,7 +224,7 @@ class Translator:
         kind = expr.type
         if any(each.dictionary is not None for each in values) or kind.name not in SUPPORTED - TEXT:
             raise NotFused(f"CASE of type {kind.plain}")
-        display_scale = _choose_display_scale(conditions, values) if kind.carried else None
+        display_scale = _choose_display_scale(conditions, values) if kind.is_carried else None
         if kind.name == "numeric":
             scale = kind.numeric_digits[1]
             values = [TypedValue(kind, rescale(each, scale)) for each in values]
@@ -245,7 +245,7 @@ def _choose_display_scale(conditions: list[Expr], values: list[TypedValue]) -> i
     """Returns the display scale of the chosen value."""
     found: list[Expr] = []
     for value in values:
-        display_scale = value.display_scale if value.type.carried else value.scale
+        display_scale = value.display_scale if value.type.is_carried else value.scale
         if display_scale is None:
             raise NotFused("a numeric of varying scale")
         number = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudb.functions.let_binding import let, raises
+from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.types import SqlType
 
 _MAX_ITEMS = 134217727
@@ -23,20 +23,20 @@ def assign_element(array: str, subscripts: Sequence[str], value: str, array_type
         grown = (
             f"list_concat(list_resize({old}, {subscript} - 1), [{new}], list_slice({old}, {subscript} + 1, len({old})))"
         )
-        start = raises("0A000", _quoted(_START_MESSAGE), kind)
+        start = render_error("0A000", _quoted(_START_MESSAGE), kind)
         return (
             f"(CASE WHEN {subscript} IS NULL THEN {_null_error('array subscript', kind)}"
             f" WHEN {subscript} < 1 OR ({subscript} > 1 AND len({old}) = 0) THEN {start}"
             f" WHEN {subscript} > {_MAX_ITEMS} THEN {_size_error(kind)} ELSE CAST({grown} AS {kind}) END)"
         )
 
-    return let(render_assignment, _empty_if_null(array, kind), subscripts[0], f"CAST({value} AS {kind[:-2]})")
+    return bind_values(render_assignment, _empty_if_null(array, kind), subscripts[0], f"CAST({value} AS {kind[:-2]})")
 
 
 def _assign_inner_element(array: str, subscripts: Sequence[str], value: str, array_type: SqlType) -> str:
     """Renders the assignment to an element of a multidimensional array, which does not grow."""
     kind = array_type.duckdb
-    out = raises("2202E", "'array subscript out of range'", kind)
+    out = render_error("2202E", "'array subscript out of range'", kind)
     inner_type = array_type.item
     assert inner_type is not None
 
@@ -47,11 +47,11 @@ def _assign_inner_element(array: str, subscripts: Sequence[str], value: str, arr
         changed = f"list_concat({old}[:{subscript} - 1], [{below}], list_slice({old}, {subscript} + 1, len({old})))"
         return (
             f"(CASE WHEN {subscript} IS NULL THEN {_null_error('array subscript', kind)}"
-            f" WHEN len({old}) = 0 THEN {raises('0A000', _quoted(_EMPTY_MESSAGE), kind)}"
+            f" WHEN len({old}) = 0 THEN {render_error('0A000', _quoted(_EMPTY_MESSAGE), kind)}"
             f" WHEN {subscript} NOT BETWEEN 1 AND len({old}) THEN {out}{fits} ELSE CAST({changed} AS {kind}) END)"
         )
 
-    return let(render_assignment, _empty_if_null(array, kind), subscripts[0])
+    return bind_values(render_assignment, _empty_if_null(array, kind), subscripts[0])
 
 
 def assign_slice(array: str, low: str | None, high: str | None, values: str, array_type: SqlType) -> str:
@@ -67,11 +67,11 @@ def assign_slice(array: str, low: str | None, high: str | None, values: str, arr
         grown = f"list_concat(list_resize({old}, {first} - 1), {cut}, list_slice({old}, {last} + 1, len({old})))"
         message = _quoted("array slice subscript must provide both boundaries")
         detail = "When assigning to a slice of an empty array value, slice boundaries must be fully specified."
-        unspecified = raises("2202E", message, kind, detail=detail)
+        unspecified = render_error("2202E", message, kind, detail=detail)
         bounds = "" if low is not None and high is not None else f" WHEN len({old}) = 0 THEN {unspecified}"
-        crossed = raises("2202E", "'upper bound cannot be less than lower bound'", kind)
-        short = raises("2202E", "'source array too small'", kind)
-        start = raises("0A000", _quoted(_START_MESSAGE), kind)
+        crossed = render_error("2202E", "'upper bound cannot be less than lower bound'", kind)
+        short = render_error("2202E", "'source array too small'", kind)
+        start = render_error("0A000", _quoted(_START_MESSAGE), kind)
         return (
             f"(CASE WHEN {first} IS NULL OR {last} IS NULL THEN {_null_error('array slice subscript', kind)}{bounds}"
             f" WHEN {first} > {last} THEN {crossed} WHEN {last} - {first} + 1 > len({new}) THEN {short}"
@@ -81,7 +81,7 @@ def assign_slice(array: str, low: str | None, high: str | None, values: str, arr
 
     old = _empty_if_null(array, kind)
     first, last = low or "1", high or f"len({old})"
-    changed = let(render_assignment, old, first, last, f"CAST({values} AS {kind})")
+    changed = bind_values(render_assignment, old, first, last, f"CAST({values} AS {kind})")
     return f"(CASE WHEN {values} IS NULL THEN {array} ELSE {changed} END)"
 
 
@@ -90,11 +90,11 @@ def _empty_if_null(array: str, kind: str) -> str:
 
 
 def _null_error(what: str, kind: str) -> str:
-    return raises("22004", f"'{what} in assignment must not be null'", kind)
+    return render_error("22004", f"'{what} in assignment must not be null'", kind)
 
 
 def _size_error(kind: str) -> str:
-    return raises("54000", f"'array size exceeds the maximum allowed ({_MAX_ITEMS})'", kind)
+    return render_error("54000", f"'array size exceeds the maximum allowed ({_MAX_ITEMS})'", kind)
 
 
 def _quoted(text: str) -> str:

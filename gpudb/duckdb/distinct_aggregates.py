@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gpudb.duckdb.rendered_sql import RenderedSql, pack, unpack
-from gpudb.functions.equality import order, several_forms
+from gpudb.functions.equality import has_many_representations, render_sort_key
 from gpudb.functions.registry import MISSING, Function, Operands
 from gpudb.sql import bound
 from gpudb.sql.traverse import reads_columns, walk
@@ -40,7 +40,9 @@ def needs_value_list(expr: bound.Aggregate) -> bool:
         return True
     if name == "string_agg" and reads_columns(expr.args[1]):
         return True
-    if any(several_forms(arg.type) and (name == "array_agg" or not arg.type.is_carried) for arg in expr.args):
+    if any(
+        has_many_representations(arg.type) and (name == "array_agg" or not arg.type.is_carried) for arg in expr.args
+    ):
         return True
     return len(expr.args) == 1 and (name in _VARIANCES or expr.args[0].type.name == "interval")
 
@@ -66,9 +68,9 @@ def render_distinct(
     fields = [f"x{number} := {renderer.render_packed(arg)}" for number, arg in enumerate(args)]
     one = len(fields) == 1
     kept = renderer.render_packed(args[0]) if one else f"struct_pack({', '.join(fields)})"
-    several = bool(order_by) or any(map(several_forms, types))
+    several = bool(order_by) or any(map(has_many_representations, types))
     if several:
-        keys = (order(renderer.render_value(arg), arg.type) for arg in args)
+        keys = (render_sort_key(renderer.render_value(arg), arg.type) for arg in args)
         kept = f"struct_pack(k := row({', '.join(keys)}), x := {kept})"
     if order_by:
         named = {key.expr for key in order_by}

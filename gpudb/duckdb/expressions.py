@@ -18,12 +18,12 @@ from gpudb.duckdb.rendered_sql import RenderedSql, pack, unpack
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import comparison, equality
 from gpudb.functions.casts import cast
-from gpudb.functions.dimensions import flat, gathered, slices, stacked
-from gpudb.functions.let_binding import let, raises
+from gpudb.functions.dimensions import flatten, gather_arrays, render_slices, stack_arrays
+from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import NARROW
-from gpudb.functions.records import packed
-from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
-from gpudb.functions.text import byte_of_name
+from gpudb.functions.records import pack_record
+from gpudb.functions.registry import MISSING, Function, Operands, fill_template, get_implementation
+from gpudb.functions.text import get_name_byte
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 from gpudb.sql.traverse import is_volatile, outer_columns, reads_columns, walk
@@ -61,7 +61,7 @@ class ExpressionRenderer:
                 return RenderedSql(value, f"max({scale})")
             shown = f"first({value})"
             return RenderedSql(
-                f"(CASE WHEN GROUPING({equality.key(value, expr.type)}) = 0 THEN {shown} END)"
+                f"(CASE WHEN GROUPING({equality.render_equality_key(value, expr.type)}) = 0 THEN {shown} END)"
                 if self.has_grouping_sets
                 else shown
             )
@@ -73,7 +73,7 @@ class ExpressionRenderer:
 
     def render_key(self, expr: bound.Expr) -> str:
         """Renders a key that is equal for equal values, for grouping, joins and DISTINCT."""
-        return equality.key(self.render_value(expr), expr.type)
+        return equality.render_equality_key(self.render_value(expr), expr.type)
 
     def render_packed(self, expr: bound.Expr) -> str:
         """Renders the expression as one value of `SqlType.duckdb`, as query outputs need it."""
@@ -144,13 +144,15 @@ class ExpressionRenderer:
             if expr.not_null:
                 message = quote_literal(f"domain {domain} does not allow null values")
                 given = unpack(value, expr.type).value
-                whens.append(f"{given} IS NULL THEN {raises('23502', message, expr.type.duckdb)}")
+                whens.append(f"{given} IS NULL THEN {render_error('23502', message, expr.type.duckdb)}")
             for constraint, check in expr.checks:
                 message = quote_literal(f'value for domain {domain} violates check constraint "{constraint}"')
-                whens.append(f"NOT {inside.render_value(check)} THEN {raises('23514', message, expr.type.duckdb)}")
+                whens.append(
+                    f"NOT {inside.render_value(check)} THEN {render_error('23514', message, expr.type.duckdb)}"
+                )
             return f"(CASE WHEN {' WHEN '.join(whens)} ELSE {value} END)"
 
-        return unpack(let(checked, self.render_packed(expr.arg)), expr.type)
+        return unpack(bind_values(checked, self.render_packed(expr.arg)), expr.type)
 
     @_dispatch.register
     def _(self, expr: bound.DomainValue) -> RenderedSql:
@@ -182,7 +184,9 @@ class ExpressionRenderer:
             self.render_value(expr.right),
             (expr.left.type, expr.right.type),
         )
-        return RenderedSql(comparison.numbers(symbol, *equality.compared(left, right, *kinds), *kinds))
+        return RenderedSql(
+            comparison.compare_numbers(symbol, *equality.normalize_operands(left, right, *kinds), *kinds)
+        )
 
     @_dispatch.register
     def _(self, expr: bound.Case) -> RenderedSql:
@@ -198,7 +202,7 @@ class ExpressionRenderer:
     @_dispatch.register
     def _(self, expr: bound.Choice) -> RenderedSql:
         rendered = [self.render(arg) for arg in expr.args]
-        own = not expr.type.is_carried and equality.several_forms(expr.type)
+        own = not expr.type.is_carried and equality.has_many_representations(expr.type)
         if (own or expr.type.name == "interval") and expr.op != "COALESCE":
             # DuckDB compares an interval's months first, then its days: there 1 month is more than 40 days
             values = [each.value for each in rendered]
@@ -220,9 +224,11 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.InList) -> RenderedSql:
-        if any(comparison.beside_whole(expr.arg.type, item.type) for item in expr.items):
+        if any(comparison.is_integral_beyond_int128(expr.arg.type, item.type) for item in expr.items):
             arg, kind = self.render_value(expr.arg), expr.arg.type
-            each = (comparison.numbers("=", arg, self.render_value(item), kind, item.type) for item in expr.items)
+            each = (
+                comparison.compare_numbers("=", arg, self.render_value(item), kind, item.type) for item in expr.items
+            )
             return RenderedSql(f"({'NOT ' if expr.negated else ''}({' OR '.join(each)}))")
         items = ", ".join(self.render_key(item) for item in expr.items)
         return RenderedSql(f"({self.render_key(expr.arg)} {'NOT ' if expr.negated else ''}IN ({items}))")
@@ -248,7 +254,7 @@ class ExpressionRenderer:
 
     def apply_function(self, function: Function, operands: Operands) -> RenderedSql:
         """Applies a function to rendered operands."""
-        how = implementation(function)
+        how = get_implementation(function)
         if function.strict and function.kind == "f" and any(value is None for value in operands.constants):
             result_type = operands.result
             return RenderedSql(
@@ -256,11 +262,11 @@ class ExpressionRenderer:
             )
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
-        value = fill(how.duckdb, operands)
+        value = fill_template(how.duckdb, operands)
         if function.returns_set:
             return RenderedSql(value)
         if operands.result.is_carried and how.scale is not None:
-            return RenderedSql(value, fill(how.scale, operands))
+            return RenderedSql(value, fill_template(how.scale, operands))
         if operands.result.is_carried:
             return unpack(value, operands.result)
         return RenderedSql(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
@@ -278,7 +284,7 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.Call) -> RenderedSql:
-        how = implementation(expr.function)
+        how = get_implementation(expr.function)
         # A session function is evaluated beforehand; over columns only if its template can look the value up.
         constants = tuple(self._constant_value(arg) for arg in expr.args) if how.session is not None else ()
         if how.session is not None and (MISSING not in constants or how.duckdb is None):
@@ -306,7 +312,7 @@ class ExpressionRenderer:
             expr.type,
         )
         test = self.apply_function(expr.function, operands).value
-        array = flat(self.render_value(expr.array), expr.array.type)
+        array = flatten(self.render_value(expr.array), expr.array.type)
         # DuckDB's list aggregate is NULL for an empty array where SQL requires the neutral value.
         neutral = "true" if expr.all else "false"
         tested = f"list_transform({array}, lambda {item}: {test})"
@@ -321,7 +327,7 @@ class ExpressionRenderer:
     @_dispatch.register
     def _(self, expr: bound.Array) -> RenderedSql:
         sql = f"CAST([{', '.join(self.render_packed(item) for item in expr.items)}] AS {expr.type.duckdb})"
-        return RenderedSql(sql if _has_known_shape(expr) else stacked(sql, expr.type))
+        return RenderedSql(sql if _has_known_shape(expr) else stack_arrays(sql, expr.type))
 
     @_dispatch.register
     def _(self, expr: bound.Subscript) -> RenderedSql:
@@ -330,7 +336,7 @@ class ExpressionRenderer:
             return RenderedSql(self._render_slice(array, expr))
         high = self.render_value(expr.high) if expr.high is not None else None
         if expr.arg.type.name == "name":
-            return RenderedSql(let(byte_of_name, array, str(high)))
+            return RenderedSql(bind_values(get_name_byte, array, str(high)))
         # PostgreSQL's arrays start at 1; vectors of the system catalog start at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
         sql = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
@@ -339,7 +345,7 @@ class ExpressionRenderer:
     def _render_slice(self, array: str, expr: bound.Subscript) -> str:
         bounds = ((expr.low, expr.high), *expr.inner)
         given = [tuple(None if each is None else self.render_value(each) for each in pair) for pair in bounds]
-        return slices(array, expr.type, given)
+        return render_slices(array, expr.type, given)
 
     @_dispatch.register
     def _(self, expr: bound.ArrayAssignment) -> RenderedSql:
@@ -368,7 +374,7 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.Row) -> RenderedSql:
-        return RenderedSql(packed([self.render_packed(item) for item in expr.items], expr.type))
+        return RenderedSql(pack_record([self.render_packed(item) for item in expr.items], expr.type))
 
     # -------------------------------------------------------------------------------------------- aggregates
 
@@ -468,7 +474,7 @@ class ExpressionRenderer:
     @_dispatch.register
     def _(self, expr: bound.ArraySubquery) -> RenderedSql:
         sql = f"coalesce(ARRAY({self.render_query(expr.query)}), CAST([] AS {expr.type.duckdb}))"
-        return RenderedSql(gathered(sql, expr.type) if expr.type.dims > 1 else sql)
+        return RenderedSql(gather_arrays(sql, expr.type) if expr.type.dims > 1 else sql)
 
     @_dispatch.register
     def _(self, expr: bound.Exists) -> RenderedSql:
@@ -482,13 +488,15 @@ class ExpressionRenderer:
     def _(self, expr: bound.AnySubquery) -> RenderedSql:
         symbols = {_SYMBOLS.get(function.name.rsplit("_", 1)[-1][-2:], "") for function in expr.functions}
         (symbol,) = symbols if len(symbols) == 1 else ("",)
-        form = equality.key if symbol in {"=", "<>"} else equality.order
+        form = equality.render_equality_key if symbol in {"=", "<>"} else equality.render_sort_key
         lefts = [form(self.render_value(each), each.type) for each in expr.left]
         left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
         query = self._render_comparable(expr.query, form)
         if (symbol, expr.all) in {("=", False), ("<>", True)}:
             # DuckDB takes a row in comparable form for several columns
-            several = len(lefts) > 1 or (expr.left[0].type.fields and equality.several_forms(expr.left[0].type))
+            several = len(lefts) > 1 or (
+                expr.left[0].type.fields and equality.has_many_representations(expr.left[0].type)
+            )
             if several and outer_columns(expr.query):
                 kinds = [(each.type, c.type) for each, c in zip(expr.left, expr.query.columns, strict=True)]
                 return RenderedSql(f"({'NOT ' if expr.all else ''}{_row_in_subquery(lefts, query, kinds)})")
@@ -504,7 +512,7 @@ class ExpressionRenderer:
     def _render_comparable(self, query: bound.Query, form: Callable[[str, SqlType], str]) -> str:
         """Renders the subquery of a comparison, its columns in the form that is compared."""
         text = self.render_query(query)
-        if not any(equality.several_forms(column.type) for column in query.columns):
+        if not any(equality.has_many_representations(column.type) for column in query.columns):
             return text
         names = [f"c{number}" for number in range(1, len(query.columns) + 1)]
         items = (
@@ -518,7 +526,7 @@ def _row_in_subquery(lefts: Sequence[str], query: str, kinds: Sequence[tuple[Sql
     """Renders whether a row is in a correlated subquery's result; DuckDB supports this for one column only."""
     names = [f"c{number}" for number in range(1, len(lefts) + 1)]
     equal = " AND ".join(
-        comparison.numbers("=", left, f"pg_q.{name}", *kind)
+        comparison.compare_numbers("=", left, f"pg_q.{name}", *kind)
         for left, name, kind in zip(lefts, names, kinds, strict=True)
     )
     found = "CASE WHEN bool_or(pg_m) THEN true WHEN bool_or(pg_m IS NULL) THEN NULL ELSE false END"
@@ -547,7 +555,7 @@ def _has_known_shape(expr: bound.Array) -> bool:
 
 def sort_key(sql: str, item: SqlType) -> str:
     """Returns the sort key of a value."""
-    return equality.order(sql, item)
+    return equality.render_sort_key(sql, item)
 
 
 def _starts_with_constant(expr: bound.Expr) -> bool:
@@ -592,12 +600,12 @@ def _greatest_or_least(values: Sequence[str], sign: str, item: SqlType) -> str:
     """Renders GREATEST or LEAST by the type's comparison; NULLs are ignored."""
 
     def better(a: str, b: str) -> str:
-        test = f"{equality.order(b, item)} {sign} {equality.order(a, item)}"
+        test = f"{equality.render_sort_key(b, item)} {sign} {equality.render_sort_key(a, item)}"
         return f"(CASE WHEN {a} IS NULL OR {test} THEN coalesce({b}, {a}) ELSE {a} END)"
 
     sql = values[0]
     for value in values[1:]:
-        sql = let(better, sql, value)
+        sql = bind_values(better, sql, value)
     return sql
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpudb.functions.let_binding import raises
-from gpudb.functions.numeric import quotient, quotient_type
+from gpudb.functions.let_binding import render_error
+from gpudb.functions.numeric import get_quotient_type, render_quotient
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 
@@ -24,32 +24,32 @@ declare(
 )
 
 
-def _finite(name: str) -> Callable[[Operands], str]:
+def _make_finite_aggregate(name: str) -> Callable[[Operands], str]:
     """Returns a float aggregate that raises 22003 if finite values yield infinity."""
 
     def render(operands: Operands) -> str:
-        value, held = operands.sql[0], operands.result.duckdb
-        made = operands.call(name, f"CAST({value} AS DOUBLE)" if operands.types[0].name == "float4" else value)
+        value, duckdb_type = operands.sql[0], operands.result.duckdb
+        total = operands.call(name, f"CAST({value} AS DOUBLE)" if operands.types[0].name == "float4" else value)
         infinite = operands.call("bool_or", f"isinf({value})")
-        wrong = raises("22003", "'value out of range: overflow'", held)
-        if held == "FLOAT":
+        error = render_error("22003", "'value out of range: overflow'", duckdb_type)
+        if duckdb_type == "FLOAT":
             # NaN is the greatest value.
-            beyond = f"abs({made}) > 3.4028235677973366e38 AND NOT isnan({made})"
-            return f"(CASE WHEN {beyond} AND NOT {infinite} THEN {wrong} ELSE {made}::FLOAT END)"
-        return f"(CASE WHEN isinf({made}) AND NOT {infinite} THEN {wrong} ELSE {made} END)"
+            overflows = f"abs({total}) > 3.4028235677973366e38 AND NOT isnan({total})"
+            return f"(CASE WHEN {overflows} AND NOT {infinite} THEN {error} ELSE {total}::FLOAT END)"
+        return f"(CASE WHEN isinf({total}) AND NOT {infinite} THEN {error} ELSE {total} END)"
 
     return render
 
 
-declare("sum(float4) sum(float8)", _finite("sum"))
+declare("sum(float4) sum(float8)", _make_finite_aggregate("sum"))
 
 
-def _interval_sums(operands: Operands) -> str:
+def _sum_intervals(operands: Operands) -> str:
     """Sums months, days and microseconds separately, since DuckDB does not sum intervals."""
     value = operands.sql[0]
     return ", ".join(
-        made.format(operands.call("sum", f"pg_interval_{part}({value})"))
-        for part, made in (
+        template.format(operands.call("sum", f"pg_interval_{part}({value})"))
+        for part, template in (
             ("months", "pg_interval_part({})"),
             ("days", "pg_interval_part({})"),
             ("us", "pg_interval_micros({})"),
@@ -57,16 +57,16 @@ def _interval_sums(operands: Operands) -> str:
     )
 
 
-declare("sum(interval)", lambda o: f"pg_make_interval({_interval_sums(o)})")
+declare("sum(interval)", lambda o: f"pg_make_interval({_sum_intervals(o)})")
 
 
-def _shown(operands: Operands) -> str:
+def _get_display_scale(operands: Operands) -> str:
     """Returns a value's display scale; a NULL has none, whatever its scale column contains."""
     value, scale = operands.sql[0], operands.scales[0]
     return f"CASE WHEN {value} IS NOT NULL THEN {scale} END" if operands.types[0].is_carried else scale
 
 
-def _sum_numeric(operands: Operands) -> str:
+def _render_numeric_sum(operands: Operands) -> str:
     return operands.call("sum", operands.sql[0])
 
 
@@ -74,32 +74,32 @@ def _sum_type(types: Types, _: Constants) -> SqlType:
     return exact_numeric(MAX_DIGITS, types[0].numeric_digits[1], varying=types[0].is_carried)
 
 
-declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", _shown(o)), result=_sum_type)
+declare("sum(numeric)", _render_numeric_sum, scale=lambda o: o.call("max", _get_display_scale(o)), result=_sum_type)
 
 
-def _average(operands: Operands) -> str:
+def _render_average(operands: Operands) -> str:
     """Returns sum / count: NULL for no values."""
     item = operands.types[0]
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    shown = operands.call("max", _shown(operands)) if item.is_carried else str(scale)
-    return quotient(operands.call("sum", operands.sql[0]), operands.call("count", operands.sql[0]), shown)
+    scale_sql = operands.call("max", _get_display_scale(operands)) if item.is_carried else str(scale)
+    return render_quotient(operands.call("sum", operands.sql[0]), operands.call("count", operands.sql[0]), scale_sql)
 
 
-declare("avg(int2) avg(int4) avg(int8) avg(numeric)", _average, result=quotient_type)
-declare("avg(float4) avg(float8)", _finite("avg"))
+declare("avg(int2) avg(int4) avg(int8) avg(numeric)", _render_average, result=get_quotient_type)
+declare("avg(float4) avg(float8)", _make_finite_aggregate("avg"))
 declare(
     "avg(interval)",
-    lambda o: f"pg_interval_div({_interval_sums(o)}, CAST(nullif({o.call('count', *o.sql)}, 0) AS DOUBLE))",
+    lambda o: f"pg_interval_div({_sum_intervals(o)}, CAST(nullif({o.call('count', *o.sql)}, 0) AS DOUBLE))",
 )
 
 
-def _like_operand(types: Types, _: Constants) -> SqlType:
+def _keep_type(types: Types, _: Constants) -> SqlType:
     if types[0].name != "numeric":
         return types[0].without_modifier
     return exact_numeric(*types[0].numeric_digits, varying=types[0].is_carried)
 
 
-def _extreme(operands: Operands, name: str) -> str:
+def _render_extreme(operands: Operands, name: str) -> str:
     """DuckDB's list aggregate cannot contain a subquery, which it would copy."""
     value = operands.sql[0]
     if operands.types[0].element is not None:
@@ -110,16 +110,16 @@ def _extreme(operands: Operands, name: str) -> str:
 for _name in ("min", "max"):
     declare(
         _name,
-        lambda o, name=_name: _extreme(o, name),
+        lambda o, name=_name: _render_extreme(o, name),
         scale=lambda o, name=_name: o.call(f"arg_{name}", o.scales[0], o.sql[0]),
-        result=_like_operand,
+        result=_keep_type,
     )
 declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
 declare(
     "any_value",
     lambda o: o.call("any_value", o.sql[0]),
-    scale=lambda o: o.call("any_value", _shown(o)),
-    result=_like_operand,
+    scale=lambda o: o.call("any_value", _get_display_scale(o)),
+    result=_keep_type,
 )
 declare("bool_or", lambda o: o.call("bool_or", *o.sql))
 for _name in ("bit_and", "bit_or", "bit_xor"):

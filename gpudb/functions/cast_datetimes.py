@@ -2,69 +2,67 @@
 
 from __future__ import annotations
 
-from gpudb.functions.let_binding import let
+from gpudb.functions.let_binding import bind_values
 from gpudb.functions.operands import STRINGS
 from gpudb.types import ALL_INTERVAL_FIELDS, INTERVAL_FIELDS, SqlType
 
 
-def _plain(sql: str, target: SqlType) -> str:
+def _cast(sql: str, target: SqlType) -> str:
     return f"CAST({sql} AS {target.duckdb})"
 
 
 def to_date(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
         return f"pg_date_in({sql})"
-    return (
-        _plain(sql, target) if source.name in {"timestamp", "timestamptz"} else sql if source.name == "date" else None
-    )
+    return _cast(sql, target) if source.name in {"timestamp", "timestamptz"} else sql if source.name == "date" else None
 
 
 def to_time(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
-        made = f"pg_time_in({sql})"
+        time = f"pg_time_in({sql})"
     elif source.name in {"timestamp", "timestamptz"}:
-        made = let(lambda v: f"(CASE WHEN isfinite({v}) THEN CAST(CAST({v} AS TIMESTAMP) AS TIME) END)", sql)
+        time = bind_values(lambda v: f"(CASE WHEN isfinite({v}) THEN CAST(CAST({v} AS TIMESTAMP) AS TIME) END)", sql)
     elif source.name == "interval":
-        made = f"pg_interval_time({sql})"
+        time = f"pg_interval_time({sql})"
     elif source.name == "timetz":
-        made = let(lambda k: f"pg_make_time(pg_timetz_us({k}))", sql)
+        time = bind_values(lambda k: f"pg_make_time(pg_timetz_us({k}))", sql)
     elif source.name == "time":
-        made = sql
+        time = sql
     else:
         return None
     if target.modifier in {-1, 6} or (source.name == "time" and source.modifier == target.modifier):
-        return made
-    return f"pg_make_time(pg_round_us(pg_time_us({made}), {target.modifier}))"
+        return time
+    return f"pg_make_time(pg_round_us(pg_time_us({time}), {target.modifier}))"
 
 
 def to_timestamp(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
-        made = f"pg_{target.name}_in({sql})"
+        timestamp = f"pg_{target.name}_in({sql})"
     elif source.name in {"date", "timestamp", "timestamptz"}:
-        made = sql if source.name == target.name else _plain(sql, target)
+        timestamp = sql if source.name == target.name else _cast(sql, target)
     else:
         return None
     if target.modifier in {-1, 6} or (source.name == target.name and source.modifier == target.modifier):
-        return made
-    return f"pg_round_{target.name}({made}, {target.modifier})"
+        return timestamp
+    return f"pg_round_{target.name}({timestamp}, {target.modifier})"
 
 
 def to_interval(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
-        made = f"pg_interval_in({sql})"
+        interval = f"pg_interval_in({sql})"
     elif source.name == "time":
-        made = f"to_microseconds(pg_time_us({sql}))"
+        interval = f"to_microseconds(pg_time_us({sql}))"
     elif source.name == "interval":
-        made = sql
+        interval = sql
     else:
         return None
-    return _limited(made, target.modifier) if target.modifier != -1 else made
+    return _restrict_interval(interval, target.modifier) if target.modifier != -1 else interval
 
 
 _UNITS = {"second": 0, "minute": 60_000_000, "hour": 3_600_000_000}
 
 
-def _limited(sql: str, modifier: int) -> str:
+def _restrict_interval(sql: str, modifier: int) -> str:
     """Restricts an interval to fields such as `day to minute`, with rounded seconds (AdjustIntervalForTypmod)."""
     fields, precision = modifier >> 16, modifier & 0xFFFF
     months, days, micros = "pg_interval_months({0})", "pg_interval_days({0})", "pg_interval_us({0})"
@@ -80,4 +78,4 @@ def _limited(sql: str, modifier: int) -> str:
             micros = f"({micros} // {finest} * {finest})"
     if precision < 6 and micros != "0":
         micros = f"pg_round_us({micros}, {precision})"
-    return let(lambda v: f"pg_make_interval({months}, {days}, {micros})".format(v), sql)
+    return bind_values(lambda v: f"pg_make_interval({months}, {days}, {micros})".format(v), sql)

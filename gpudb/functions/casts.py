@@ -9,15 +9,15 @@ from gpudb.functions.bit_strings import BITS, from_bits, to_bits
 from gpudb.functions.cast_datetimes import to_date, to_interval, to_time, to_timestamp
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.inet import to_network
-from gpudb.functions.let_binding import let, raises
+from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.money import to_money
-from gpudb.functions.multirange_lists import of_range
+from gpudb.functions.multirange_lists import from_range
 from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, ScaledSql, pack, unpack
-from gpudb.functions.range_text import range_in
-from gpudb.functions.records import packed, rebuilt
-from gpudb.functions.text_literal import quoted
+from gpudb.functions.range_text import parse_range
+from gpudb.functions.records import convert_record, pack_record
+from gpudb.functions.text_literal import quote_literal
 from gpudb.functions.timetz import to_timetz
-from gpudb.functions.to_text import array_text, text_of, to_string
+from gpudb.functions.to_text import format_array, to_string, to_text
 from gpudb.types import TEXT, SqlType
 
 
@@ -29,23 +29,23 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
     if source.name in STRINGS and target.name not in STRINGS:
         # Parsers of text mention it several times: bound once, nested casts do not grow exponentially.
         if target.subtype is not None:
-            whole = let(lambda v: range_in(v, target), sql)
-            return unpack(whole, target)
+            packed_value = bind_values(lambda v: parse_range(v, target), sql)
+            return unpack(packed_value, target)
         if target.range_type is not None:
-            return let(lambda v: range_in(v, target), sql), "0"
+            return bind_values(lambda v: parse_range(v, target), sql), "0"
         if target.name.startswith("reg"):
             # A look-up of an object is a subquery, which a lambda may not contain.
             return _cast(sql, scale, source, target, explicit)
         if target.name != "numeric":
-            return let(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
-        value = let(lambda v: to_numeric(v, scale, source, target)[0], sql)
-        return value, let(lambda v: to_numeric(v, scale, source, target)[1], sql)
+            return bind_values(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
+        value = bind_values(lambda v: to_numeric(v, scale, source, target)[0], sql)
+        return value, bind_values(lambda v: to_numeric(v, scale, source, target)[1], sql)
     return _cast(sql, scale, source, target, explicit)
 
 
 def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:
     if target.element is not None or source.element is not None:
-        return _arrays(sql, source, target, explicit), "0"
+        return _cast_arrays(sql, source, target, explicit), "0"
     if target.fields and target.element is None:
         return to_record(sql, source, target, explicit), "0"
     if target.labels is not None and source.user != target.user:
@@ -54,94 +54,107 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return to_numeric(sql, scale, source, target)
     if target.name in STRINGS:
         return to_string(sql, scale, source, target, explicit), "0"
-    if target.name in BITS and (made := to_bits(sql, source, target, explicit)) is not None:
-        return made, "0"
+    if target.name in BITS and (converted := to_bits(sql, source, target, explicit)) is not None:
+        return converted, "0"
     if source.name in BITS and target.name in {"int4", "int8"}:
         return from_bits(sql, target), "0"
-    if target.name in {"inet", "cidr", "macaddr", "macaddr8"} and (made := to_network(sql, source, target)) is not None:
-        return made, "0"
-    if target.name == "money" and (made := to_money(sql, source)) is not None:
-        return made, "0"
-    if target.name == "timetz" and (made := to_timetz(sql, source, target)) is not None:
-        return made, "0"
+    if (
+        target.name in {"inet", "cidr", "macaddr", "macaddr8"}
+        and (converted := to_network(sql, source, target)) is not None
+    ):
+        return converted, "0"
+    if target.name == "money" and (converted := to_money(sql, source)) is not None:
+        return converted, "0"
+    if target.name == "timetz" and (converted := to_timetz(sql, source, target)) is not None:
+        return converted, "0"
     if target.subtype is not None and source.name == target.name:
         return sql, scale
     if target.range_type is not None and source.name in {target.name, target.range_type.name}:
-        return sql if source.name == target.name else of_range(sql, scale, source), "0"
-    convert = _TO.get(target.name)
+        return sql if source.name == target.name else from_range(sql, scale, source), "0"
+    convert = _CONVERTERS.get(target.name)
     if convert is None and target.name.startswith("reg"):
         convert = _to_registered
-    made = convert(sql, scale, source, target) if convert is not None else None
-    if made is None and source.user is not None and source.name == target.name:
-        made = sql
-    if made is None and source.name in STRINGS and target.duckdb == "VARCHAR":
-        made = sql
-    if made is None:
+    converted = convert(sql, scale, source, target) if convert is not None else None
+    if converted is None and source.user is not None and source.name == target.name:
+        converted = sql
+    if converted is None and source.name in STRINGS and target.duckdb == "VARCHAR":
+        converted = sql
+    if converted is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
-    return made, "0"
+    return converted, "0"
 
 
 def to_record(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     """Converts a row to another row type field by field, or from text."""
     if source.fields:
-        if [each for _, each in source.fields] == [each for _, each in target.fields]:
-            return sql if source.members == target.members else rebuilt(sql, source, target, lambda v, s, *_: (v, s))
-        return rebuilt(sql, source, target, lambda v, s, given, wanted: cast(v, s, given, wanted, explicit))
+        if [field_type for _, field_type in source.fields] == [field_type for _, field_type in target.fields]:
+            return (
+                sql
+                if source.members == target.members
+                else convert_record(sql, source, target, lambda v, s, *_: (v, s))
+            )
+        return convert_record(
+            sql, source, target, lambda v, s, source_type, target_type: cast(v, s, source_type, target_type, explicit)
+        )
     if source.name not in STRINGS:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
 
     def read(value: str) -> str:
         fields = []
-        for index, (_, wanted) in enumerate(target.fields):
-            fields.append(pack(*cast(f"{value}[{index + 1}]", "0", TEXT, wanted, False), wanted))
-        return f"(CASE WHEN {value} IS NOT NULL THEN {packed(fields, target)} END)"
+        for index, (_, target_type) in enumerate(target.fields):
+            fields.append(pack(*cast(f"{value}[{index + 1}]", "0", TEXT, target_type, False), target_type))
+        return f"(CASE WHEN {value} IS NOT NULL THEN {pack_record(fields, target)} END)"
 
-    return let(read, f"pg_record_in({sql}, {len(target.fields)})")
+    return bind_values(read, f"pg_record_in({sql}, {len(target.fields)})")
 
 
 def to_enum(sql: str, source: SqlType, target: SqlType) -> str:
     """Returns an enum's label from its text; 22P02 for any other text."""
     if source.name not in STRINGS:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
-    start = quoted(f'invalid input value for enum {target.user}: "')
-    return let(
+    start = quote_literal(f'invalid input value for enum {target.user}: "')
+    return bind_values(
         lambda v: (
             f"coalesce(TRY_CAST({v} AS {target.duckdb}), CASE WHEN {v} IS NOT NULL THEN "
-            + raises("22P02", start + f" || {v} || " + quoted('"'), target.duckdb)
+            + render_error("22P02", start + f" || {v} || " + quote_literal('"'), target.duckdb)
             + " END)"
         ),
         sql,
     )
 
 
-def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
-    wanted = target.element
-    if wanted is None:
+def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
+    target_element = target.element
+    if target_element is None:
         assert source.element is not None
         if target.name in STRINGS:
-            return to_string(array_text(sql, source), "0", TEXT, target, explicit)
+            return to_string(format_array(sql, source), "0", TEXT, target, explicit)
         if target.name in VECTORS:
             return f"CAST({sql} AS {target.duckdb})"
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
-    given = source.element
-    if given is None and source.name in VECTORS:
-        given = SqlType(VECTORS[source.name])
-    elif given is None and source.name in STRINGS:
-        sql, given = f"pg_array_in({sql})", TEXT
-    elif given is None:
+    source_element = source.element
+    if source_element is None and source.name in VECTORS:
+        source_element = SqlType(VECTORS[source.name])
+    elif source_element is None and source.name in STRINGS:
+        sql, source_element = f"pg_array_in({sql})", TEXT
+    elif source_element is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
-    if given.duckdb == wanted.duckdb and wanted in {given, given.plain, given.without_modifier}:
+    if source_element.duckdb == target_element.duckdb and target_element in {
+        source_element,
+        source_element.plain,
+        source_element.without_modifier,
+    }:
         return sql
-    value, scale = unpack("pg_e", given)
-    made = f"lambda pg_e: {pack(*cast(value, scale, given, wanted, explicit), wanted)}"
+    value, scale = unpack("pg_e", source_element)
+    convert = f"lambda pg_e: {pack(*cast(value, scale, source_element, target_element, explicit), target_element)}"
     for _ in range(source.dims - 1):
-        made = f"lambda pg_e: list_transform(pg_e, {made})"
-    return f"list_transform({sql}, {made})"
+        convert = f"lambda pg_e: list_transform(pg_e, {convert})"
+    return f"list_transform({sql}, {convert})"
 
 
 def _to_bytea(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name == "bpchar":
-        sql = text_of(sql, scale, source, output=True)
+        sql = to_text(sql, scale, source, output=True)
     return f"pg_bytea_in({sql})" if source.name in STRINGS else sql if source.name == "bytea" else None
 
 
@@ -163,8 +176,8 @@ def _to_oid(sql: str, scale: str, source: SqlType, target: SqlType) -> str | Non
     if source.name in STRINGS:
         return f"pg_oid_in({sql})"
     if source.name == "int8":
-        wrong = raises("22003", "'OID out of range'", "BIGINT")
-        return let(lambda v: f"(CASE WHEN {v} < 0 OR {v} > 4294967295 THEN {wrong} ELSE {v} END)", sql)
+        error = render_error("22003", "'OID out of range'", "BIGINT")
+        return bind_values(lambda v: f"(CASE WHEN {v} < 0 OR {v} > 4294967295 THEN {error} ELSE {v} END)", sql)
     if source.name in INTEGERS:
         return f"(CAST({sql} AS BIGINT) & 4294967295)"
     return sql if source.duckdb == "BIGINT" else None
@@ -182,7 +195,7 @@ def _to_vector(sql: str, scale: str, source: SqlType, target: SqlType) -> str | 
     return sql if source.name == target.name else None
 
 
-_TO: dict[str, Callable[[str, str, SqlType, SqlType], str | None]] = {
+_CONVERTERS: dict[str, Callable[[str, str, SqlType, SqlType], str | None]] = {
     **dict.fromkeys(INTEGERS, to_integer),
     **dict.fromkeys(FLOATS, to_float),
     **dict.fromkeys(OIDS, _to_oid),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.fields import UNITS, by_name, refusal, refused
-from gpudb.functions.let_binding import let, once, raises
+from gpudb.functions.fields import UNITS, find_field_error, render_by_name, render_field_error
+from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.text_literal import known, quoted
+from gpudb.functions.text_literal import get_constant_text, quote_literal
 from gpudb.types import SqlType
 from gpudb.values import zones
 from gpudb.values.calendar import DAY
@@ -16,17 +16,17 @@ from gpudb.values.interval import Interval
 
 # ---------------------------------------------------------------------------------------------- arithmetic
 
-declare("date_pli", once("pg_date_add"))
-declare("date_mii", lambda o: let(lambda d, n: f"pg_date_add({d}, -({n}::BIGINT))", *o.sql))
-declare("integer_pl_date", lambda o: let(lambda n, d: f"pg_date_add({d}, {n})", *o.sql))
-declare("date_mi", once("pg_date_difference"))
+declare("date_pli", make_macro_template("pg_date_add"))
+declare("date_mii", lambda o: bind_values(lambda d, n: f"pg_date_add({d}, -({n}::BIGINT))", *o.sql))
+declare("integer_pl_date", lambda o: bind_values(lambda n, d: f"pg_date_add({d}, {n})", *o.sql))
+declare("date_mi", make_macro_template("pg_date_difference"))
 for _name in ("date", "timestamp"):
     declare(f"{_name}_pl_interval", "({0} + {1})")
     declare(f"{_name}_mi_interval", "({0} - {1})")
     declare(f"interval_pl_{_name}", "({1} + {0})")
 
 
-def _by_engine(span: Interval, sign: str) -> bool:
+def _is_added_by_engine(span: Interval, sign: str) -> bool:
     """Whether the engine adds an interval as PostgreSQL does: it adds a negative one from the smallest field on."""
     if abs(span.microseconds) >= DAY:
         return False
@@ -34,101 +34,119 @@ def _by_engine(span: Interval, sign: str) -> bool:
     return one_field or (sign == "+" and min(span.months, span.days, span.microseconds) >= 0)
 
 
-def _move(moment: int, sign: str) -> Callable[[Operands], str]:
+def _make_timestamptz_sum(position: int, sign: str) -> Callable[[Operands], str]:
     """Returns timestamptz ± interval: months and days on the session's clock, the rest in elapsed time."""
 
     def render(operands: Operands) -> str:
-        value, span, known_span = operands.sql[moment], operands.sql[1 - moment], operands.constants[1 - moment]
-        if isinstance(known_span, Interval) and _by_engine(known_span, sign):
+        value, span, known_span = operands.sql[position], operands.sql[1 - position], operands.constants[1 - position]
+        if isinstance(known_span, Interval) and _is_added_by_engine(known_span, sign):
             return f"({value} {sign} {span})"
-        return let(lambda v, s: f"pg_move_moment({v}, {sign}pg_interval_months({s}), {sign}pg_interval_days({s}),"
-                   f" {sign}pg_interval_us({s}))", value, span)  # fmt: skip
+        return bind_values(
+            lambda v, s: (
+                f"pg_move_moment({v}, {sign}pg_interval_months({s}), {sign}pg_interval_days({s}),"
+                f" {sign}pg_interval_us({s}))"
+            ),
+            value,
+            span,
+        )
 
     return render
 
 
-declare("timestamptz_pl_interval date_add(timestamptz,interval)", _move(0, "+"))
-declare("timestamptz_mi_interval date_subtract(timestamptz,interval)", _move(0, "-"))
-declare("interval_pl_timestamptz", _move(1, "+"))
-declare("timestamp_mi", once("pg_time_between"))
-declare("timestamptz_mi", once("pg_elapsed"))
+declare("timestamptz_pl_interval date_add(timestamptz,interval)", _make_timestamptz_sum(0, "+"))
+declare("timestamptz_mi_interval date_subtract(timestamptz,interval)", _make_timestamptz_sum(0, "-"))
+declare("interval_pl_timestamptz", _make_timestamptz_sum(1, "+"))
+declare("timestamp_mi", make_macro_template("pg_time_between"))
+declare("timestamptz_mi", make_macro_template("pg_elapsed"))
 declare("datetime_pl", "({0} + {1})")
 declare("timedate_pl", "({1} + {0})")
 declare("time_mi_time", "to_microseconds(epoch_us({0}) - epoch_us({1}))")
 declare("time_pl_interval", "pg_day_time(epoch_us({0}) + pg_interval_us({1}))")
 declare("time_mi_interval", "pg_day_time(epoch_us({0}) - pg_interval_us({1}))")
 declare("interval_pl_time", "pg_day_time(epoch_us({1}) + pg_interval_us({0}))")
-declare("interval_pl", once("pg_interval_plus"))
-declare("interval_mi", once("pg_interval_minus"))
-declare("interval_um", lambda o: let(lambda v: f"pg_interval_minus(INTERVAL 0 DAYS, {v})", o.sql[0]))
+declare("interval_pl", make_macro_template("pg_interval_plus"))
+declare("interval_mi", make_macro_template("pg_interval_minus"))
+declare("interval_um", lambda o: bind_values(lambda v: f"pg_interval_minus(INTERVAL 0 DAYS, {v})", o.sql[0]))
 _PARTS = "CAST(pg_interval_months({0}) AS INTEGER), CAST(pg_interval_days({0}) AS INTEGER), pg_interval_us({0})"
 
 
-def _scaled(name: str, interval: int) -> Callable[[Operands], str]:
+def _make_interval_product(name: str, interval: int) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         span, factor = operands.sql[interval], operands.sql[1 - interval]
-        return let(lambda s, f: f"{name}({_PARTS.format(s)}, {f})", span, factor)
+        return bind_values(lambda s, f: f"{name}({_PARTS.format(s)}, {f})", span, factor)
 
     return render
 
 
-declare("interval_mul", _scaled("pg_interval_mul", 0))
-declare("mul_d_interval", _scaled("pg_interval_mul", 1))
-declare("interval_div", _scaled("pg_interval_div", 0))
+declare("interval_mul", _make_interval_product("pg_interval_mul", 0))
+declare("mul_d_interval", _make_interval_product("pg_interval_mul", 1))
+declare("interval_div", _make_interval_product("pg_interval_div", 0))
 for _name in ("justify_days", "justify_hours", "justify_interval"):
-    declare(_name, lambda o, name=_name: let(lambda v: f"pg_{name}({_PARTS.format(v)})", o.sql[0]))
+    declare(_name, lambda o, name=_name: bind_values(lambda v: f"pg_{name}({_PARTS.format(v)})", o.sql[0]))
 
 # ---------------------------------------------------------------------------------------------- age, rounding
 
-declare("age(timestamp,timestamp) age(timestamptz,timestamptz)", once("pg_age"))
-declare("age(timestamp)", lambda o: let(lambda v: f"pg_age(CAST(current_date AS TIMESTAMP), {v})", o.sql[0]))
-declare("age(timestamptz)", lambda o: let(lambda v: f"pg_age(CAST(current_date AS TIMESTAMPTZ), {v})", o.sql[0]))
+declare("age(timestamp,timestamp) age(timestamptz,timestamptz)", make_macro_template("pg_age"))
+declare("age(timestamp)", lambda o: bind_values(lambda v: f"pg_age(CAST(current_date AS TIMESTAMP), {v})", o.sql[0]))
+declare(
+    "age(timestamptz)", lambda o: bind_values(lambda v: f"pg_age(CAST(current_date AS TIMESTAMPTZ), {v})", o.sql[0])
+)
 _TRUNCATED = frozenset(
     "microseconds milliseconds second minute hour day week month quarter year decade century millennium".split()
 )
 _READ_ONLY = frozenset("dow doy epoch isodow isoyear julian".split())
 
 
-def _truncate(operands: Operands) -> str:
-    text, item, held = known(operands, 0), operands.types[1], operands.result.duckdb
+def _render_date_trunc(operands: Operands) -> str:
+    text, item, duckdb_type = get_constant_text(operands, 0), operands.types[1], operands.result.duckdb
     units = _TRUNCATED - {"week"} if item.name == "interval" else _TRUNCATED
-    zone = _zone(operands, 2) if len(operands.sql) == 3 else None
+    zone = _get_zone(operands, 2) if len(operands.sql) == 3 else None
     if text is None:
-        whatever = item.name != "interval"
-        return by_name(operands, units, lambda u, v: _cut(u, v, item, zone), item, held, whatever=whatever)
-    error = refusal(text, item, units)
+        for_any_name = item.name != "interval"
+        return render_by_name(
+            operands,
+            units,
+            lambda u, v: _render_truncation(u, v, item, zone),
+            item,
+            duckdb_type,
+            for_any_name=for_any_name,
+        )
+    error = find_field_error(text, item, units)
     if error is not None and UNITS.get(text.strip().lower()) in _READ_ONLY:
         message = f'unit "{text.lower()}" not recognized for type {item.plain}'
         error = SqlError.of("invalid_parameter_value", message)
     if error is not None:
-        whole = error
-        return let(lambda v: refused(whole, v, held, infinite=None if item.name == "interval" else v), operands.sql[1])
-    return _cut(UNITS[text.strip().lower()], operands.sql[1], item, zone)
+        field_error = error
+        return bind_values(
+            lambda v: render_field_error(field_error, v, duckdb_type, infinite=None if item.name == "interval" else v),
+            operands.sql[1],
+        )
+    return _render_truncation(UNITS[text.strip().lower()], operands.sql[1], item, zone)
 
 
-def _cut(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) -> str:
+def _render_truncation(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) -> str:
     """Truncates a value to a unit, on a zone's clock if there is one."""
     if item.name == "interval":
-        return let(lambda v: f"pg_make_interval({_cut_interval(unit, v)})", value)
+        return bind_values(lambda v: f"pg_make_interval({_truncate_interval(unit, v)})", value)
     if item.name == "timestamptz" and unit in _MICROS:
         # when clocks are set back an hour is repeated: the remainder is subtracted from the timestamp itself
         def cut_off(v: str) -> str:
-            shown = f"CAST({v} AS TIMESTAMP)" if zone is None else _to_local(v, zone)
-            return f"pg_cut_moment({v}, {shown}, date_trunc('{unit}', {shown}))"
+            local = f"CAST({v} AS TIMESTAMP)" if zone is None else _render_local_timestamp(v, zone)
+            return f"pg_cut_moment({v}, {local}, date_trunc('{unit}', {local}))"
 
-        return let(cut_off, value)
+        return bind_values(cut_off, value)
     if zone is not None:
         where = zone
 
         def cut(v: str) -> str:
-            moved = _from_local(f"pg_trunc_{unit}({_to_local(v, where)})", where)
+            moved = _render_timestamptz(f"pg_trunc_{unit}({_render_local_timestamp(v, where)})", where)
             return f"(CASE WHEN isfinite({v}) THEN {moved} ELSE {v} END)"
 
-        return let(cut, value)
+        return bind_values(cut, value)
     if unit in {"decade", "century", "millennium"} and item.name == "timestamptz":
-        return let(lambda v: f"CAST(pg_trunc_{unit}(CAST({v} AS TIMESTAMP)) AS TIMESTAMPTZ)", value)
+        return bind_values(lambda v: f"CAST(pg_trunc_{unit}(CAST({v} AS TIMESTAMP)) AS TIMESTAMPTZ)", value)
     if unit in {"decade", "century", "millennium"}:
-        return let(lambda v: f"pg_trunc_{unit}({v})", value)
+        return bind_values(lambda v: f"pg_trunc_{unit}({v})", value)
     return f"date_trunc('{unit}', {value})"
 
 
@@ -136,7 +154,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200,
 _MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "milliseconds": 1000, "microseconds": 1}
 
 
-def _cut_interval(unit: str, value: str) -> str:
+def _truncate_interval(unit: str, value: str) -> str:
     """Returns months, days and microseconds of an interval, truncated towards zero."""
     months, days, micros = (
         f"pg_interval_months({value})", f"pg_interval_days({value})", f"pg_interval_us({value})",
@@ -146,7 +164,7 @@ def _cut_interval(unit: str, value: str) -> str:
     return f"{months}, {days}, " + ("0" if unit == "day" else f"{micros} // {_MICROS[unit]} * {_MICROS[unit]}")
 
 
-declare("date_trunc", _truncate)
+declare("date_trunc", _render_date_trunc)
 declare("date_bin(interval,timestamp,timestamp)", "pg_date_bin({0}, {1}, {2})")
 declare("date_bin(interval,timestamptz,timestamptz)", "pg_date_bin_tz({0}, {1}, {2})")
 
@@ -156,27 +174,27 @@ declare("make_date", "pg_make_date({0}, {1}, {2})")
 declare("make_time", "pg_make_time_of({0}, {1}, {2})")
 
 
-def _local(operands: Operands) -> str:
+def _render_make_timestamp(operands: Operands) -> str:
     """Returns a timestamp of six numbers; NULL if any is NULL."""
     date, time = ", ".join(operands.sql[:3]), ", ".join(operands.sql[3:6])
-    known_all = " AND ".join(f"{each} IS NOT NULL" for each in operands.sql[:6])
+    known_all = " AND ".join(f"{operand} IS NOT NULL" for operand in operands.sql[:6])
     return f"(CASE WHEN {known_all} THEN pg_make_date({date}) + pg_make_time_of({time}) END)"
 
 
-declare("make_timestamp", _local)
+declare("make_timestamp", _render_make_timestamp)
 
 
-def _make_timestamptz(operands: Operands) -> str:
-    local = _local(operands)
+def _render_make_timestamptz(operands: Operands) -> str:
+    local = _render_make_timestamp(operands)
     if len(operands.sql) == 6:
         return f"CAST({local} AS TIMESTAMPTZ)"
-    return let(lambda v: _from_local(v, f"pg_made_zone({operands.sql[6]})"), local)
+    return bind_values(lambda v: _render_timestamptz(v, f"pg_made_zone({operands.sql[6]})"), local)
 
 
-declare("make_timestamptz", _make_timestamptz)
+declare("make_timestamptz", _render_make_timestamptz)
 
 
-def _make_interval(operands: Operands) -> str:
+def _render_make_interval(operands: Operands) -> str:
     years, months, weeks, days, hours, minutes, seconds = (*operands.sql, *["0"] * (7 - len(operands.sql)))
     return (
         f"pg_make_interval({years}::BIGINT * 12 + {months}, {weeks}::BIGINT * 7 + {days},"
@@ -185,26 +203,26 @@ def _make_interval(operands: Operands) -> str:
     )
 
 
-declare("make_interval", _make_interval)
-declare("to_timestamp(float8)", once("pg_to_timestamp"))
+declare("make_interval", _render_make_interval)
+declare("to_timestamp(float8)", make_macro_template("pg_to_timestamp"))
 declare("isfinite(date) isfinite(timestamp) isfinite(timestamptz)", "isfinite({0})")
 declare("isfinite(interval)", "({0} IS NOT NULL OR NULL)")
 
 # ---------------------------------------------------------------------------------------------- time zones
 
 
-def known_zone(text: str | None) -> zones.Zone:
+def get_constant_zone(text: str | None) -> zones.Zone:
     """Returns the zone of AT TIME ZONE; 0A000 for a text that is not constant, 22023 for an unknown zone."""
     if text is None:
         raise FeatureNotSupported("a time zone that is not constant is not supported")
     return zones.parse_zone(text)
 
 
-def _zone(operands: Operands, index: int) -> zones.Zone | str:
+def _get_zone(operands: Operands, index: int) -> zones.Zone | str:
     """Returns the zone that an operand names; SQL if it is not constant, is not a zone (an error of each value), or is
     one that the engine does not know.
     """
-    text = known(operands, index)
+    text = get_constant_text(operands, index)
     if text is None:
         return operands.sql[index]
     try:
@@ -214,92 +232,92 @@ def _zone(operands: Operands, index: int) -> zones.Zone | str:
     return operands.sql[index] if isinstance(zone, zones.AbbreviationZone) else zone
 
 
-def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:
+def _get_zone_key(zone: zones.Zone) -> tuple[str | None, int]:
     """An IANA name, or seconds east of Greenwich."""
     name = getattr(zone, "key", None)
     return (name, 0) if name is not None else (None, zones.get_offset(zone, 0))
 
 
-def _shifted(value: str, zone: str, sign: str, which: str, held: str) -> str:
+def _shift(value: str, zone: str, sign: str, which: str, duckdb_type: str) -> str:
     """Shifts a value by a zone's offset at that time; an infinite one is unchanged."""
     body = "timezone('UTC', {0})" if which == "utc" else "{0}"
-    return let(
+    return bind_values(
         lambda v, z: (
             f"(CASE WHEN isfinite({v}) THEN {body.format(v)} {sign} to_seconds(pg_zone_{which}({z}, epoch_us({v})))"
-            f" WHEN {z} IS NOT NULL THEN CAST({v} AS {held}) END)"
+            f" WHEN {z} IS NOT NULL THEN CAST({v} AS {duckdb_type}) END)"
         ),
         value,
         zone,
     )
 
 
-def _to_local(value: str, zone: zones.Zone | str) -> str:
+def _render_local_timestamp(value: str, zone: zones.Zone | str) -> str:
     """Converts a timestamptz to the timestamp of a clock in the zone."""
     if isinstance(zone, str):
-        return _shifted(value, zone, "+", "utc", "TIMESTAMP")
-    name, seconds = _zone_key(zone)
+        return _shift(value, zone, "+", "utc", "TIMESTAMP")
+    name, seconds = _get_zone_key(zone)
     if name is not None:
-        return f"timezone({quoted(name)}, {value})"
+        return f"timezone({quote_literal(name)}, {value})"
     return f"(timezone('UTC', {value}) + to_seconds({seconds}))"
 
 
-def _from_local(value: str, zone: zones.Zone | str) -> str:
+def _render_timestamptz(value: str, zone: zones.Zone | str) -> str:
     """Converts the timestamp of a clock in the zone to a timestamptz."""
     if isinstance(zone, str):
-        return f"timezone('UTC', {_shifted(value, zone, '-', 'local', 'TIMESTAMP')})"
-    name, seconds = _zone_key(zone)
+        return f"timezone('UTC', {_shift(value, zone, '-', 'local', 'TIMESTAMP')})"
+    name, seconds = _get_zone_key(zone)
     if name is not None:
-        return f"timezone({quoted(name)}, {value})"
+        return f"timezone({quote_literal(name)}, {value})"
     return f"timezone('UTC', {value} - to_seconds({seconds}))"
 
 
-declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], _zone(o, 0)))
-declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(o, 0)))
+declare("timezone(text,timestamptz)", lambda o: _render_local_timestamp(o.sql[1], _get_zone(o, 0)))
+declare("timezone(text,timestamp)", lambda o: _render_timestamptz(o.sql[1], _get_zone(o, 0)))
 
 
-def fixed_zone(operands: Operands) -> str:
+def render_fixed_offset(operands: Operands) -> str:
     """Returns an interval's whole seconds; 22023 if it has months or days, NULL if the value is NULL."""
     message = "'interval time zone \"' || pg_interval_text({0}) || '\" must not include months or days'"
-    return let(
+    return bind_values(
         lambda v, t: (
             f"(CASE WHEN {t} IS NULL THEN NULL WHEN pg_interval_months({v}) <> 0 OR pg_interval_days({v}) <> 0"
-            f" THEN {raises('22023', message.format(v), 'INTERVAL')}"
+            f" THEN {render_error('22023', message.format(v), 'INTERVAL')}"
             f" ELSE to_microseconds(pg_interval_us({v}) // 1000000 * 1000000) END)"
         ),
         *operands.sql,
     )
 
 
-declare("timezone(interval,timestamptz)", lambda o: f"(timezone('UTC', {o.sql[1]}) + {fixed_zone(o)})")
-declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} - {fixed_zone(o)})")
+declare("timezone(interval,timestamptz)", lambda o: f"(timezone('UTC', {o.sql[1]}) + {render_fixed_offset(o)})")
+declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} - {render_fixed_offset(o)})")
 
 
-def _add_in_zone(sign: str) -> Callable[[Operands], str]:
+def _make_sum_in_zone(sign: str) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        zone = _zone(operands, 2)
+        zone = _get_zone(operands, 2)
 
-        def moved(moment: str, span: str) -> str:
+        def moved(timestamp: str, span: str) -> str:
             # days and months count on the zone's clock, hours do not
             none = f"pg_interval_months({span}) = 0 AND pg_interval_days({span}) = 0"
             days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
-            local = f"({_to_local(moment, zone)} {sign} {days})"
+            local = f"({_render_local_timestamp(timestamp, zone)} {sign} {days})"
             # the zone is evaluated nevertheless: it may be unknown or NULL
-            there = _from_local(local, zone)
-            start = f"(CASE WHEN {none} AND {there} IS NOT NULL THEN {moment} ELSE {there} END)"
+            zoned = _render_timestamptz(local, zone)
+            start = f"(CASE WHEN {none} AND {zoned} IS NOT NULL THEN {timestamp} ELSE {zoned} END)"
             return f"({start} {sign} to_microseconds(pg_interval_us({span})))"
 
-        return let(moved, *operands.sql[:2])
+        return bind_values(moved, *operands.sql[:2])
 
     return render
 
 
-declare("date_add(timestamptz,interval,text)", _add_in_zone("+"))
-declare("date_subtract(timestamptz,interval,text)", _add_in_zone("-"))
+declare("date_add(timestamptz,interval,text)", _make_sum_in_zone("+"))
+declare("date_subtract(timestamptz,interval,text)", _make_sum_in_zone("-"))
 
 # ---------------------------------------------------------------------------------------------- overlaps, series
 
 
-def _overlaps(operands: Operands) -> str:
+def _render_overlaps(operands: Operands) -> str:
     ends = []
     for at in (0, 2):
         start, end = operands.sql[at : at + 2]
@@ -313,10 +331,10 @@ def _overlaps(operands: Operands) -> str:
     return f"pg_overlaps({', '.join(ends)})"
 
 
-declare("overlaps", _overlaps)
+declare("overlaps", _render_overlaps)
 
 
-def _series(operands: Operands) -> str:
+def _render_series(operands: Operands) -> str:
     first, last, step = operands.sql
     span = operands.constants[2]
     if operands.types[0].name == "timestamptz":
@@ -332,17 +350,19 @@ def _series(operands: Operands) -> str:
     return f"pg_time_series({first}, {last}, {step})"
 
 
-def _series_in_zone(operands: Operands) -> str:
+def _render_series_in_zone(operands: Operands) -> str:
     """Steps of days and months follow the zone's clock."""
-    zone, span = _zone(operands, 3), operands.constants[2]
+    zone, span = _get_zone(operands, 3), operands.constants[2]
     if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
         raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")
     if span.microseconds:
         zone = zones.fixed_offset_zone(0)
-    first, last = (_to_local(each, zone) for each in operands.sql[:2])
+    first, last = (_render_local_timestamp(operand, zone) for operand in operands.sql[:2])
     series = f"pg_time_series({first}, {last}, {operands.sql[2]})"
-    return f"list_transform({series}, lambda pg_e: {_from_local('pg_e', zone)})"
+    return f"list_transform({series}, lambda pg_e: {_render_timestamptz('pg_e', zone)})"
 
 
-declare("generate_series(timestamptz,timestamptz,interval,text)", _series_in_zone)
-declare("generate_series(timestamp,timestamp,interval) generate_series(timestamptz,timestamptz,interval)", _series)
+declare("generate_series(timestamptz,timestamptz,interval,text)", _render_series_in_zone)
+declare(
+    "generate_series(timestamp,timestamp,interval) generate_series(timestamptz,timestamptz,interval)", _render_series
+)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.let_binding import let, raises
+from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.registry import MISSING, Operands
-from gpudb.functions.text_literal import quoted
+from gpudb.functions.text_literal import quote_literal
 from gpudb.types import SqlType
 
 # Functions that accept arrays of several dimensions; all others reject them.
@@ -29,7 +29,7 @@ _REFUSED = {
 }
 
 
-def check(name: str, types: Sequence[SqlType]) -> None:
+def check_dimensions(name: str, types: Sequence[SqlType]) -> None:
     """Rejects a function that has no meaning for arrays of several dimensions, or is not supported for them."""
     if all(item.dims == 1 for item in types) or name in TAKES_DIMENSIONS:
         return
@@ -39,179 +39,182 @@ def check(name: str, types: Sequence[SqlType]) -> None:
     raise FeatureNotSupported(_REFUSED.get(name, message))
 
 
-def deeper(item: SqlType, by: int = 1) -> SqlType:
+def add_dimensions(item: SqlType, by: int = 1) -> SqlType:
     """Returns an array of arrays: the same type in PostgreSQL, a list of lists here."""
     return replace(item, dims=item.dims + by)
 
 
-def flat(sql: str, item: SqlType) -> str:
+def flatten(sql: str, item: SqlType) -> str:
     """Returns the elements of an array of any dimensions in one list."""
     for _ in range(item.dims - 1):
         sql = f"flatten({sql})"
     return sql
 
 
-def lengths(sql: str, item: SqlType) -> list[str]:
+def render_lengths(sql: str, item: SqlType) -> list[str]:
     """Returns the length of each dimension; NULL or 0 for an empty array."""
-    made = []
+    sizes = []
     for _ in range(item.dims):
-        made.append(f"len({sql})")
+        sizes.append(f"len({sql})")
         sql = f"{sql}[1]"
-    return made
+    return sizes
 
 
-def length(operands: Operands) -> str:
+def render_length(operands: Operands) -> str:
     """array_length and array_upper."""
-    array, place = operands.sql
+    array, dimension = operands.sql
     item = operands.types[0]
-    return let(
+    return bind_values(
         lambda a, n: (
-            "(CASE" + "".join(f" WHEN {n} = {at} THEN nullif({each}, 0)::INTEGER"
-                              for at, each in enumerate(lengths(a, item), 1)) + " END)"
+            "(CASE" + "".join(f" WHEN {n} = {at} THEN nullif({size}, 0)::INTEGER"
+                              for at, size in enumerate(render_lengths(a, item), 1)) + " END)"
         ),
         array,
-        place,
+        dimension,
     )  # fmt: skip
 
 
-def lower(operands: Operands) -> str:
+def render_lower(operands: Operands) -> str:
     """array_lower: 1 for each existing dimension."""
     dims = operands.types[0].dims
-    return let(lambda a, n: f"(CASE WHEN {n} BETWEEN 1 AND {dims} AND len({a}) > 0 THEN 1 END)", *operands.sql)
+    return bind_values(lambda a, n: f"(CASE WHEN {n} BETWEEN 1 AND {dims} AND len({a}) > 0 THEN 1 END)", *operands.sql)
 
 
-def dims_text(operands: Operands) -> str:
+def render_dims(operands: Operands) -> str:
     """array_dims: `[1:2][1:3]`."""
     item = operands.types[0]
-    return let(
+    return bind_values(
         lambda a: (
             f"(CASE WHEN len({a}) > 0 THEN "
-            + " || ".join(f"'[1:' || {each} || ']'" for each in lengths(a, item))
+            + " || ".join(f"'[1:' || {size} || ']'" for size in render_lengths(a, item))
             + " END)"
         ),
         operands.sql[0],
     )
 
 
-def count(operands: Operands) -> str:
+def render_ndims(operands: Operands) -> str:
     """array_ndims."""
     return f"(CASE WHEN len({operands.sql[0]}) > 0 THEN {operands.types[0].dims} END)"
 
 
-def subscripts(operands: Operands) -> str:
+def render_subscripts(operands: Operands) -> str:
     """generate_subscripts: 1 to a dimension's length."""
-    array, place = operands.sql[:2]
+    array, dimension = operands.sql[:2]
     item = operands.types[0]
 
-    def made(a: str, n: str) -> str:
+    def body(a: str, n: str) -> str:
         whens = "".join(
-            f" WHEN {n} = {at} THEN range(1, coalesce({each}, 0) + 1)" for at, each in enumerate(lengths(a, item), 1)
+            f" WHEN {n} = {at} THEN range(1, coalesce({size}, 0) + 1)"
+            for at, size in enumerate(render_lengths(a, item), 1)
         )
-        listed = f"(CASE{whens} END)"
+        positions = f"(CASE{whens} END)"
         if len(operands.sql) == 3:
-            listed = f"(CASE WHEN {operands.sql[2]} THEN list_reverse({listed}) ELSE {listed} END)"
-        return f"({listed})::INTEGER[]"
+            positions = f"(CASE WHEN {operands.sql[2]} THEN list_reverse({positions}) ELSE {positions} END)"
+        return f"({positions})::INTEGER[]"
 
-    return let(made, array, place)
+    return bind_values(body, array, dimension)
 
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def compared(symbol: str, left: tuple[str, SqlType], right: tuple[str, SqlType]) -> str:
+def compare_arrays(symbol: str, left: tuple[str, SqlType], right: tuple[str, SqlType]) -> str:
     """Compares element by element, then by number of elements, then by shape, as array_cmp does."""
 
-    def key(value: str, item: SqlType) -> str:
-        sizes = ", ".join(f"CAST(coalesce({each}, 0) AS BIGINT)" for each in lengths(value, item))
+    def make_key(value: str, item: SqlType) -> str:
+        sizes = ", ".join(f"CAST(coalesce({size}, 0) AS BIGINT)" for size in render_lengths(value, item))
         shape = f"CASE WHEN len({value}) > 0 THEN {item.dims} ELSE 0 END"
-        return f"row({flat(value, item)}, {shape}, [{sizes}])"
+        return f"row({flatten(value, item)}, {shape}, [{sizes}])"
 
-    def made(a: str, b: str) -> str:
-        test = f"{key(a, left[1])} {symbol} {key(b, right[1])}"
+    def body(a: str, b: str) -> str:
+        test = f"{make_key(a, left[1])} {symbol} {make_key(b, right[1])}"
         return f"(CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {test} END)"
 
-    return let(made, left[0], right[0])
+    return bind_values(body, left[0], right[0])
 
 
-def pack(operands: Operands) -> str:
+def concatenate(operands: Operands) -> str:
     """array_cat if one side has several dimensions; 2202E for incompatible shapes."""
     one, other = operands.types
-    wrong = raises("2202E", "'cannot concatenate incompatible arrays'", operands.result.duckdb)
+    error = render_error("2202E", "'cannot concatenate incompatible arrays'", operands.result.duckdb)
 
-    def made(a: str, b: str) -> str:
+    def body(a: str, b: str) -> str:
         whole_a, whole_b = (a if one.dims >= other.dims else f"[{a}]"), (b if other.dims >= one.dims else f"[{b}]")
-        pairs = zip(lengths(whole_a, operands.result)[1:], lengths(whole_b, operands.result)[1:], strict=True)
+        pairs = zip(
+            render_lengths(whole_a, operands.result)[1:], render_lengths(whole_b, operands.result)[1:], strict=True
+        )
         differ = " OR ".join(f"{x} <> {y}" for x, y in pairs)
         empty_a = whole_b if other.dims >= one.dims else f"CAST({whole_b} AS {operands.result.duckdb})"
         empty_b = whole_a if one.dims >= other.dims else f"CAST({whole_a} AS {operands.result.duckdb})"
         return (
             f"(CASE WHEN {a} IS NULL OR len({a}) = 0 THEN {empty_a} WHEN {b} IS NULL OR len({b}) = 0 THEN {empty_b}"
-            f" WHEN {differ} THEN {wrong} ELSE list_concat({whole_a}, {whole_b}) END)"
+            f" WHEN {differ} THEN {error} ELSE list_concat({whole_a}, {whole_b}) END)"
         )
 
     if abs(one.dims - other.dims) > 1:
         raise SqlError.of("array_subscript_error", "cannot concatenate incompatible arrays")
-    return let(made, *operands.sql)
+    return bind_values(body, *operands.sql)
 
 
-def gathered(listed: str, item: SqlType) -> str:
+def gather_arrays(arrays: str, item: SqlType) -> str:
     """Returns a list of arrays as an array of one more dimension; 2202E and 22004 for arrays without a common shape."""
     assert item.item is not None
-    sizes, first = (", ".join(lengths(each, item.item)) for each in ("pg_e", "{0}[1]"))
+    sizes, first = (", ".join(render_lengths(array, item.item)) for array in ("pg_e", "{0}[1]"))
     refused = (
         ("22004", "cannot accumulate null arrays"),
         ("2202E", "cannot accumulate empty arrays"),
         ("2202E", "cannot accumulate arrays of different dimensionality"),
     )
 
-    def checked(listed: str) -> str:
+    def checked(arrays: str) -> str:
         fault = (
-            f"list_filter(list_transform({listed}, lambda pg_e: CASE WHEN pg_e IS NULL THEN 1 WHEN len(pg_e) = 0 THEN 2"
-            f" WHEN [{sizes}] IS DISTINCT FROM [{first.format(listed)}] THEN 3 END), lambda pg_f: pg_f IS NOT NULL)[1]"
+            f"list_filter(list_transform({arrays}, lambda pg_e: CASE WHEN pg_e IS NULL THEN 1 WHEN len(pg_e) = 0 THEN 2"
+            f" WHEN [{sizes}] IS DISTINCT FROM [{first.format(arrays)}] THEN 3 END), lambda pg_f: pg_f IS NOT NULL)[1]"
         )
         whens = "".join(
-            f" WHEN {number} THEN {raises(state, quoted(message), item.duckdb)}"
+            f" WHEN {number} THEN {render_error(state, quote_literal(message), item.duckdb)}"
             for number, (state, message) in enumerate(refused, 1)
         )
-        return f"(CASE {fault}{whens} ELSE {listed} END)"
+        return f"(CASE {fault}{whens} ELSE {arrays} END)"
 
-    return let(checked, listed)
+    return bind_values(checked, arrays)
 
 
-def stacked(listed: str, item: SqlType) -> str:
+def stack_arrays(arrays: str, item: SqlType) -> str:
     """ARRAY[…] of arrays whose shape is known at run time only; empty if all of them are empty or NULL."""
     assert item.item is not None
-    sizes = ", ".join(lengths("pg_e", item.item))
+    sizes = ", ".join(render_lengths("pg_e", item.item))
     message = "multidimensional arrays must have array expressions with matching dimensions"
-    wrong = raises("2202E", quoted(message), item.duckdb)
+    error = render_error("2202E", quote_literal(message), item.duckdb)
 
-    def checked(made: str) -> str:
-        empty = f"len(list_filter({made}, lambda pg_e: coalesce(len(pg_e), 0) = 0))"
-        shapes = f"list_distinct(list_transform({made}, lambda pg_e: [{sizes}]))"
+    def checked(arrays: str) -> str:
+        empty = f"len(list_filter({arrays}, lambda pg_e: coalesce(len(pg_e), 0) = 0))"
+        shapes = f"list_distinct(list_transform({arrays}, lambda pg_e: [{sizes}]))"
         return (
-            f"(CASE WHEN {empty} = len({made}) THEN CAST([] AS {item.duckdb})"
-            f" WHEN {empty} > 0 OR len({shapes}) > 1 THEN {wrong} ELSE {made} END)"
+            f"(CASE WHEN {empty} = len({arrays}) THEN CAST([] AS {item.duckdb})"
+            f" WHEN {empty} > 0 OR len({shapes}) > 1 THEN {error} ELSE {arrays} END)"
         )
 
-    return let(checked, listed)
+    return bind_values(checked, arrays)
 
 
-def slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) -> str:
+def render_slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) -> str:
     """array[low:high][low:high]…: NULL for a NULL bound, an empty array if bounds cross or nothing is between them."""
     edges = [edge for low, high in bounds for edge in (low or "1", high or "NULL")]
 
-    def part(value: str, names: Sequence[str], places: Sequence[tuple[str | None, ...]]) -> str:
+    def slice_dimension(value: str, names: Sequence[str], places: Sequence[tuple[str | None, ...]]) -> str:
         if not places:
             return value
-        last = f"greatest({names[1]}, 0)" if places[0][1] is not None else f"len({value})"
-        made = f"list_slice({value}, greatest({names[0]}, 1), {last})"
+        upper = f"greatest({names[1]}, 0)" if places[0][1] is not None else f"len({value})"
+        sliced = f"list_slice({value}, greatest({names[0]}, 1), {upper})"
         if len(places) == 1:
-            return made
-        deeper = f"pg_s{len(places)}"
-        return f"list_transform({made}, lambda {deeper}: {part(deeper, names[2:], places[1:])})"
+            return sliced
+        element = f"pg_s{len(places)}"
+        return f"list_transform({sliced}, lambda {element}: {slice_dimension(element, names[2:], places[1:])})"
 
-    def made(value: str, *names: str) -> str:
-        whole = part(value, names, bounds)
+    def body(value: str, *names: str) -> str:
+        sliced = slice_dimension(value, names, bounds)
         crossed = " OR ".join(
             f"{names[2 * at]} > {names[2 * at + 1]}" for at, pair in enumerate(bounds) if pair[1] is not None
         )
@@ -224,13 +227,13 @@ def slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) 
         empty = f"CAST([] AS {item.duckdb})"
         null = f" WHEN {nulls} THEN NULL" if nulls else ""
         none = f" WHEN {crossed} THEN {empty}" if crossed else ""
-        nothing = f"CASE WHEN len({whole}[1]) = 0 THEN {empty} ELSE {whole} END" if len(bounds) > 1 else whole
-        return f"(CASE WHEN {value} IS NULL THEN NULL{null}{none} ELSE CAST({nothing} AS {item.duckdb}) END)"
+        sliced_array = f"CASE WHEN len({sliced}[1]) = 0 THEN {empty} ELSE {sliced} END" if len(bounds) > 1 else sliced
+        return f"(CASE WHEN {value} IS NULL THEN NULL{null}{none} ELSE CAST({sliced_array} AS {item.duckdb}) END)"
 
-    return let(made, array, *edges)
+    return bind_values(body, array, *edges)
 
 
-def result(name: str, declared: SqlType, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
+def resolve_dimensions(name: str, declared: SqlType, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     """Returns the type of a polymorphic call: an array has the dimensions of its arguments."""
     if declared.element is None:
         return declared

@@ -6,10 +6,10 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.let_binding import let, raises
-from gpudb.functions.numeric import quotient
+from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.numeric import render_quotient
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.text_literal import known, quoted
+from gpudb.functions.text_literal import get_constant_text, quote_literal
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 _SPELLINGS = {
@@ -110,7 +110,7 @@ _INTERVAL_DIGITS = 22
 """All microseconds of an interval, which may exceed 64 bits."""
 
 
-def refusal(text: str, item: SqlType, supported: Container[str]) -> SqlError | None:
+def find_field_error(text: str, item: SqlType, supported: Container[str]) -> SqlError | None:
     """Returns the error for a missing field: 22023 for an unknown name, 0A000 for one that the type lacks."""
     unit = UNITS.get(text.strip().lower())
     if unit is None:
@@ -120,57 +120,62 @@ def refusal(text: str, item: SqlType, supported: Container[str]) -> SqlError | N
     return None
 
 
-def refused(error: SqlError, value: str, held: str, *, infinite: str | None = None) -> str:
+def render_field_error(error: SqlError, value: str, duckdb_type: str, *, infinite: str | None = None) -> str:
     """Raises an error for values that are not NULL; an infinite value returns `infinite` instead."""
-    wrong = raises(error.sqlstate, quoted(error.message), held)
+    raised = render_error(error.sqlstate, quote_literal(error.message), duckdb_type)
     if infinite is None:
-        return f"(CASE WHEN {value} IS NOT NULL THEN {wrong} END)"
-    return f"(CASE WHEN isfinite({value}) THEN {wrong} ELSE {infinite} END)"
+        return f"(CASE WHEN {value} IS NOT NULL THEN {raised} END)"
+    return f"(CASE WHEN isfinite({value}) THEN {raised} ELSE {infinite} END)"
 
 
-def by_name(
+def render_by_name(
     operands: Operands,
     units: Container[str],
-    made: Callable[[str, str], str],
+    render_field: Callable[[str, str], str],
     item: SqlType,
-    held: str,
+    duckdb_type: str,
     *,
     infinite: str | None = None,
-    whatever: bool = False,
+    for_any_name: bool = False,
 ) -> str:
-    """Chooses among all fields if the field's name is not constant: `made` returns each from its name and a value.
+    """Chooses among all fields if the field's name is not constant: `render_field` returns each from its name and a
+    value.
 
-    `infinite` is the result of an infinite value for a field that its type lacks; with `whatever` for any name.
+    `infinite` is the result of an infinite value for a field that its type lacks; with `for_any_name` for any name.
     """
-    unknown = raises("22023", f"'unit \"' || lower({{0}}) || '\" not recognized for type {item.plain}'", held)
-    lacking = raises("0A000", f"'unit \"' || lower({{0}}) || '\" not supported for type {item.plain}'", held)
+    unknown = render_error(
+        "22023", f"'unit \"' || lower({{0}}) || '\" not recognized for type {item.plain}'", duckdb_type
+    )
+    lacking = render_error(
+        "0A000", f"'unit \"' || lower({{0}}) || '\" not supported for type {item.plain}'", duckdb_type
+    )
 
     def body(name: str, value: str) -> str:
-        whens = [f"WHEN NOT isfinite({value}) THEN {value}"] if whatever else []
+        whens = [f"WHEN NOT isfinite({value}) THEN {value}"] if for_any_name else []
         for unit, spellings in _SPELLINGS.items():
-            listed = ", ".join(map(quoted, spellings.split()))
+            spelling_list = ", ".join(map(quote_literal, spellings.split()))
             if unit in units:
-                result = made(unit, value)
+                result = render_field(unit, value)
             elif infinite is None:
                 result = lacking.format(name)
             else:
                 result = f"CASE WHEN isfinite({value}) THEN {lacking.format(name)} ELSE {infinite} END"
-            whens.append(f"WHEN lower(trim({name})) IN ({listed}) THEN {result}")
-        nothing = f"WHEN {name} IS NULL OR {value} IS NULL THEN NULL"
-        return f"(CASE {nothing} {' '.join(whens)} ELSE {unknown.format(name)} END)"
+            whens.append(f"WHEN lower(trim({name})) IN ({spelling_list}) THEN {result}")
+        null = f"WHEN {name} IS NULL OR {value} IS NULL THEN NULL"
+        return f"(CASE {null} {' '.join(whens)} ELSE {unknown.format(name)} END)"
 
-    return let(body, *operands.sql[:2])
+    return bind_values(body, *operands.sql[:2])
 
 
-def _scale(unit: str, item: SqlType) -> int:
+def _get_scale(unit: str, item: SqlType) -> int:
     return 0 if item.name == "date" else _MICROSECONDS.get(unit, 0)
 
 
-_OF_MOMENTS = frozenset({"timestamp", "timestamptz"})
+_TIMESTAMP_FIELDS = frozenset({"timestamp", "timestamptz"})
 _CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
 
 
-def _julian_us(value: str, item: SqlType) -> tuple[str, str]:
+def _split_julian(value: str, item: SqlType) -> tuple[str, str]:
     """Returns the Julian day of a timestamp and its microseconds since midnight; for a timestamptz on the session's
     clock.
     """
@@ -179,118 +184,118 @@ def _julian_us(value: str, item: SqlType) -> tuple[str, str]:
     return f"({day} - DATE '1970-01-01' + 2440588)", f"(epoch_us({local}) - epoch_us(CAST({day} AS TIMESTAMP)))"
 
 
-def _extracted(unit: str, value: str, item: SqlType, held: str) -> str:
+def _render_field(unit: str, value: str, item: SqlType, duckdb_type: str) -> str:
     """Returns one field as a decimal."""
-    scale = _scale(unit, item)
-    made = _FIELDS[item.name][unit].format(value)
+    scale = _get_scale(unit, item)
+    field = _FIELDS[item.name][unit].format(value)
     if scale:
         digits = _INTERVAL_DIGITS if item.name == "interval" else 19
-        made = f"(CAST({made} AS DECIMAL({digits},0)) * {'0.' + '0' * (scale - 1) + '1'})"
-    made = f"CAST({made} AS {held})"
-    if unit in _MONOTONIC and item.name in {"date", *_OF_MOMENTS}:
-        wrong = raises("0A000", "'numeric NaN and infinities are not supported'", held)
-        return f"(CASE WHEN isinf({value}) THEN {wrong} ELSE {made} END)"
-    return made
+        field = f"(CAST({field} AS DECIMAL({digits},0)) * {'0.' + '0' * (scale - 1) + '1'})"
+    field = f"CAST({field} AS {duckdb_type})"
+    if unit in _MONOTONIC and item.name in {"date", *_TIMESTAMP_FIELDS}:
+        error = render_error("0A000", "'numeric NaN and infinities are not supported'", duckdb_type)
+        return f"(CASE WHEN isinf({value}) THEN {error} ELSE {field} END)"
+    return field
 
 
-def _extract(operands: Operands) -> str:
-    text, item, held = known(operands, 0), operands.types[1], operands.result.duckdb
+def _render_extract(operands: Operands) -> str:
+    text, item, duckdb_type = get_constant_text(operands, 0), operands.types[1], operands.result.duckdb
     fields = _FIELDS[item.name]
     if text is None:
-        infinite = "NULL" if item.name in _OF_MOMENTS else None
-        return by_name(
-            operands, fields, lambda u, v: _extracted(u, v, item, _CARRIED), item, _CARRIED, infinite=infinite
+        infinite = "NULL" if item.name in _TIMESTAMP_FIELDS else None
+        return render_by_name(
+            operands, fields, lambda u, v: _render_field(u, v, item, _CARRIED), item, _CARRIED, infinite=infinite
         )
     value = operands.sql[1]
-    if UNITS.get(text.strip().lower()) == "julian" and item.name in _OF_MOMENTS:
-        return let(lambda v: _julian(v, item), value)
-    if (error := refusal(text, item, fields)) is not None:
-        infinite = "NULL" if item.name in _OF_MOMENTS and error.sqlstate == "0A000" else None
-        return let(lambda v: refused(error, v, held, infinite=infinite), value)
+    if UNITS.get(text.strip().lower()) == "julian" and item.name in _TIMESTAMP_FIELDS:
+        return bind_values(lambda v: _render_julian(v, item), value)
+    if (error := find_field_error(text, item, fields)) is not None:
+        infinite = "NULL" if item.name in _TIMESTAMP_FIELDS and error.sqlstate == "0A000" else None
+        return bind_values(lambda v: render_field_error(error, v, duckdb_type, infinite=infinite), value)
     unit = UNITS[text.strip().lower()]
-    return let(lambda v: _extracted(unit, v, item, held), value)
+    return bind_values(lambda v: _render_field(unit, v, item, duckdb_type), value)
 
 
-def _julian(value: str, item: SqlType) -> str:
+def _render_julian(value: str, item: SqlType) -> str:
     """Returns a day and the elapsed share of it, at the scale of PostgreSQL's numeric division."""
-    day, clock = _julian_us(value, item)
-    share = quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0")
-    held = f"STRUCT(v {_CARRIED}, s TINYINT)"
-    wrong = raises("0A000", "'numeric NaN and infinities are not supported'", held)
-    whole = f"struct_pack(v := CAST(pg_q.v + {day} AS {_CARRIED}), s := (pg_q).s)"
-    made = f"list_transform([{share}], lambda pg_q: {whole})[1]"
-    return f"(CASE WHEN isinf({value}) THEN {wrong} WHEN {value} IS NOT NULL THEN CAST({made} AS {held}) END)"
+    day, clock = _split_julian(value, item)
+    share = render_quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0")
+    duckdb_type = f"STRUCT(v {_CARRIED}, s TINYINT)"
+    error = render_error("0A000", "'numeric NaN and infinities are not supported'", duckdb_type)
+    day_sum = f"struct_pack(v := CAST(pg_q.v + {day} AS {_CARRIED}), s := (pg_q).s)"
+    sum_sql = f"list_transform([{share}], lambda pg_q: {day_sum})[1]"
+    return f"(CASE WHEN isinf({value}) THEN {error} WHEN {value} IS NOT NULL THEN CAST({sum_sql} AS {duckdb_type}) END)"
 
 
-def _extract_scale(operands: Operands) -> str:
+def _render_extract_scale(operands: Operands) -> str:
     """Returns the display scale of a field, if its name or value determines it."""
-    text, item = known(operands, 0), operands.types[1]
+    text, item = get_constant_text(operands, 0), operands.types[1]
     if text is not None:
-        return f"({_extract(operands)}).s"
+        return f"({_render_extract(operands)}).s"
     fields = _FIELDS[item.name]
-    return by_name(
+    return render_by_name(
         operands,
         fields,
-        lambda unit, value: str(_scale(unit, item)),
+        lambda unit, value: str(_get_scale(unit, item)),
         item,
         "INTEGER",
-        infinite="0" if item.name in _OF_MOMENTS else None,
+        infinite="0" if item.name in _TIMESTAMP_FIELDS else None,
     )
 
 
-def _extract_value(operands: Operands) -> str:
-    made = _extract(operands)
-    julian = operands.result.is_carried and known(operands, 0) is not None
-    return f"({made}).v" if julian else made
+def _render_extract_value(operands: Operands) -> str:
+    value = _render_extract(operands)
+    julian = operands.result.is_carried and get_constant_text(operands, 0) is not None
+    return f"({value}).v" if julian else value
 
 
-def _extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
+def _get_extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     text, item = constants[0], types[1]
     if not isinstance(text, str):
         return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
     unit = UNITS.get(text.strip().lower())
-    if unit == "julian" and item.name in _OF_MOMENTS:
+    if unit == "julian" and item.name in _TIMESTAMP_FIELDS:
         return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
     if unit is None or unit not in _FIELDS[item.name]:
         return exact_numeric(1, 0)
-    scale = _scale(unit, item)
+    scale = _get_scale(unit, item)
     if item.name == "interval" and unit != "epoch":
         return exact_numeric(12 + scale, scale)
     return exact_numeric(_DIGITS.get(unit, 7 if not scale else 8) + (scale if unit == "epoch" else 0), scale)
 
 
-declare("extract", _extract_value, scale=_extract_scale, result=_extract_type)
+declare("extract", _render_extract_value, scale=_render_extract_scale, result=_get_extract_type)
 
 
-def _part(unit: str, value: str, item: SqlType) -> str:
+def _render_part(unit: str, value: str, item: SqlType) -> str:
     """Returns one field as a double."""
-    if unit == "julian" and item.name in _OF_MOMENTS:
-        day, clock = _julian_us(value, item)
-        made = f"({day} + {clock} / 86400000000.0::DOUBLE)"
+    if unit == "julian" and item.name in _TIMESTAMP_FIELDS:
+        day, clock = _split_julian(value, item)
+        part = f"({day} + {clock} / 86400000000.0::DOUBLE)"
     else:
-        scale = _scale(unit, item)
-        made = _FIELDS[item.name][unit].format(value)
-        made = f"(CAST({made} AS DOUBLE) / {10**scale})" if scale else f"CAST({made} AS DOUBLE)"
-    if unit in _MONOTONIC and item.name in _OF_MOMENTS:
+        scale = _get_scale(unit, item)
+        part = _FIELDS[item.name][unit].format(value)
+        part = f"(CAST({part} AS DOUBLE) / {10**scale})" if scale else f"CAST({part} AS DOUBLE)"
+    if unit in _MONOTONIC and item.name in _TIMESTAMP_FIELDS:
         infinite = f"CASE WHEN {value} > TIMESTAMP '1970-01-01' THEN 'Infinity' ELSE '-Infinity' END"
-        made = f"(CASE WHEN isinf({value}) THEN CAST({infinite} AS DOUBLE) ELSE {made} END)"
-    return made
+        part = f"(CASE WHEN isinf({value}) THEN CAST({infinite} AS DOUBLE) ELSE {part} END)"
+    return part
 
 
-def _date_part(operands: Operands) -> str:
-    item, value, text = operands.types[1], operands.sql[1], known(operands, 0)
+def _render_date_part(operands: Operands) -> str:
+    item, value, text = operands.types[1], operands.sql[1], get_constant_text(operands, 0)
     if item.name == "date":  # PostgreSQL uses the fields of the date's midnight
         item, value = SqlType("timestamp"), f"CAST({value} AS TIMESTAMP)"
-    fields = {*_FIELDS[item.name], *({"julian"} if item.name in _OF_MOMENTS else ())}
+    fields = {*_FIELDS[item.name], *({"julian"} if item.name in _TIMESTAMP_FIELDS else ())}
     if text is None:
         moved = replace(operands, sql=(operands.sql[0], value))
-        infinite = "NULL" if item.name in _OF_MOMENTS else None
-        return by_name(moved, fields, lambda u, v: _part(u, v, item), item, "DOUBLE", infinite=infinite)
-    if (error := refusal(text, item, fields)) is not None:
-        infinite = "NULL" if item.name in _OF_MOMENTS and error.sqlstate == "0A000" else None
-        return let(lambda v: refused(error, v, "DOUBLE", infinite=infinite), value)
+        infinite = "NULL" if item.name in _TIMESTAMP_FIELDS else None
+        return render_by_name(moved, fields, lambda u, v: _render_part(u, v, item), item, "DOUBLE", infinite=infinite)
+    if (error := find_field_error(text, item, fields)) is not None:
+        infinite = "NULL" if item.name in _TIMESTAMP_FIELDS and error.sqlstate == "0A000" else None
+        return bind_values(lambda v: render_field_error(error, v, "DOUBLE", infinite=infinite), value)
     unit = UNITS[text.strip().lower()]
-    return let(lambda v: _part(unit, v, item), value)
+    return bind_values(lambda v: _render_part(unit, v, item), value)
 
 
-declare("date_part", _date_part)
+declare("date_part", _render_date_part)

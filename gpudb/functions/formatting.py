@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.to_text import text_of
+from gpudb.functions.to_text import to_text
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact_numeric
 
 declare("to_char(timestamp,text)", "pg_format_timestamp({0}, {1})")
@@ -11,15 +11,16 @@ declare("to_char(timestamptz,text)", "pg_format_timestamptz({0}, {1}, current_se
 declare("to_char(interval,text)", "pg_format_interval({0}, {1})")
 
 
-def _number(operands: Operands) -> str:
+def _render_digits(operands: Operands) -> str:
     """Returns a number's digits in its type's form, and how many of a float's are exact; int4 has an exponent form."""
-    text = text_of(operands.sql[0], operands.scales[0], operands.types[0])
+    text = to_text(operands.sql[0], operands.scales[0], operands.types[0])
     sure = {"float4": 6, "float8": 15, "int4": -1}.get(operands.types[0].name, 0)
     return f"pg_format_number({text}, {operands.sql[1]}, {sure})"
 
 
 declare(
-    "to_char(numeric,text) to_char(int4,text) to_char(int8,text) to_char(float4,text) to_char(float8,text)", _number
+    "to_char(numeric,text) to_char(int4,text) to_char(int8,text) to_char(float4,text) to_char(float8,text)",
+    _render_digits,
 )
 declare("to_date(text,text)", "pg_read_date({0}, {1})")
 declare("to_timestamp(text,text)", "pg_read_timestamptz({0}, {1}, current_setting('TimeZone'))")

@@ -5,7 +5,7 @@ Containment is a comparison too: a network's members are between two keys (`pg_i
 
 from __future__ import annotations
 
-from gpudb.functions.let_binding import let
+from gpudb.functions.let_binding import bind_values
 from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import declare
 from gpudb.types import SqlType
@@ -22,16 +22,21 @@ declare("network_smaller", "(CASE WHEN {0} <= {1} THEN {0} WHEN {0} > {1} THEN {
 # ---------------------------------------------------------------------------------------------- containment
 
 
-def _within(inner: str, outer: str, strict: bool) -> str:
+def _render_containment(inner: str, outer: str, strict: bool) -> str:
     low = f"pg_inet_low({outer}, {str(strict).lower()})"
     return f"({inner} >= {low} AND {inner} <= pg_inet_high({outer}))"
 
 
-declare("network_sub", lambda o: let(lambda a, b: _within(a, b, True), *o.sql))
-declare("network_subeq", lambda o: let(lambda a, b: _within(a, b, False), *o.sql))
-declare("network_sup", lambda o: let(lambda a, b: _within(b, a, True), *o.sql))
-declare("network_supeq", lambda o: let(lambda a, b: _within(b, a, False), *o.sql))
-declare("network_overlap", lambda o: let(lambda a, b: f"({_within(a, b, False)} OR {_within(b, a, False)})", *o.sql))
+declare("network_sub", lambda o: bind_values(lambda a, b: _render_containment(a, b, True), *o.sql))
+declare("network_subeq", lambda o: bind_values(lambda a, b: _render_containment(a, b, False), *o.sql))
+declare("network_sup", lambda o: bind_values(lambda a, b: _render_containment(b, a, True), *o.sql))
+declare("network_supeq", lambda o: bind_values(lambda a, b: _render_containment(b, a, False), *o.sql))
+declare(
+    "network_overlap",
+    lambda o: bind_values(
+        lambda a, b: f"({_render_containment(a, b, False)} OR {_render_containment(b, a, False)})", *o.sql
+    ),
+)
 declare("inet_same_family", "(octet_length({0}) = octet_length({1}))")
 
 # ---------------------------------------------------------------------------------------------- parts
@@ -75,13 +80,13 @@ def to_network(sql: str, source: SqlType, target: SqlType) -> str | None:
     if source.name == "inet" and target.name == "cidr":
         return f"pg_inet_network({sql})"
     if source.name == "macaddr" and target.name == "macaddr8":
-        return let(lambda mac: f"(left({mac}, 8) || ':ff:fe:' || right({mac}, 8))", sql)
+        return bind_values(lambda mac: f"(left({mac}, 8) || ':ff:fe:' || right({mac}, 8))", sql)
     if source.name == "macaddr8" and target.name == "macaddr":
         return f"pg_mac_short({sql})"
     same = source.name == target.name or (source.name == "cidr" and target.name == "inet")
     return sql if same else None
 
 
-def network_text(sql: str, item: SqlType, output: bool) -> str:
+def format_network(sql: str, item: SqlType, output: bool) -> str:
     """Formats as the output function does, or as a cast to text: always with the mask's length."""
     return f"pg_inet_text({sql})" if output and item.name == "inet" else f"pg_cidr_text({sql})"

@@ -12,7 +12,7 @@ DETAIL = "\x1f"
 """Separator of an error's message and detail when both pass through the engine."""
 
 
-def let(body: Callable[..., str], *values: str) -> str:
+def bind_values(body: Callable[..., str], *values: str) -> str:
     """Applies `body` to SQL names that denote `values`; short operands are inserted directly.
 
     Long ones become the fields of a lambda's parameter, so that nested calls grow linearly in text and work. The names
@@ -27,12 +27,12 @@ def let(body: Callable[..., str], *values: str) -> str:
     return f"list_transform([struct_pack({fields})], lambda pg_v: {body(*names)})[1]"
 
 
-def once(name: str) -> Callable[[Operands], str]:
+def make_macro_template(name: str) -> Callable[[Operands], str]:
     """Returns the template of a macro that mentions its operands several times, each bound once."""
-    return lambda operands: let(lambda *names: f"{name}({', '.join(names)})", *operands.sql)
+    return lambda operands: bind_values(lambda *names: f"{name}({', '.join(names)})", *operands.sql)
 
 
-def raises(state: str, message: str, duckdb: str, *, detail: str | None = None) -> str:
+def render_error(state: str, message: str, duckdb: str, *, detail: str | None = None) -> str:
     """Returns an error as a value of a DuckDB type; `message` is a SQL expression, `detail` plain text."""
     if detail is not None:
         message = f"{message} || chr({ord(DETAIL)}) || '{detail}'"

@@ -51,27 +51,27 @@ class Operator:
 
 
 @cache
-def _aggregate_kinds() -> Mapping[int, str]:
+def _load_aggregate_kinds() -> Mapping[int, str]:
     return {int(row["oid"]): row["aggkind"] for row in pgdata.table("aggregate")}
 
 
 @cache
-def _functions() -> Mapping[int, Function]:
-    kinds = _aggregate_kinds()
-    return {int(row["oid"]): _function(row, kinds) for row in pgdata.table("proc")}
+def _load_functions() -> Mapping[int, Function]:
+    kinds = _load_aggregate_kinds()
+    return {int(row["oid"]): _make_function(row, kinds) for row in pgdata.table("proc")}
 
 
-def _function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
+def _make_function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
     oid = int(row["oid"])
     modes = row["proargmodes"].split()
     names = row["proargnames"].split(" ") if row["proargnames"] else []
     outs = [index for index, mode in enumerate(modes) if mode in {"o", "t"}]
-    every = [int(each) for each in row["proallargtypes"].split()]
+    all_types = [int(oid_) for oid_ in row["proallargtypes"].split()]
     variadic = int(row["provariadic"])
     return Function(
         oid=oid,
         name=row["proname"],
-        args=tuple(type_by_oid(int(each)) for each in row["proargtypes"].split()),
+        args=tuple(type_by_oid(int(oid_)) for oid_ in row["proargtypes"].split()),
         result=type_by_oid(int(row["prorettype"])),
         kind=row["prokind"],
         returns_set=row["proretset"] == "t",
@@ -81,44 +81,44 @@ def _function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
         volatile=row["provolatile"] == "v",
         immutable=row["provolatile"] == "i",
         out_names=tuple(names[index] for index in outs) if names else (),
-        out_types=tuple(type_by_oid(every[index]) for index in outs),
+        out_types=tuple(type_by_oid(all_types[index]) for index in outs),
         ordered_set=kinds.get(oid, "n") != "n",
         arg_names=tuple(names[index] for index in range(len(names)) if index not in outs),
     )
 
 
 @cache
-def _signatures() -> Mapping[int, str]:
-    found = pgdata.system("function_signatures")
-    assert found is not None
-    return {int(row[0] or 0): row[2] or "" for row in found[1]}
+def _load_signatures() -> Mapping[int, str]:
+    rows = pgdata.system("function_signatures")
+    assert rows is not None
+    return {int(row[0] or 0): row[2] or "" for row in rows[1]}
 
 
-def default_text(function: Function, place: int) -> str:
+def get_default_text(function: Function, position: int) -> str:
     """Returns the default of a function's parameter, as SQL text."""
-    return _signatures()[function.oid].split(", ")[place].partition(" DEFAULT ")[2]
+    return _load_signatures()[function.oid].split(", ")[position].partition(" DEFAULT ")[2]
 
 
 @cache
 def functions_by_name() -> Mapping[str, tuple[Function, ...]]:
     """Returns all functions by name."""
-    found: dict[str, list[Function]] = {}
-    for function in _functions().values():
-        found.setdefault(function.name, []).append(function)
-    return {name: tuple(group) for name, group in found.items()}
+    groups: dict[str, list[Function]] = {}
+    for function in _load_functions().values():
+        groups.setdefault(function.name, []).append(function)
+    return {name: tuple(group) for name, group in groups.items()}
 
 
 @cache
 def functions_by_oid() -> Mapping[int, Function]:
     """Returns all functions by OID."""
-    return {each.oid: each for several in functions_by_name().values() for each in several}
+    return {function.oid: function for overloads in functions_by_name().values() for function in overloads}
 
 
 @cache
 def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
     """Returns all operators by name, prefix ones included."""
-    found: dict[str, list[Operator]] = {}
-    functions = _functions()
+    groups: dict[str, list[Operator]] = {}
+    functions = _load_functions()
     for row in pgdata.table("operator"):
         left = int(row["oprleft"])
         function = functions.get(int(row["oprcode"]))
@@ -126,19 +126,19 @@ def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
             operator = Operator(
                 row["oprname"], type_by_oid(left) if left else None, type_by_oid(int(row["oprright"])), function
             )
-            found.setdefault(operator.name, []).append(operator)
-    return {name: tuple(group) for name, group in found.items()}
+            groups.setdefault(operator.name, []).append(operator)
+    return {name: tuple(group) for name, group in groups.items()}
 
 
 @cache
-def _comparisons() -> Mapping[int, str]:
+def _load_comparisons() -> Mapping[int, str]:
     names = ("=", "<>", "<", "<=", ">", ">=")
     return {operator.function.oid: name for name in names for operator in operators_by_name()[name]}
 
 
-def comparison_of(function: Function) -> str | None:
+def get_comparison(function: Function) -> str | None:
     """Returns the comparison operator (=, <>, <, <=, > or >=) that a function implements."""
-    return _comparisons().get(function.oid)
+    return _load_comparisons().get(function.oid)
 
 
 COMMUTATORS: Mapping[str, str] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

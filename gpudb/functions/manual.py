@@ -18,7 +18,7 @@ from typing import Literal
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.library import Function, Operator, functions_by_name, operators_by_name
-from gpudb.functions.registry import implementation
+from gpudb.functions.registry import get_implementation
 from gpudb.functions.resolve import POLYMORPHIC
 from gpudb.types import COLUMN_TYPES
 
@@ -30,20 +30,20 @@ _TABLE = Path(__file__).with_name("manual.tsv")
 _ANY = "any anyelement anyarray anynonarray anycompatible anycompatiblearray anycompatiblenonarray"
 _NUMBERS = "int2 int4 int8 float4 float8 numeric"
 _STRINGS = f"text varchar bpchar name char cstring bool int4 int8 _text {_ANY}"
-_MOMENTS = "date time timetz timestamp timestamptz interval"
+_DATETIMES = "date time timetz timestamp timestamptz interval"
 _JSON = f"json jsonb jsonpath record text _text int4 bool {_ANY}"
-_OURS = f"{_NUMBERS} text bpchar bytea bool uuid jsonb record anyarray {_MOMENTS}"
+_OWN_TYPES = f"{_NUMBERS} text bpchar bytea bool uuid jsonb record anyarray {_DATETIMES}"
 
 # Each section: its title, the types that its overloads take (any if empty), and one that each of them must take.
 _SECTIONS: dict[str, tuple[str, str, str]] = {
     "9.1": ("Logical operators", "", ""),
-    "9.2": ("Comparison functions and operators", f"{_OURS} any", ""),
+    "9.2": ("Comparison functions and operators", f"{_OWN_TYPES} any", ""),
     "9.3": ("Mathematical functions and operators", f"{_NUMBERS} anycompatible anycompatiblearray", ""),
     "9.4": ("String functions and operators", _STRINGS, ""),
     "9.5": ("Binary string functions and operators", "bytea text name int4 int8", "bytea"),
     "9.7": ("Pattern matching", "text bpchar name bytea int4 bool", ""),
-    "9.8": ("Data type formatting functions", f"{_NUMBERS} {_MOMENTS} text", "text"),
-    "9.9": ("Date/time functions and operators", f"{_MOMENTS} text float8 int4", ""),
+    "9.8": ("Data type formatting functions", f"{_NUMBERS} {_DATETIMES} text", "text"),
+    "9.9": ("Date/time functions and operators", f"{_DATETIMES} text float8 int4", ""),
     "9.16": ("JSON functions and operators", _JSON, ""),
     "9.17": ("Sequence manipulation functions", "", ""),
     "9.18": ("Conditional expressions", "", ""),
@@ -83,58 +83,72 @@ class Entry:
         return str(self.target) if self.target is not None else self.name
 
 
-def entries() -> Iterator[Entry]:
+def list_entries() -> Iterator[Entry]:
     """Returns everything documented, in the manual's order."""
     for line in _TABLE.read_text(encoding="utf-8").splitlines()[1:]:
         section, kind, names, mark, how, example = line.split("\t")
         if kind == "construct":
-            yield Entry(section, kind, names, None, _mark(mark or "same"), how, example)
+            yield Entry(section, kind, names, None, _parse_mark(mark or "same"), how, example)
             continue
         only = None
         if names.endswith(")"):
             names, _, only = names.partition("(")
             only = f"({only}"
         for name in names.split(" "):
-            for target in _overloads(section, kind, name):
-                if (only is None) == (_arguments(target) in _apart(section, name)):
+            for target in _list_overloads(section, kind, name):
+                if (only is None) == (_format_arguments(target) in _list_separate_overloads(section, name)):
                     continue
-                if only is None or _arguments(target) == only:
-                    yield Entry(section, kind, name, target, _mark(mark) if mark else _state(target), how, example)
+                if only is None or _format_arguments(target) == only:
+                    yield Entry(
+                        section,
+                        kind,
+                        name,
+                        target,
+                        _parse_mark(mark) if mark else _determine_mark(target),
+                        how,
+                        example,
+                    )
 
 
-def _mark(text: str) -> Mark:
+def _parse_mark(text: str) -> Mark:
     assert text in {"same", "differs", "not yet"}, text
     return text  # type: ignore[return-value]
 
 
-def _apart(section: str, name: str) -> set[str]:
+def _list_separate_overloads(section: str, name: str) -> set[str]:
     """Returns the overloads of a name that are listed separately, by their arguments."""
     rows = (line.split("\t") for line in _TABLE.read_text(encoding="utf-8").splitlines())
     return {"(" + row[2].partition("(")[2] for row in rows if row[0] == section and row[2].startswith(f"{name}(")}
 
 
-def _arguments(target: Function | Operator) -> str:
-    types = target.args if isinstance(target, Function) else [each for each in (target.left, target.right) if each]
-    return f"({','.join(each.name for each in types)})"
+def _format_arguments(target: Function | Operator) -> str:
+    types = target.args if isinstance(target, Function) else [type_ for type_ in (target.left, target.right) if type_]
+    return f"({','.join(type_.name for type_ in types)})"
 
 
-def _overloads(section: str, kind: str, name: str) -> Sequence[Function | Operator]:
-    _, allowed, wanted = _SECTIONS[section]
-    found: Sequence[Function | Operator]
+def _list_overloads(section: str, kind: str, name: str) -> Sequence[Function | Operator]:
+    _, allowed, required = _SECTIONS[section]
+    candidates: Sequence[Function | Operator]
     if kind == "operator":
-        found = operators_by_name()[name]
+        candidates = operators_by_name()[name]
     else:
-        found = [each for each in functions_by_name()[name] if each.kind == _KINDS[kind]]
+        candidates = [overload for overload in functions_by_name()[name] if overload.kind == _KINDS[kind]]
         if kind == "aggregate" or kind == "ordered":
-            found = [each for each in found if not isinstance(each, Function) or not _hypothetical(each)]
+            candidates = [
+                overload
+                for overload in candidates
+                if not isinstance(overload, Function) or not _is_hypothetical(overload)
+            ]
         elif kind == "hypothetical":
-            found = [each for each in found if isinstance(each, Function) and _hypothetical(each)]
-    kept = []
-    for each in found:
-        types = set(_arguments(each)[1:-1].split(",")) - {""}
+            candidates = [
+                overload for overload in candidates if isinstance(overload, Function) and _is_hypothetical(overload)
+            ]
+    overloads = []
+    for overload in candidates:
+        types = set(_format_arguments(overload)[1:-1].split(",")) - {""}
         if allowed and not types <= set(allowed.split()):
             continue
-        if (wanted and wanted not in types) or (section == "9.9" and not _of_time(each, types)):
+        if (required and required not in types) or (section == "9.9" and not _takes_time(overload, types)):
             continue
         if section == "9.16" and not types & {"json", "jsonb", "record"} and kind == "operator":
             continue
@@ -145,28 +159,28 @@ def _overloads(section: str, kind: str, name: str) -> Sequence[Function | Operat
             continue
         if section == "9.7" and name == "substring" and "int4" in types:
             continue
-        kept.append(each)
-    return kept
+        overloads.append(overload)
+    return overloads
 
 
-def _hypothetical(function: Function) -> bool:
+def _is_hypothetical(function: Function) -> bool:
     return function.ordered_set and function.name in {"rank", "dense_rank", "percent_rank", "cume_dist"}
 
 
-def _of_time(target: Function | Operator, types: set[str]) -> bool:
+def _takes_time(target: Function | Operator, types: set[str]) -> bool:
     if isinstance(target, Function):
         return types != {"text"} or target.name != "to_timestamp"
-    return bool(types & set(_MOMENTS.split()))
+    return bool(types & set(_DATETIMES.split()))
 
 
-_HELD = COLUMN_TYPES | POLYMORPHIC | {"name", "oid", "regclass", "record", "jsonpath"}
+_SUPPORTED_TYPES = COLUMN_TYPES | POLYMORPHIC | {"name", "oid", "regclass", "record", "jsonpath"}
 
 
-def _state(target: Function | Operator) -> Mark:
-    if not all(each.lstrip("_") in _HELD for each in _arguments(target)[1:-1].split(",") if each):
+def _determine_mark(target: Function | Operator) -> Mark:
+    if not all(type_.lstrip("_") in _SUPPORTED_TYPES for type_ in _format_arguments(target)[1:-1].split(",") if type_):
         return "not yet"
     try:
-        implementation(target if isinstance(target, Function) else target.function)
+        get_implementation(target if isinstance(target, Function) else target.function)
     except FeatureNotSupported:
         return "not yet"
     return "same"
@@ -187,54 +201,55 @@ written by hand.
 """
 
 
-def totals(every: Sequence[Entry]) -> str:
+def format_totals(all_entries: Sequence[Entry]) -> str:
     """Returns a sentence with the numbers of functions that are the same, differ, or are missing."""
-    count = Counter(each.mark for each in every)
-    share = 100 * count["not yet"] / len(every)
+    count = Counter(entry.mark for entry in all_entries)
+    share = 100 * count["not yet"] / len(all_entries)
     return (
-        f"Of {len(every)} functions, operators and constructs, overloads counted one by one, {count['same']} are the"
-        f" same as PostgreSQL's, {count['differs']} differ, {count['not yet']} ({share:.1f}%) are not there yet."
+        f"Of {len(all_entries)} functions, operators and constructs, overloads counted one by one, {count['same']} are"
+        f" the same as PostgreSQL's, {count['differs']} differ, {count['not yet']} ({share:.1f}%) are not there yet."
     )
 
 
-def page() -> str:
+def render_page() -> str:
     """Returns the README of this folder."""
-    every = list(entries())
-    parts = [_HEAD, "", totals(every), "", "| section | same | differs | not yet |", "|---|--:|--:|--:|"]
+    all_entries = list(list_entries())
+    parts = [_HEAD, "", format_totals(all_entries), "", "| section | same | differs | not yet |", "|---|--:|--:|--:|"]
     for number, (title, _, _) in _SECTIONS.items():
-        count = Counter(each.mark for each in every if each.section == number)
+        count = Counter(entry.mark for entry in all_entries if entry.section == number)
         parts.append(f"| {number} {title} | {count['same']} | {count['differs']} | {count['not yet']} |")
     for number, (title, _, _) in _SECTIONS.items():
         parts += ["", f"## {number} {title}", "| | overloads | |", "|---|---|---|"]
         rows: dict[tuple[str, str, str, str], list[str]] = {}
-        for each in every:
-            if each.section == number:
-                rows.setdefault((each.kind, each.name, each.mark, each.how), []).append(each.signature)
+        for entry in all_entries:
+            if entry.section == number:
+                rows.setdefault((entry.kind, entry.name, entry.mark, entry.how), []).append(entry.signature)
         for (kind, name, mark, how), signatures in rows.items():
-            said = f"{mark}: {how}" if how else mark
-            parts.append(f"| {_code(name)} | {'' if kind == 'construct' else _listed(kind, signatures)} | {said} |")
+            note = f"{mark}: {how}" if how else mark
+            overloads = "" if kind == "construct" else _format_overloads(kind, signatures)
+            parts.append(f"| {_format_code(name)} | {overloads} | {note} |")
     return "\n".join(parts) + "\n"
 
 
-def _code(text: str) -> str:
+def _format_code(text: str) -> str:
     return "`" + text.replace("|", "\\|") + "`"
 
 
-def _listed(kind: str, signatures: Sequence[str]) -> str:
+def _format_overloads(kind: str, signatures: Sequence[str]) -> str:
     if kind == "operator":
-        return ", ".join(map(_code, signatures))
-    return ", ".join(_code(each[each.index("(") :]) for each in signatures)
+        return ", ".join(map(_format_code, signatures))
+    return ", ".join(_format_code(signature[signature.index("(") :]) for signature in signatures)
 
 
 GUIDE = README.parents[2] / "docs/sql.md"
 _SENTENCE = re.compile(r"Of \d+ functions,\s+operators\s+and\s+constructs,.*?there yet\.", re.DOTALL)
 
 
-def with_totals(text: str) -> str:
+def update_totals(text: str) -> str:
     """Returns the guide's SQL page with the current totals."""
-    return _SENTENCE.sub("\n".join(textwrap.wrap(totals(list(entries())), 118)), text)
+    return _SENTENCE.sub("\n".join(textwrap.wrap(format_totals(list(list_entries())), 118)), text)
 
 
 if __name__ == "__main__":
-    README.write_text(page(), encoding="utf-8")
-    GUIDE.write_text(with_totals(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
+    README.write_text(render_page(), encoding="utf-8")
+    GUIDE.write_text(update_totals(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")

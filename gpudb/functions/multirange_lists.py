@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from gpudb.functions.let_binding import let
+from gpudb.functions.let_binding import bind_values
 from gpudb.functions.operands import pack, unpack
 from gpudb.types import SqlType
 
 
-def value_of(sql: str, ranged: SqlType) -> str:
+def get_value(sql: str, ranged: SqlType) -> str:
     """Returns a range's two bounds, without the scales that a numrange carries."""
     return unpack(sql, ranged)[0]
 
 
-def scales_of(sql: str, ranged: SqlType) -> tuple[str, str]:
+def get_scales(sql: str, ranged: SqlType) -> tuple[str, str]:
     """Returns the display scales of a numrange's bounds."""
     scale = unpack(sql, ranged)[1]
     return f"({scale} // 64)", f"({scale} % 64)"
 
 
-def range_of(lower: str, upper: str, low: str, high: str, ranged: SqlType) -> str:
+def make_range(lower: str, upper: str, low: str, high: str, ranged: SqlType) -> str:
     """Returns a range of two bounds and their display scales."""
     return pack(f"struct_pack(l := {lower}, u := {upper})", f"({low} * 64 + {high})", ranged)
 
 
-def none_of(ranged: SqlType) -> str:
+def make_empty(ranged: SqlType) -> str:
     """Returns the empty multirange."""
     return f"CAST([] AS {ranged.duckdb}[])"
 
 
-def of_range(sql: str, scale: str, ranged: SqlType) -> str:
+def from_range(sql: str, scale: str, ranged: SqlType) -> str:
     """Returns a range as a multirange."""
-    whole = pack("{0}", scale, ranged)
-    return let(
+    packed = pack("{0}", scale, ranged)
+    return bind_values(
         lambda v: (
-            f"(CASE WHEN {v} IS NULL THEN NULL WHEN ({v}).l.k = -1 THEN {none_of(ranged)} ELSE [{whole.format(v)}] END)"
+            f"(CASE WHEN {v} IS NULL THEN NULL WHEN ({v}).l.k = -1 THEN {make_empty(ranged)}"
+            f" ELSE [{packed.format(v)}] END)"
         ),
         sql,
     )
 
 
-def _sorted(ranges: str, ranged: SqlType) -> str:
+def _sort(ranges: str, ranged: SqlType) -> str:
     """Sorts ranges; the sort is stable, as equal ranges may have different display scales."""
     if not ranged.is_carried:
         return f"list_sort({ranges})"
@@ -48,38 +49,38 @@ def _sorted(ranges: str, ranged: SqlType) -> str:
     return f"list_transform({ordered}, lambda pg_e: struct_pack(v := (pg_e).v, s := (pg_e).s))"
 
 
-def canonical(ranges: str, ranged: SqlType) -> str:
+def make_canonical(ranges: str, ranged: SqlType) -> str:
     """Returns a list of ranges in canonical form: sorted, without NULLs and empty ranges, overlapping and adjacent ones
     merged.
     """
-    value = value_of("pg_e", ranged)
-    kept = _sorted(f"list_filter({ranges}, lambda pg_e: ({value}).l.k <> -1)", ranged)
-    last, each = (value_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
-    finite = f"({last}).u.k = 1 AND ({each}).l.k = 1"
-    touches = f"{finite} AND ({last}).u.v = ({each}).l.v AND ({last}).u.s + 1 = ({each}).l.s"
+    value = get_value("pg_e", ranged)
+    ranges_sql = _sort(f"list_filter({ranges}, lambda pg_e: ({value}).l.k <> -1)", ranged)
+    last, next_value = (get_value(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
+    finite = f"({last}).u.k = 1 AND ({next_value}).l.k = 1"
+    touches = f"{finite} AND ({last}).u.v = ({next_value}).l.v AND ({last}).u.s + 1 = ({next_value}).l.s"
     # of equal bounds, which may differ in display scale, the second range's
-    (low, high), (next_low, next_high) = (scales_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
-    low = f"(CASE WHEN ({last}).l < ({each}).l THEN {low} ELSE {next_low} END)"
-    high = f"(CASE WHEN ({last}).u > ({each}).u THEN {high} ELSE {next_high} END)"
-    one = range_of(f"({last}).l", f"greatest(({last}).u, ({each}).u)", low, high, ranged)
+    (low, high), (next_low, next_high) = (get_scales(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
+    low = f"(CASE WHEN ({last}).l < ({next_value}).l THEN {low} ELSE {next_low} END)"
+    high = f"(CASE WHEN ({last}).u > ({next_value}).u THEN {high} ELSE {next_high} END)"
+    merged = make_range(f"({last}).l", f"greatest(({last}).u, ({next_value}).u)", low, high, ranged)
     step = (
-        f"(CASE WHEN ({each}).l <= ({last}).u OR ({touches}) THEN list_concat(pg_a[:len(pg_a) - 1], [{one}])"
+        f"(CASE WHEN ({next_value}).l <= ({last}).u OR ({touches}) THEN list_concat(pg_a[:len(pg_a) - 1], [{merged}])"
         " ELSE list_concat(pg_a, pg_b) END)"
     )
-    return let(
+    return bind_values(
         lambda v: (
-            f"(CASE WHEN {v} IS NULL THEN NULL WHEN len({v}) = 0 THEN {none_of(ranged)} ELSE"
+            f"(CASE WHEN {v} IS NULL THEN NULL WHEN len({v}) = 0 THEN {make_empty(ranged)} ELSE"
             f" list_reduce(list_transform({v}, lambda pg_e: [pg_e]), lambda pg_a, pg_b: {step}) END)"
         ),
-        kept,
+        ranges_sql,
     )
 
 
-def intersection(one: str, other: str, ranged: SqlType) -> str:
+def render_intersection(one: str, other: str, ranged: SqlType) -> str:
     """Returns the intersection of two lists of ranges."""
-    a, b = (value_of(sql, ranged) for sql in ("pg_a", "pg_b"))
-    (low, high), (other_low, other_high) = (scales_of(sql, ranged) for sql in ("pg_a", "pg_b"))
-    shared = range_of(
+    a, b = (get_value(sql, ranged) for sql in ("pg_a", "pg_b"))
+    (low, high), (other_low, other_high) = (get_scales(sql, ranged) for sql in ("pg_a", "pg_b"))
+    common = make_range(
         f"greatest(({a}).l, ({b}).l)",
         f"least(({a}).u, ({b}).u)",
         f"(CASE WHEN ({a}).l >= ({b}).l THEN {low} ELSE {other_low} END)",
@@ -87,12 +88,12 @@ def intersection(one: str, other: str, ranged: SqlType) -> str:
         ranged,
     )
     meets = f"list_filter({other}, lambda pg_b: ({a}).l <= ({b}).u AND ({b}).l <= ({a}).u)"
-    return canonical(
-        f"flatten(list_transform({one}, lambda pg_a: list_transform({meets}, lambda pg_b: {shared})))", ranged
+    return make_canonical(
+        f"flatten(list_transform({one}, lambda pg_a: list_transform({meets}, lambda pg_b: {common})))", ranged
     )
 
 
-def complement(ranges: str, ranged: SqlType) -> str:
+def render_complement(ranges: str, ranged: SqlType) -> str:
     """Returns the complement of a canonical list of ranges."""
     assert ranged.subtype is not None
     nothing = f"CAST(NULL AS {ranged.subtype.duckdb_value})"
@@ -103,33 +104,34 @@ def complement(ranges: str, ranged: SqlType) -> str:
     def beside(bound: str, by: str) -> str:
         return f"struct_pack(k := ({bound}).k, v := ({bound}).v, s := CAST(({bound}).s {by} AS TINYINT))"
 
-    def made(m: str) -> str:
+    def body(m: str) -> str:
         before, after = (f"{m}[pg_i]", f"{m}[pg_i + 1]")
-        lower = f"(CASE WHEN pg_i = 0 THEN {infinite(0)} ELSE {beside(value_of(before, ranged) + '.u', '+ 1')} END)"
+        lower = f"(CASE WHEN pg_i = 0 THEN {infinite(0)} ELSE {beside(get_value(before, ranged) + '.u', '+ 1')} END)"
         upper = (
-            f"(CASE WHEN pg_i = len({m}) THEN {infinite(2)} ELSE {beside(value_of(after, ranged) + '.l', '- 1')} END)"
+            f"(CASE WHEN pg_i = len({m}) THEN {infinite(2)} ELSE {beside(get_value(after, ranged) + '.l', '- 1')} END)"
         )
-        low, high = f"coalesce({scales_of(before, ranged)[1]}, 0)", f"coalesce({scales_of(after, ranged)[0]}, 0)"
-        first, last = value_of(f"{m}[1]", ranged), value_of(f"{m}[len({m})]", ranged)
+        low, high = f"coalesce({get_scales(before, ranged)[1]}, 0)", f"coalesce({get_scales(after, ranged)[0]}, 0)"
+        first, last = get_value(f"{m}[1]", ranged), get_value(f"{m}[len({m})]", ranged)
         # nothing precedes a range without a lower bound, or follows one without an upper one
-        there = f"NOT coalesce((pg_i = 0 AND ({first}).l.k = 0) OR (pg_i = len({m}) AND ({last}).u.k = 2), false)"
-        places = f"list_filter(range(0, len({m}) + 1), lambda pg_i: {there})"
-        return f"list_transform({places}, lambda pg_i: {range_of(lower, upper, low, high, ranged)})"
+        is_present = f"NOT coalesce((pg_i = 0 AND ({first}).l.k = 0) OR (pg_i = len({m}) AND ({last}).u.k = 2), false)"
+        indices = f"list_filter(range(0, len({m}) + 1), lambda pg_i: {is_present})"
+        return f"list_transform({indices}, lambda pg_i: {make_range(lower, upper, low, high, ranged)})"
 
-    return let(made, ranges)
+    return bind_values(body, ranges)
 
 
-def hull(sql: str, ranged: SqlType) -> str:
+def get_hull(sql: str, ranged: SqlType) -> str:
     """Returns the bounds from the first range's start to the last one's end; those of an empty range if there
     are none.
     """
     assert ranged.subtype is not None
     nothing = f"CAST(NULL AS {ranged.subtype.duckdb_value})"
     bound = f"struct_pack(k := CAST(-1 AS TINYINT), v := {nothing}, s := CAST(0 AS TINYINT))"
-    return let(
+    return bind_values(
         lambda m: (
-            f"(CASE WHEN {m} IS NULL THEN NULL WHEN len({m}) = 0 THEN struct_pack(l := {bound}, u := {bound}) ELSE"
-            f" struct_pack(l := ({value_of(m + '[1]', ranged)}).l, u := ({value_of(f'{m}[len({m})]', ranged)}).u) END)"
+            f"(CASE WHEN {m} IS NULL THEN NULL WHEN len({m}) = 0 THEN struct_pack(l := {bound}, u := {bound})"
+            f" ELSE struct_pack(l := ({get_value(m + '[1]', ranged)}).l,"
+            f" u := ({get_value(f'{m}[len({m})]', ranged)}).u) END)"
         ),
         sql,
     )

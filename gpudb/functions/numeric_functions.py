@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpudb.functions.let_binding import let, raises
-from gpudb.functions.numeric import beyond, exactly, held, unscaled
+from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.numeric import call_unscaled, convert_digits, exceeds_int128, to_unscaled
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
@@ -15,11 +15,11 @@ Constants = Sequence[object]
 _CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
 
 
-def _carried(types: Types, constants: Constants) -> SqlType:
+def _get_carried_type(types: Types, constants: Constants) -> SqlType:
     return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
 
 
-def _integral(types: Types, constants: Constants) -> SqlType:
+def _get_integral_type(types: Types, constants: Constants) -> SqlType:
     precision, scale = types[0].numeric_digits
     return exact_numeric(precision - scale + 1, 0)
 
@@ -27,27 +27,27 @@ def _integral(types: Types, constants: Constants) -> SqlType:
 # ---------------------------------------------------------------------------------------------- rounding
 
 
-def _to_integer(name: str) -> Callable[[Operands], str]:
+def _make_rounding(name: str) -> Callable[[Operands], str]:
     return lambda o: f"CAST({name}({o.sql[0]}) AS {o.result.duckdb})"
 
 
-declare("ceil(numeric) ceiling(numeric)", _to_integer("ceil"), result=_integral)
-declare("floor(numeric)", _to_integer("floor"), result=_integral)
-declare("round(numeric)", lambda o: f"CAST({o.sql[0]} AS {o.result.duckdb})", result=_integral)
-declare("trunc(numeric)", _to_integer("trunc"), result=_integral)
+declare("ceil(numeric) ceiling(numeric)", _make_rounding("ceil"), result=_get_integral_type)
+declare("floor(numeric)", _make_rounding("floor"), result=_get_integral_type)
+declare("round(numeric)", lambda o: f"CAST({o.sql[0]} AS {o.result.duckdb})", result=_get_integral_type)
+declare("trunc(numeric)", _make_rounding("trunc"), result=_get_integral_type)
 declare("sign(numeric)", "CAST(sign({0}) AS DECIMAL(1,0))", result=lambda types, constants: exact_numeric(1, 0))
 
 
-def _rounded_type(types: Types, constants: Constants) -> SqlType:
+def _get_rounded_type(types: Types, constants: Constants) -> SqlType:
     digits = constants[1]
     if not isinstance(digits, int):
-        return _carried(types, constants)
+        return _get_carried_type(types, constants)
     precision, scale = types[0].numeric_digits
-    wanted = max(0, min(digits, MAX_DIGITS))
-    return exact_numeric(precision - scale + 1 + wanted, wanted)
+    new_scale = max(0, min(digits, MAX_DIGITS))
+    return exact_numeric(precision - scale + 1 + new_scale, new_scale)
 
 
-def _round(operands: Operands) -> str:
+def _render_round(operands: Operands) -> str:
     digits, value = operands.constants[1], operands.sql[0]
     if not isinstance(digits, int):
         return f"pg_round_to(CAST({value} AS {_CARRIED}), {operands.sql[1]})"
@@ -59,20 +59,20 @@ def _round(operands: Operands) -> str:
     return f"CAST(round({value}, {digits}) AS {operands.result.duckdb})"
 
 
-_SHOWN_DIGITS = f"greatest(0, least({{1}}, {CARRIED_SCALE}))"
-declare("round(numeric,int4)", _round, scale=_SHOWN_DIGITS, result=_rounded_type)
+_DISPLAY_DIGITS = f"greatest(0, least({{1}}, {CARRIED_SCALE}))"
+declare("round(numeric,int4)", _render_round, scale=_DISPLAY_DIGITS, result=_get_rounded_type)
 
 
-def _truncated_type(types: Types, constants: Constants) -> SqlType:
+def _get_truncated_type(types: Types, constants: Constants) -> SqlType:
     digits = constants[1]
     if not isinstance(digits, int):
-        return _carried(types, constants)
+        return _get_carried_type(types, constants)
     precision, scale = types[0].numeric_digits
-    wanted = max(0, min(digits, MAX_DIGITS))
-    return exact_numeric(precision - scale + wanted, wanted)
+    new_scale = max(0, min(digits, MAX_DIGITS))
+    return exact_numeric(precision - scale + new_scale, new_scale)
 
 
-def _truncate(operands: Operands) -> str:
+def _render_trunc(operands: Operands) -> str:
     digits, value = operands.constants[1], operands.sql[0]
     if not isinstance(digits, int):
         return f"pg_trunc_to(CAST({value} AS {_CARRIED}), {operands.sql[1]})"
@@ -84,25 +84,25 @@ def _truncate(operands: Operands) -> str:
     unit = f"1{'0' * -digits}" if digits <= 0 else f"0.{'0' * (digits - 1)}1"
     # a scale that does not fit truncates nothing
     item = f"DECIMAL({max(precision, scale + 1 - min(digits, 0))},{scale})"
-    return let(lambda v: f"CAST({v} - {v} % CAST({unit} AS {item}) AS {operands.result.duckdb})", value)
+    return bind_values(lambda v: f"CAST({v} - {v} % CAST({unit} AS {item}) AS {operands.result.duckdb})", value)
 
 
-declare("trunc(numeric,int4)", _truncate, scale=_SHOWN_DIGITS, result=_truncated_type)
+declare("trunc(numeric,int4)", _render_trunc, scale=_DISPLAY_DIGITS, result=_get_truncated_type)
 
 
 # ---------------------------------------------------------------------------------------------- division
 
 
-def _whole_quotient(operands: Operands) -> str:
+def _render_div(operands: Operands) -> str:
     """div(): truncates towards zero."""
     (left, right), (first, second) = operands.sql, operands.types
     up, down = second.numeric_digits[1], first.numeric_digits[1]
-    a, b = unscaled(left, first), unscaled(right, second)
-    if beyond(operands.types):
-        return exactly("pg_whole_quotient", operands)
-    zero = raises("22012", "'division by zero'", operands.result.duckdb)
+    a, b = to_unscaled(left, first), to_unscaled(right, second)
+    if exceeds_int128(operands.types):
+        return call_unscaled("pg_whole_quotient", operands)
+    zero = render_error("22012", "'division by zero'", operands.result.duckdb)
     common = min(up, down)
-    return let(
+    return bind_values(
         lambda x, y: (
             f"(CASE WHEN {x} IS NULL OR {y} IS NULL THEN NULL WHEN {y} = 0 THEN {zero} ELSE"
             f" CAST(({x} * pg_ten_to({up - common})) // ({y} * pg_ten_to({down - common}))"
@@ -113,49 +113,49 @@ def _whole_quotient(operands: Operands) -> str:
     )
 
 
-declare("div(numeric,numeric) numeric_div_trunc", _whole_quotient, result=lambda t, c: exact_numeric(MAX_DIGITS, 0))
+declare("div(numeric,numeric) numeric_div_trunc", _render_div, result=lambda t, c: exact_numeric(MAX_DIGITS, 0))
 
 # ---------------------------------------------------------------------------------------------- roots, logarithms
 
 
-def _shown(operands: Operands) -> str:
+def _format_operands(operands: Operands) -> str:
     """Returns each operand's digits at its display scale."""
-    from gpudb.functions.to_text import text_of
+    from gpudb.functions.to_text import to_text
 
     return ", ".join(
-        text_of(value, scale, item)
+        to_text(value, scale, item)
         for value, scale, item in zip(operands.sql, operands.scales, operands.types, strict=True)
     )
 
 
-def _by_python(names: str, name: str) -> None:
+def _declare_in_python(names: str, name: str) -> None:
     def value(operands: Operands) -> str:
-        return f"CAST({name}({_shown(operands)}) AS {_CARRIED})"
+        return f"CAST({name}({_format_operands(operands)}) AS {_CARRIED})"
 
     def scale(operands: Operands) -> str:
-        return f"least({CARRIED_SCALE}, pg_decimals({name}({_shown(operands)})))"
+        return f"least({CARRIED_SCALE}, pg_decimals({name}({_format_operands(operands)})))"
 
-    declare(names, value, scale=scale, result=_carried)
+    declare(names, value, scale=scale, result=_get_carried_type)
 
 
-_by_python("sqrt(numeric)", "pg_numeric_sqrt")
-_by_python("exp(numeric)", "pg_numeric_exp")
-_by_python("ln(numeric)", "pg_numeric_ln")
-_by_python("log(numeric) log10(numeric)", "pg_numeric_log10")
-_by_python("log(numeric,numeric)", "pg_numeric_log")
-_by_python("power(numeric,numeric) pow(numeric,numeric) numeric_power", "pg_numeric_power")
-_by_python("gcd(numeric,numeric)", "pg_numeric_gcd")
-_by_python("lcm(numeric,numeric)", "pg_numeric_lcm")
-_by_python("trim_scale(numeric)", "pg_numeric_trim")
+_declare_in_python("sqrt(numeric)", "pg_numeric_sqrt")
+_declare_in_python("exp(numeric)", "pg_numeric_exp")
+_declare_in_python("ln(numeric)", "pg_numeric_ln")
+_declare_in_python("log(numeric) log10(numeric)", "pg_numeric_log10")
+_declare_in_python("log(numeric,numeric)", "pg_numeric_log")
+_declare_in_python("power(numeric,numeric) pow(numeric,numeric) numeric_power", "pg_numeric_power")
+_declare_in_python("gcd(numeric,numeric)", "pg_numeric_gcd")
+_declare_in_python("lcm(numeric,numeric)", "pg_numeric_lcm")
+_declare_in_python("trim_scale(numeric)", "pg_numeric_trim")
 declare("scale(numeric)", "CAST({s[0]} + 0 * CAST({0} * 0 AS INTEGER) AS INTEGER)")
-declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_shown(o)}))")
+declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}))")
 
 
-def _factorial(operands: Operands) -> str:
-    wrong = raises("22003", "'factorial of a negative number is undefined'", operands.result.duckdb)
-    return let(
+def _render_factorial(operands: Operands) -> str:
+    error = render_error("22003", "'factorial of a negative number is undefined'", operands.result.duckdb)
+    return bind_values(
         lambda v: (
-            f"(CASE WHEN {v} < 0 THEN {wrong} ELSE"
+            f"(CASE WHEN {v} < 0 THEN {error} ELSE"
             f" CAST(factorial(CAST(CASE WHEN {v} > 34 THEN 34 ELSE {v} END AS INTEGER))"
             f" AS {operands.result.duckdb}) END)"
         ),
@@ -163,18 +163,18 @@ def _factorial(operands: Operands) -> str:
     )
 
 
-declare("factorial", _factorial, result=lambda types, constants: exact_numeric(MAX_DIGITS, 0))
+declare("factorial", _render_factorial, result=lambda types, constants: exact_numeric(MAX_DIGITS, 0))
 
 
-def _bucket(operands: Operands) -> str:
+def _render_width_bucket(operands: Operands) -> str:
     """width_bucket: the exact bucket, of `count` between two bounds."""
     scale = max(item.numeric_digits[1] for item in operands.types[:3])
-    whole = SqlType("numeric", -1, (MAX_DIGITS, scale))
+    common = SqlType("numeric", -1, (MAX_DIGITS, scale))
     parts = [
-        unscaled(held(value, item, whole), whole)
+        to_unscaled(convert_digits(value, item, common), common)
         for value, item in zip(operands.sql[:3], operands.types[:3], strict=True)
     ]
     return f"pg_exact_bucket({', '.join(parts)}, {operands.sql[3]})"
 
 
-declare("width_bucket(numeric,numeric,numeric,int4)", _bucket)
+declare("width_bucket(numeric,numeric,numeric,int4)", _render_width_bucket)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
-from gpudb.functions.let_binding import let, raises
-from gpudb.functions.posix_regex import Pattern, similar, translate
-from gpudb.functions.regex_options import options
+from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.posix_regex import Pattern, translate, translate_similar
+from gpudb.functions.regex_options import parse_options
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.text_literal import known, quoted
+from gpudb.functions.text_literal import get_constant_text, quote_literal
 
 NOT_GIVEN = -(1 << 31) - 1
 """Default for the number of a match, if a call does not name one."""
@@ -17,7 +17,7 @@ NOT_GIVEN = -(1 << 31) - 1
 # ---------------------------------------------------------------------------------------------- LIKE
 
 
-def _subject(operands: Operands) -> str:
+def _get_subject(operands: Operands) -> str:
     """Returns the text that is matched; a char(n) with its blanks, which are significant here."""
     item = operands.types[0]
     if item.padded_length is not None:
@@ -25,161 +25,166 @@ def _subject(operands: Operands) -> str:
     return operands.sql[0]
 
 
-def _like(word: str, negated: bool) -> Callable[[Operands], str]:
+def _make_like(word: str, negated: bool) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        pattern = known(operands, 1)
+        pattern = get_constant_text(operands, 1)
         if pattern is not None and (len(pattern) - len(pattern.rstrip("\\"))) % 2:
             # an error only for a text that matches up to that point
-            reached = f"({_subject(operands)} {word} {quoted(pattern[:-1] + '_%')} ESCAPE '\\')"
-            wrong = raises("22025", "'LIKE pattern must not end with escape character'", "BOOLEAN")
-            return f"(CASE WHEN {reached} THEN {wrong} WHEN NOT {reached} THEN {str(negated).lower()} END)"
+            reached = f"({_get_subject(operands)} {word} {quote_literal(pattern[:-1] + '_%')} ESCAPE '\\')"
+            error = render_error("22025", "'LIKE pattern must not end with escape character'", "BOOLEAN")
+            return f"(CASE WHEN {reached} THEN {error} WHEN NOT {reached} THEN {str(negated).lower()} END)"
         escape = "" if pattern is not None and "\\" not in pattern else " ESCAPE '\\'"
         if pattern is None and not isinstance(operands.constants[1], str):
             fold = str(word == "ILIKE").lower()
-            made = let(
+            test = bind_values(
                 lambda s, p: (
                     f"(CASE WHEN ends_with({p}, '\\') THEN pg_like({s}, {p}, {fold}) ELSE {s} {word} {p}{escape} END)"
                 ),
-                _subject(operands),
+                _get_subject(operands),
                 operands.sql[1],
             )
         else:
-            made = f"({_subject(operands)} {word} {operands.sql[1]}{escape})"
-        return f"(NOT {made})" if negated else made
+            test = f"({_get_subject(operands)} {word} {operands.sql[1]}{escape})"
+        return f"(NOT {test})" if negated else test
 
     return render
 
 
-declare("textlike namelike bpcharlike like(text,text) like(name,text)", _like("LIKE", False))
-declare("textnlike namenlike bpcharnlike notlike(text,text) notlike(name,text)", _like("LIKE", True))
-declare("texticlike nameiclike bpchariclike", _like("ILIKE", False))
-declare("texticnlike nameicnlike bpcharicnlike", _like("ILIKE", True))
+declare("textlike namelike bpcharlike like(text,text) like(name,text)", _make_like("LIKE", False))
+declare("textnlike namenlike bpcharnlike notlike(text,text) notlike(name,text)", _make_like("LIKE", True))
+declare("texticlike nameiclike bpchariclike", _make_like("ILIKE", False))
+declare("texticnlike nameicnlike bpcharicnlike", _make_like("ILIKE", True))
 
 
-def like_escape(pattern: str, escape: str) -> str:
+def replace_like_escape(pattern: str, escape: str) -> str:
     """Returns a LIKE pattern with its escape character replaced by the backslash; 22025."""
     if len(escape) > 1:
         hint = "Escape string must be empty or one character."
         raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)
     if escape == "\\":
         return pattern
-    made, escaped = [], False
+    chars, escaped = [], False
     for char in pattern:
         if char == escape and not escaped:
-            made.append("\\")
+            chars.append("\\")
             escaped = True
         elif char == "\\" and not escaped:
-            made.append("\\\\")
+            chars.append("\\\\")
         else:
-            made.append(char)
+            chars.append(char)
             escaped = False
-    return "".join(made)
+    return "".join(chars)
 
 
-def _like_escape(operands: Operands) -> str:
-    pattern, escape = known(operands, 0), known(operands, 1)
+def _render_like_escape(operands: Operands) -> str:
+    pattern, escape = get_constant_text(operands, 0), get_constant_text(operands, 1)
     if pattern is not None and escape is not None:
-        return quoted(like_escape(pattern, escape))
+        return quote_literal(replace_like_escape(pattern, escape))
     return f"pg_like_escape({operands.sql[0]}, {operands.sql[1]})"
 
 
-declare("like_escape(text,text)", _like_escape)
+declare("like_escape(text,text)", _render_like_escape)
 declare("bytealike like(bytea,bytea)", "pg_bytes_like({0}, {1})")
 declare("byteanlike notlike(bytea,bytea)", "(NOT pg_bytes_like({0}, {1}))")
 declare("like_escape(bytea,bytea)", "pg_bytes_like_escape({0}, {1})")
 
 
-def _similar(operands: Operands) -> str:
-    pattern = known(operands, 0)
-    escape = "\\" if len(operands.sql) == 1 else known(operands, 1)
+def _render_similar(operands: Operands) -> str:
+    pattern = get_constant_text(operands, 0)
+    escape = "\\" if len(operands.sql) == 1 else get_constant_text(operands, 1)
     if pattern is not None and escape is not None:
-        return quoted(similar(pattern, escape))
-    return f"pg_similar({operands.sql[0]}, {operands.sql[1] if len(operands.sql) > 1 else quoted(chr(92))})"
+        return quote_literal(translate_similar(pattern, escape))
+    return f"pg_similar({operands.sql[0]}, {operands.sql[1] if len(operands.sql) > 1 else quote_literal(chr(92))})"
 
 
-declare("similar_to_escape(text) similar_to_escape(text,text)", _similar)
+declare("similar_to_escape(text) similar_to_escape(text,text)", _render_similar)
 
 # ---------------------------------------------------------------------------------------------- regular expressions
 
 
-def _constant(operands: Operands, flags: str | None) -> Pattern | None:
-    pattern = known(operands, 1)
+def _get_constant_pattern(operands: Operands, flags: str | None) -> Pattern | None:
+    pattern = get_constant_text(operands, 1)
     return translate(pattern, flags) if pattern is not None and flags is not None else None
 
 
-def _tested(subject: str, operands: Operands, flags: str) -> str:
-    pattern = _constant(operands, flags)
+def _render_test(subject: str, operands: Operands, flags: str) -> str:
+    pattern = _get_constant_pattern(operands, flags)
     if pattern is not None and not pattern.python_only:
-        return f"regexp_matches({subject}, {quoted(pattern.re2)}, '{pattern.re2_options}')"
+        return f"regexp_matches({subject}, {quote_literal(pattern.re2)}, '{pattern.re2_options}')"
     return f"pg_regex_like({subject}, {operands.sql[1]}, '{flags}')"
 
 
-def _match(flags: str, negated: bool) -> Callable[[Operands], str]:
+def _make_match(flags: str, negated: bool) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        made = _tested(_subject(operands), operands, flags)
-        return f"(NOT {made})" if negated else made
+        test = _render_test(_get_subject(operands), operands, flags)
+        return f"(NOT {test})" if negated else test
 
     return render
 
 
 for _prefix in ("text", "name", "bpchar"):
-    declare(f"{_prefix}regexeq", _match("", False))
-    declare(f"{_prefix}regexne", _match("", True))
-    declare(f"{_prefix}icregexeq", _match("i", False))
-    declare(f"{_prefix}icregexne", _match("i", True))
+    declare(f"{_prefix}regexeq", _make_match("", False))
+    declare(f"{_prefix}regexne", _make_match("", True))
+    declare(f"{_prefix}icregexeq", _make_match("i", False))
+    declare(f"{_prefix}icregexne", _make_match("i", True))
 
 
-def _flags(operands: Operands, index: int) -> str | None:
-    return known(operands, index) if len(operands.sql) > index else ""
+def _get_flags(operands: Operands, index: int) -> str | None:
+    return get_constant_text(operands, index) if len(operands.sql) > index else ""
 
 
 def _regexp_like(operands: Operands) -> str:
-    flags = _flags(operands, 2)
+    flags = _get_flags(operands, 2)
     if flags is None:
         return f"pg_regex_like({', '.join(operands.sql)})"
     if "g" in flags:
         raise SqlError.of("invalid_parameter_value", 'regexp_like() does not support the "global" option')
-    return _tested(operands.sql[0], operands, flags)
+    return _render_test(operands.sql[0], operands, flags)
 
 
 declare("regexp_like", _regexp_like)
 
 
-def _replacement(text: str) -> str | None:
+def _translate_replacement(text: str) -> str | None:
     r"""Translates PostgreSQL's replacement text for RE2, `\&` being the whole match; None if RE2 would reject it."""
-    made, at = [], 0
+    chars, at = [], 0
     while at < len(text):
         if text[at] != "\\":
-            made.append(text[at])
+            chars.append(text[at])
             at += 1
             continue
         follows = text[at + 1 : at + 2]
         if follows == "&":
-            made.append("\\0")
+            chars.append("\\0")
         elif follows and follows in "123456789\\":
-            made.append("\\" + follows)
+            chars.append("\\" + follows)
         else:
             return None
         at += 2
-    return "".join(made)
+    return "".join(chars)
 
 
-def _replace(operands: Operands) -> str:
-    flags = _flags(operands, 3)
-    pattern = _constant(operands, flags)
-    text = known(operands, 2)
+def _render_replace(operands: Operands) -> str:
+    flags = _get_flags(operands, 3)
+    pattern = _get_constant_pattern(operands, flags)
+    text = get_constant_text(operands, 2)
     if pattern is not None and flags is not None and pattern.same_extent and text is not None:
-        made = _replacement(text)
-        used = [int(c) for at, c in enumerate(made or "") if c.isdigit() and at and (made or "")[at - 1] == "\\"]
-        if made is not None and all(number <= pattern.groups for number in used):
-            every = "g" if options(flags).every else ""
-            settings = f"'{pattern.re2_options}{every}'"
-            return f"regexp_replace({operands.sql[0]}, {quoted(pattern.re2)}, {quoted(made)}, {settings})"
+        replacement = _translate_replacement(text)
+        group_numbers = [
+            int(c)
+            for at, c in enumerate(replacement or "")
+            if c.isdigit() and at and (replacement or "")[at - 1] == "\\"
+        ]
+        if replacement is not None and all(number <= pattern.groups for number in group_numbers):
+            global_flag = "g" if parse_options(flags).replace_all else ""
+            settings = f"'{pattern.re2_options}{global_flag}'"
+            literals = f"{quote_literal(pattern.re2)}, {quote_literal(replacement)}"
+            return f"regexp_replace({operands.sql[0]}, {literals}, {settings})"
     flags_sql = operands.sql[3] if len(operands.sql) > 3 else "''"
     return f"pg_regex_replace({', '.join(operands.sql[:3])}, 1, ({NOT_GIVEN})::BIGINT, {flags_sql})"
 
 
-declare("regexp_replace(text,text,text) regexp_replace(text,text,text,text)", _replace)
+declare("regexp_replace(text,text,text) regexp_replace(text,text,text,text)", _render_replace)
 declare(
     "regexp_replace(text,text,text,int4)", f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, ({NOT_GIVEN})::BIGINT, '')"
 )
@@ -187,24 +192,24 @@ declare("regexp_replace(text,text,text,int4,int4)", "pg_regex_replace({0}, {1}, 
 declare("regexp_replace(text,text,text,int4,int4,text)", "pg_regex_replace({0}, {1}, {2}, {3}, {4}::BIGINT, {5})")
 
 
-def _substring(operands: Operands) -> str:
+def _render_substring(operands: Operands) -> str:
     return f"pg_regex_substring({operands.sql[0]}, {operands.sql[1]})"
 
 
-declare("substring(text,text)", _substring)
+declare("substring(text,text)", _render_substring)
 declare("substring(text,text,text)", "pg_similar_substring({0}, {1}, {2})")
 
 
-def _padded(name: str, defaults: tuple[str, ...]) -> Callable[[Operands], str]:
+def _make_padded_call(name: str, defaults: tuple[str, ...]) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         return f"{name}({', '.join([*operands.sql, *defaults[len(operands.sql) - 2 :]])})"
 
     return render
 
 
-declare("regexp_count", _padded("pg_regex_count", ("1", "''")))
-declare("regexp_substr", _padded("pg_regex_substr", ("1", "1", "''", "0")))
-declare("regexp_instr", _padded("pg_regex_instr", ("1", "1", "0", "''", "0")))
-declare("regexp_match", _padded("pg_regex_match", ("''",)))
-declare("regexp_matches", _padded("pg_regex_matches", ("''",)))
-declare("regexp_split_to_array regexp_split_to_table", _padded("pg_regex_split", ("''",)))
+declare("regexp_count", _make_padded_call("pg_regex_count", ("1", "''")))
+declare("regexp_substr", _make_padded_call("pg_regex_substr", ("1", "1", "''", "0")))
+declare("regexp_instr", _make_padded_call("pg_regex_instr", ("1", "1", "0", "''", "0")))
+declare("regexp_match", _make_padded_call("pg_regex_match", ("''",)))
+declare("regexp_matches", _make_padded_call("pg_regex_matches", ("''",)))
+declare("regexp_split_to_array regexp_split_to_table", _make_padded_call("pg_regex_split", ("''",)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpudb.errors import SqlError
-from gpudb.functions.regex_options import Options, from_basic, options, tight
+from gpudb.functions.regex_options import Options, convert_basic, parse_options, strip_expanded
 
 _CLASSES = {
     "alpha": r"\p{L}", "alnum": r"\p{L}\p{N}", "digit": "0-9", "upper": r"\p{Lu}", "lower": r"\p{Ll}",
@@ -22,7 +22,7 @@ _CLASSES = {
 _SHORTHANDS = {"d": "0-9", "s": r"\s\x0b", "w": r"\p{L}\p{N}_"}
 _CHARACTERS = {"a": 7, "b": 8, "B": 92, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _BOUND = re.compile(r"\{(\d+)(,?)(\d*)\}")
-MOST_REPEATS = 255
+MAX_REPEATS = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +68,19 @@ def translate(pattern: str, flags: str = "") -> Pattern:
     """Translates a pattern under the flags of a regexp function. 2201B if it is invalid, 0A000 if it is not
     supported.
     """
-    asked = options(flags)
+    asked = parse_options(flags)
     if pattern.startswith("***=") and asked.form == "advanced":
         asked.form, pattern = "literal", pattern[4:]
     elif pattern.startswith("***:"):
         asked.form, pattern = "advanced", pattern[4:]
-    if asked.form == "advanced" and (found := _EMBEDDED.match(pattern)) is not None:
-        asked.read(found.group(1))
-        pattern = pattern[found.end() :]
+    if asked.form == "advanced" and (match := _EMBEDDED.match(pattern)) is not None:
+        asked.add_letters(match.group(1))
+        pattern = pattern[match.end() :]
     if asked.form == "literal":
         return Pattern(re.escape(pattern), asked.ignore, asked.stops, asked.lines, False, False, False, False, 0)
     if asked.form == "basic":
-        pattern = from_basic(pattern)
-    return _Translator(tight(pattern) if asked.expanded else pattern, asked).run()
+        pattern = convert_basic(pattern)
+    return _Translator(strip_expanded(pattern) if asked.expanded else pattern, asked).run()
 
 
 _LOOK_AHEAD = 64
@@ -92,7 +92,7 @@ class _Translator:
         self.pattern = pattern
         self.at = 0
         self.out: list[str] = []
-        self.asked = asked
+        self.options = asked
         self.python_only = self.alternation = self.optional_groups = False
         self.greedy = self.lazy = False
         self.depth: list[bool] = []
@@ -103,11 +103,11 @@ class _Translator:
         while self.at < len(self.pattern):
             quantifiable = self._piece(quantifiable)
         if self.depth:
-            raise bad("parentheses () not balanced")
+            raise pattern_error("parentheses () not balanced")
         # several branches are greedy, whatever they contain
         mixed = tuple(self.out) if self.lazy and (self.greedy or self.alternation) else ()
         return Pattern(
-            "".join(self.out), self.asked.ignore, self.asked.stops, self.asked.lines, self.python_only,
+            "".join(self.out), self.options.ignore, self.options.stops, self.options.lines, self.python_only,
             self.alternation, self.optional_groups, self.lazy, self.groups, mixed,
         )  # fmt: skip
 
@@ -116,7 +116,7 @@ class _Translator:
         char = self.pattern[self.at]
         if char in "*+?" or (char == "{" and self.pattern[self.at + 1 : self.at + 2].isdigit()):
             if not quantifiable:
-                raise bad("quantifier operand invalid")
+                raise pattern_error("quantifier operand invalid")
             self._quantifier()
             return False
         self.at += 1
@@ -133,7 +133,7 @@ class _Translator:
                 self.out.append(")")
                 return True
             case ")":
-                raise bad("parentheses () not balanced")
+                raise pattern_error("parentheses () not balanced")
             case "|":
                 self.alternation = True
                 self.out.append("|")
@@ -142,12 +142,12 @@ class _Translator:
                 self.out.append("^")
                 return False
             case "$":
-                self.out.append("$" if self.asked.lines else r"\z")
+                self.out.append("$" if self.options.lines else r"\z")
                 return False
             case ".":
                 self.out.append(".")
                 return True
-        self.out.append(_literal(char))
+        self.out.append(_escape_literal(char))
         return True
 
     def _open(self) -> bool:
@@ -160,7 +160,7 @@ class _Translator:
                 self.depth.append(True)
                 return False
         if rest.startswith("?"):
-            raise bad("quantifier operand invalid")
+            raise pattern_error("quantifier operand invalid")
         self.groups += 1
         self.depth.append(True)
         self.out.append("(")
@@ -170,33 +170,33 @@ class _Translator:
         group = bool(self.out) and self.out[-1] == ")"
         char = self.pattern[self.at]
         if char == "{":
-            found = _BOUND.match(self.pattern, self.at)
-            if found is None:
-                raise bad("invalid repetition count(s)")
-            low, comma, high = found.groups()
-            if int(low) > MOST_REPEATS or (high and not int(low) <= int(high) <= MOST_REPEATS):
-                raise bad("invalid repetition count(s)")
-            self.at = found.end()
-            made = found.group()
-            fixed = not comma  # {2,2} has a preference, {2} does not
+            match = _BOUND.match(self.pattern, self.at)
+            if match is None:
+                raise pattern_error("invalid repetition count(s)")
+            low, comma, high = match.groups()
+            if int(low) > MAX_REPEATS or (high and not int(low) <= int(high) <= MAX_REPEATS):
+                raise pattern_error("invalid repetition count(s)")
+            self.at = match.end()
+            quantifier = match.group()
+            is_complete = not comma  # {2,2} has a preference, {2} does not
             optional = int(low) == 0
         else:
             self.at += 1
-            made, fixed, optional = char, False, char != "+"
+            quantifier, is_complete, optional = char, False, char != "+"
         if self.pattern[self.at : self.at + 1] == "?":
             self.at += 1
-            made += "?"
-            self.lazy |= not fixed
+            quantifier += "?"
+            self.lazy |= not is_complete
         else:
-            self.greedy |= not fixed
+            self.greedy |= not is_complete
         if self.pattern[self.at : self.at + 1] in {"*", "+", "?"}:
-            raise bad("quantifier operand invalid")
-        self.optional_groups |= group and (optional or not fixed)
-        self.out.append(made)
+            raise pattern_error("quantifier operand invalid")
+        self.optional_groups |= group and (optional or not is_complete)
+        self.out.append(quantifier)
 
     def _escape(self) -> bool:
         if self.at >= len(self.pattern):
-            raise bad(r"invalid escape \ sequence")
+            raise pattern_error(r"invalid escape \ sequence")
         char = self.pattern[self.at]
         if char.lower() in _SHORTHANDS:
             self.at += 1
@@ -208,16 +208,16 @@ class _Translator:
             self.out.append({"A": r"\A", "Z": r"\z", "y": r"\b", "Y": r"\B", "m": r"\b(?=\w)", "M": r"\b(?<=\w)"}[char])
             return False
         if char.isdigit() and char != "0":
-            found = re.compile(r"\d+").match(self.pattern, self.at)
-            assert found is not None
-            number = found.group() if int(found.group()) <= self.groups else char
+            match = re.compile(r"\d+").match(self.pattern, self.at)
+            assert match is not None
+            number = match.group() if int(match.group()) <= self.groups else char
             if int(number) > self.groups:
-                raise bad("invalid backreference number")
+                raise pattern_error("invalid backreference number")
             self.at += len(number)
             self.python_only = True
             self.out.append(f"(?:\\{number})")
             return True
-        self.out.append(_literal(self._character()))
+        self.out.append(_escape_literal(self._character()))
         return True
 
     def _character(self) -> str:
@@ -236,13 +236,13 @@ class _Translator:
             ("0", "[0-7]{0,2}"),
         ):
             if char == letter:
-                found = re.compile(form).match(self.pattern, self.at)
-                if found is None:
-                    raise bad(r"invalid escape \ sequence")
-                self.at = found.end()
-                return chr(int(found.group() or "0", 8 if letter == "0" else 16))
+                match = re.compile(form).match(self.pattern, self.at)
+                if match is None:
+                    raise pattern_error(r"invalid escape \ sequence")
+                self.at = match.end()
+                return chr(int(match.group() or "0", 8 if letter == "0" else 16))
         if char.isalnum():
-            raise bad(r"invalid escape \ sequence")
+            raise pattern_error(r"invalid escape \ sequence")
         return char
 
     def _bracket(self) -> None:
@@ -251,28 +251,28 @@ class _Translator:
             self.out.append(r"\b(?=\w)" if self.pattern[self.at + 2] == "<" else r"\b(?<=\w)")
             self.at += 6
             return
-        made = ["["]
+        parts = ["["]
         if self.pattern.startswith("^", self.at):
             self.at += 1
-            made.append("^\\n" if self.asked.stops else "^")
+            parts.append("^\\n" if self.options.stops else "^")
         first = True
         while True:
             if self.at >= len(self.pattern):
-                raise bad("brackets [] not balanced")
+                raise pattern_error("brackets [] not balanced")
             char = self.pattern[self.at]
             if char == "]" and not first:
                 self.at += 1
                 break
-            made.append(self._member())
+            parts.append(self._member())
             first = False
-        self.out.append("".join(made) + "]")
+        self.out.append("".join(parts) + "]")
 
     def _member(self) -> str:
         rest = self.pattern[self.at : self.at + _LOOK_AHEAD]
         if rest.startswith("[:"):
             name, closed, _ = rest[2:].partition(":]")
             if not closed or name not in _CLASSES:
-                raise bad("invalid character class")
+                raise pattern_error("invalid character class")
             self.at += len(name) + 4
             return _CLASSES[name]
         if rest[0] == "\\" and len(rest) > 1 and rest[1] in _SHORTHANDS:
@@ -284,9 +284,9 @@ class _Translator:
             self.at += 1
             high = self._end()
             if ord(high) < ord(low):
-                raise bad("invalid character range")
-            return f"{_set_literal(low)}-{_set_literal(high)}"
-        return _set_literal(low)
+                raise pattern_error("invalid character range")
+            return f"{_escape_in_set(low)}-{_escape_in_set(high)}"
+        return _escape_in_set(low)
 
     def _end(self) -> str:
         """Reads one end of a range: a character, an escape, or a collating element."""
@@ -295,38 +295,38 @@ class _Translator:
             if rest.startswith("[" + mark):
                 name, closed, _ = rest[2:].partition(mark + "]")
                 if not closed or len(name) != 1:
-                    raise bad("invalid collating element")
+                    raise pattern_error("invalid collating element")
                 self.at += len(name) + 4
                 return name
         self.at += 1
         if rest[0] == "\\":
             if len(rest) == 1:
-                raise bad(r"invalid escape \ sequence")
+                raise pattern_error(r"invalid escape \ sequence")
             return self._character()
         return rest[0]
 
 
-def _literal(char: str) -> str:
+def _escape_literal(char: str) -> str:
     return re.escape(char) if char.isascii() and not char.isalnum() else char
 
 
-def _set_literal(char: str) -> str:
+def _escape_in_set(char: str) -> str:
     return "\\" + char if char in "\\[]^-&|~" else char
 
 
-def bad(what: str) -> SqlError:
+def pattern_error(what: str) -> SqlError:
     """Returns 2201B."""
     return SqlError.of("invalid_regular_expression", f"invalid regular expression: {what}")
 
 
-def similar(pattern: str, escape: str = "\\") -> str:
+def translate_similar(pattern: str, escape: str = "\\") -> str:
     """Translates SIMILAR TO's pattern to a regular expression (similar_escape_internal)."""
-    first, *others = similar_parts(pattern, escape)
+    first, *others = translate_similar_parts(pattern, escape)
     # the part between escaped quotes is SUBSTRING's result, and irrelevant to a test
-    return f"^(?:{first}{''.join(f'(?:{each})' for each in others)})$" if others else f"^(?:{first})$"
+    return f"^(?:{first}{''.join(f'(?:{part})' for part in others)})$" if others else f"^(?:{first})$"
 
 
-def similar_parts(pattern: str, escape: str) -> list[str]:
+def translate_similar_parts(pattern: str, escape: str) -> list[str]:
     """Translates SIMILAR TO's pattern: one regular expression, or those before, between and after escaped double
     quotes.
     """
@@ -334,7 +334,7 @@ def similar_parts(pattern: str, escape: str) -> list[str]:
         hint = "Escape string must be empty or one character."
         raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)
     parts: list[list[str]] = [[]]
-    made = parts[0]
+    part = parts[0]
     inside = escaped = False
     for char in pattern:
         if escaped:
@@ -342,19 +342,19 @@ def similar_parts(pattern: str, escape: str) -> list[str]:
                 if len(parts) == 3:
                     message = "SQL regular expression may not contain more than two escape-double-quote separators"
                     raise SqlError.of("invalid_use_of_escape_character", message)
-                made = []
-                parts.append(made)
+                part = []
+                parts.append(part)
             else:
-                made.append("\\" + char)
+                part.append("\\" + char)
             escaped = False
         elif escape and char == escape:
             escaped = True
         elif inside:
-            made.append("\\\\" if char == "\\" else char)
+            part.append("\\\\" if char == "\\" else char)
             inside = char != "]"
         elif char == "[":
-            made.append(char)
+            part.append(char)
             inside = True
         else:
-            made.append({"%": ".*", "_": ".", "(": "(?:"}.get(char, "\\" + char if char in "\\.^$" else char))
-    return ["".join(each) for each in parts]
+            part.append({"%": ".*", "_": ".", "(": "(?:"}.get(char, "\\" + char if char in "\\.^$" else char))
+    return ["".join(chars) for chars in parts]

@@ -10,21 +10,21 @@ from gpudb.errors import SqlError
 
 @dataclass(slots=True)
 class Options:
-    """The options of a flags argument; `every` is g, the others are in the manual's table 9.25."""
+    """The options of a flags argument; `replace_all` is g, the others are in the manual's table 9.25."""
 
-    every: bool = False
+    replace_all: bool = False
     ignore: bool = False
     stops: bool = False
     lines: bool = False
     expanded: bool = False
     form: str = "advanced"
 
-    def read(self, letters: str) -> Options:
+    def add_letters(self, letters: str) -> Options:
         """Adds letters, of which later ones override earlier ones; 22023 for an unknown one."""
         for letter in letters:
             match letter:
                 case "g":
-                    self.every = True
+                    self.replace_all = True
                 case "i" | "c":
                     self.ignore = letter == "i"
                 case "n" | "m":
@@ -44,39 +44,39 @@ class Options:
         return self
 
 
-def options(flags: str) -> Options:
+def parse_options(flags: str) -> Options:
     """Parses a flags argument; 22023 for an unknown letter."""
-    return Options().read(flags)
+    return Options().add_letters(flags)
 
 
 _PARTS = re.compile(r"\\.|\[\^?\]?(?:\[[:.=].*?[:.=]\]|\\.|[^\]])*\]|.", re.S)
 
 
-def tight(pattern: str) -> str:
+def strip_expanded(pattern: str) -> str:
     """Removes white space and comments from an expanded pattern (option x)."""
-    made = []
+    parts = []
     comment = False
     for part in _PARTS.findall(pattern):
         if comment or part == "#":
             comment = part != "\n"
         elif not part.isspace():
-            made.append(part)
-    return re.sub(r"\(\?#[^)]*\)", "", "".join(made))
+            parts.append(part)
+    return re.sub(r"\(\?#[^)]*\)", "", "".join(parts))
 
 
-def from_basic(pattern: str) -> str:
+def convert_basic(pattern: str) -> str:
     r"""Converts a basic regular expression (option b), whose groups and bounds have backslashes, to an advanced one."""
-    made: list[str] = []
+    parts: list[str] = []
     for part in _PARTS.findall(pattern):
-        first = not made or made[-1] == "(" or made == ["^"]
+        first = not parts or parts[-1] == "(" or parts == ["^"]
         if part[:1] == "\\" and part[1:] in {"(", ")", "{", "}"}:
-            made.append(part[1])
+            parts.append(part[1])
         elif part == r"\<" or part == r"\>":
-            made.append(r"\m" if part == r"\<" else r"\M")
+            parts.append(r"\m" if part == r"\<" else r"\M")
         elif part in set("(){}+?|") or (part == "*" and first) or (part == "^" and not first):
-            made.append("\\" + part)
+            parts.append("\\" + part)
         else:
-            made.append(part)
-    if made[:-1] and "$" in made[:-1]:
-        made = [rf"\{part}" if part == "$" and number < len(made) - 1 else part for number, part in enumerate(made)]
-    return "".join(made)
+            parts.append(part)
+    if parts[:-1] and "$" in parts[:-1]:
+        parts = [rf"\{part}" if part == "$" and number < len(parts) - 1 else part for number, part in enumerate(parts)]
+    return "".join(parts)

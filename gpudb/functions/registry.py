@@ -17,7 +17,16 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.library import Function
 from gpudb.types import SqlType
 
-__all__ = ["MISSING", "Function", "Implementation", "Operands", "Template", "declare", "implementation", "result_type"]
+__all__ = [
+    "MISSING",
+    "Function",
+    "Implementation",
+    "Operands",
+    "Template",
+    "declare",
+    "get_implementation",
+    "get_result_type",
+]
 
 MISSING = object()
 
@@ -73,29 +82,29 @@ def declare(
     rows: Template | None = None,
 ) -> None:
     """Declares the implementation of the functions named in `names` (separated by blanks)."""
-    made = Implementation(duckdb, scale, result, session, rows)
+    implementation_ = Implementation(duckdb, scale, result, session, rows)
     for name in names.split():
         if name in _IMPLEMENTATIONS:
             raise ValueError(f"{name} is declared twice")
-        _IMPLEMENTATIONS[name] = made
+        _IMPLEMENTATIONS[name] = implementation_
 
 
-def implementation(function: Function) -> Implementation:
+def get_implementation(function: Function) -> Implementation:
     """Returns a function's implementation; 0A000 if gpudb has none."""
-    _load()
-    found = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
-    if found is None:
+    _import_topics()
+    declared = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
+    if declared is None:
         raise FeatureNotSupported(f"function {function} is not supported")
-    return found
+    return declared
 
 
-def result_type(function: Function, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
+def get_result_type(function: Function, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     """Returns the exact type of a call: PostgreSQL's, with a numeric's digits if they are known."""
-    rule = implementation(function).result
+    rule = get_implementation(function).result
     return rule(types, constants) if rule is not None else function.result
 
 
-def fill(template: Template, operands: Operands) -> str:
+def fill_template(template: Template, operands: Operands) -> str:
     """Returns a template with its operands substituted."""
     if callable(template):
         return template(operands)
@@ -103,7 +112,7 @@ def fill(template: Template, operands: Operands) -> str:
 
 
 @cache
-def _load() -> None:
+def _import_topics() -> None:
     """Imports the topic files, once; each declares its functions."""
     from importlib import import_module
 

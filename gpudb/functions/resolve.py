@@ -34,15 +34,15 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     if target.name in POLYMORPHIC:
         if target.name == "anyenum":
             return source.category == "E"
-        return _is_array(target) in {None, element_of(source) is not None}
-    found = casts().get((source.name, target.name))
-    if found is not None:
-        return _allowed(found[0], context)
+        return _is_array(target) in {None, get_element_type(source) is not None}
+    cast = casts().get((source.name, target.name))
+    if cast is not None:
+        return _is_allowed(cast[0], context)
     if (is_composite(source) and target.name == "record") or (source.name == "record" and is_composite(target)):
         return True
-    held = element_of(source)
-    if held is not None and target.element is not None:
-        return can_coerce(held, target.element, context)
+    element = get_element_type(source)
+    if element is not None and target.element is not None:
+        return can_coerce(element, target.element, context)
     if target.category == "S":
         return context != "i"
     return context == "e" and source.category == "S"
@@ -57,7 +57,7 @@ def is_composite(item: SqlType) -> bool:
 _VECTORS = {"int2vector": SqlType("int2"), "oidvector": SqlType("oid")}
 
 
-def element_of(item: SqlType) -> SqlType | None:
+def get_element_type(item: SqlType) -> SqlType | None:
     """Returns the element type of an array or a vector."""
     return item.element or _VECTORS.get(item.name)
 
@@ -69,7 +69,7 @@ def _is_array(parameter: SqlType) -> bool | None:
     return True if parameter.name in {"anyarray", "anycompatiblearray"} else None
 
 
-def _allowed(declared: str, context: str) -> bool:
+def _is_allowed(declared: str, context: str) -> bool:
     return declared == "i" or context == "e" or (declared == "a" and context == "a")
 
 
@@ -80,34 +80,38 @@ class Candidate:
     target: Function | Operator
     types: tuple[SqlType, ...]
     variadic: bool = False
-    places: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
 
 
 @cache
-def function(
+def resolve_function(
     name: str,
     types: tuple[SqlType, ...],
     kinds: str = "faw",
     variadic_call: bool = False,
-    own: tuple[Function, ...] = (),
+    user_functions: tuple[Function, ...] = (),
     named: tuple[str, ...] = (),
 ) -> Candidate:
     """Resolves `name(types)`, from types without modifiers; 42883 for none, 42725 for several.
 
-    `own` are user-defined functions beside PostgreSQL's. `named` are the names of the last arguments, if they have any:
-    the candidate's `places` then map arguments to parameters.
+    `user_functions` are user-defined functions beside PostgreSQL's. `named` are the names of the last arguments, if
+    they have any: the candidate's `positions` then map arguments to parameters.
     """
-    functions = (*functions_by_name().get(name, ()), *own)
+    functions = (*functions_by_name().get(name, ()), *user_functions)
     if named:
-        candidates = [c for each in functions if (c := _by_name(each, types, kinds, named, variadic_call)) is not None]
+        candidates = [
+            c
+            for candidate_function in functions
+            if (c := _match_named(candidate_function, types, kinds, named, variadic_call)) is not None
+        ]
     else:
         candidates = list(_expand(functions, len(types), kinds, variadic_call))
     chosen = _choose(candidates, types)
     if chosen is None:
-        labels = [""] * (len(types) - len(named)) + [f"{each} => " for each in named]
-        shown = f"{name}({', '.join(label + str(item) for label, item in zip(labels, types, strict=True))})"
+        labels = [""] * (len(types) - len(named)) + [f"{candidate_function} => " for candidate_function in named]
+        call = f"{name}({', '.join(label + str(item) for label, item in zip(labels, types, strict=True))})"
         raise UndefinedFunction(
-            f"function {shown} does not exist",
+            f"function {call} does not exist",
             hint="No function matches the given name and argument types. You might need to add explicit type casts.",
         )
     if chosen == "ambiguous":
@@ -121,25 +125,25 @@ def function(
 
 
 @cache
-def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
+def resolve_operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
     """Resolves `left name right`, from types without modifiers; 42883 for none, 42725 for several."""
     candidates = [
-        Candidate(each, (each.left, each.right) if each.left else (each.right,))
-        for each in operators_by_name().get(name, ())
-        if (each.left is None) == (left is None)
+        Candidate(operator_, (operator_.left, operator_.right) if operator_.left else (operator_.right,))
+        for operator_ in operators_by_name().get(name, ())
+        if (operator_.left is None) == (left is None)
     ]
     types = (right,) if left is None else (left, right)
     chosen = _choose(candidates, types, binary=left is not None)
-    shown = f"{name} {right}" if left is None else f"{left} {name} {right}"
+    call = f"{name} {right}" if left is None else f"{left} {name} {right}"
     if chosen is None:
         hint = "No operator matches the given name and argument types. You might need to add explicit type casts."
         if left is None:
             hint = "No operator matches the given name and argument type. You might need to add an explicit type cast."
-        raise UndefinedFunction(f"operator does not exist: {shown}", hint=hint)
+        raise UndefinedFunction(f"operator does not exist: {call}", hint=hint)
     if chosen == "ambiguous":
         raise SqlError.of(
             "ambiguous_function",
-            f"operator is not unique: {shown}",
+            f"operator is not unique: {call}",
             hint="Could not choose a best candidate operator. You might need to add explicit type casts.",
         )
     assert isinstance(chosen, Candidate)
@@ -147,68 +151,68 @@ def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
 
 
 def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call: bool) -> Iterable[Candidate]:
-    for each in functions:
-        if each.kind not in kinds:
+    for function in functions:
+        if function.kind not in kinds:
             continue
-        size = len(each.args)
-        if each.variadic is not None and not variadic_call and count >= size:
-            item = each.variadic if each.variadic.name != "any" else SqlType("any")
-            yield Candidate(each, each.args[:-1] + (item,) * (count - size + 1), variadic=True)
-        elif size - each.defaults <= count <= size:
-            yield Candidate(each, each.args[:count])
+        size = len(function.args)
+        if function.variadic is not None and not variadic_call and count >= size:
+            item = function.variadic if function.variadic.name != "any" else SqlType("any")
+            yield Candidate(function, function.args[:-1] + (item,) * (count - size + 1), variadic=True)
+        elif size - function.defaults <= count <= size:
+            yield Candidate(function, function.args[:count])
 
 
-def _by_name(
-    each: Function, types: Sequence[SqlType], kinds: str, named: tuple[str, ...], variadic_call: bool
+def _match_named(
+    function: Function, types: Sequence[SqlType], kinds: str, named: tuple[str, ...], variadic_call: bool
 ) -> Candidate | None:
     """Returns a function as a candidate for a call with named arguments: all other parameters need a default."""
     count = len(types) - len(named)
-    if each.variadic is not None and not variadic_call:
+    if function.variadic is not None and not variadic_call:
         return None
-    if each.kind not in kinds or not set(named) <= set(each.arg_names[count:]):
+    if function.kind not in kinds or not set(named) <= set(function.arg_names[count:]):
         return None
-    places = (*range(count), *(each.arg_names.index(item) for item in named))
-    missing = set(range(len(each.args) - each.defaults)) - set(places)
-    if missing or max(places) >= len(each.args):
+    positions = (*range(count), *(function.arg_names.index(item) for item in named))
+    missing = set(range(len(function.args) - function.defaults)) - set(positions)
+    if missing or max(positions) >= len(function.args):
         return None
-    return Candidate(each, tuple(each.args[place] for place in places), places=places)
+    return Candidate(function, tuple(function.args[position] for position in positions), positions=positions)
 
 
 def _choose(
     candidates: Sequence[Candidate], types: Sequence[SqlType], *, binary: bool = False
 ) -> Candidate | str | None:
-    names = [each.name for each in types]
+    names = [type_.name for type_ in types]
     if binary and "unknown" in names and names != ["unknown", "unknown"]:
         other = names[0] if names[1] == "unknown" else names[1]
         for candidate in candidates:
-            if all(each.name == other for each in candidate.types):
+            if all(type_.name == other for type_ in candidate.types):
                 return candidate
     for candidate in candidates:
-        if [each.name for each in candidate.types] == names and not candidate.variadic:
+        if [type_.name for type_ in candidate.types] == names and not candidate.variadic:
             return candidate
-    fitting = [c for c in candidates if _fits(c, types)]
+    fitting = [c for c in candidates if _accepts(c, types)]
     if len(fitting) <= 1:
         return fitting[0] if fitting else None
-    fitting = _most(fitting, lambda c: sum(_exact(t, p) for t, p in zip(types, c.types, strict=True)))
+    fitting = _select_best(fitting, lambda c: sum(_matches_exactly(t, p) for t, p in zip(types, c.types, strict=True)))
     if len(fitting) == 1:
         return fitting[0]
-    fitting = _most(
+    fitting = _select_best(
         fitting,
         lambda c: sum(
-            _exact(t, p) or (t.name != "unknown" and p.is_preferred and p.category == t.category)
+            _matches_exactly(t, p) or (t.name != "unknown" and p.is_preferred and p.category == t.category)
             for t, p in zip(types, c.types, strict=True)
         ),
     )
     if len(fitting) == 1:
         return fitting[0]
     if "unknown" in names:
-        fitting = _by_category(fitting, types)
+        fitting = _filter_by_category(fitting, types)
         if len(fitting) == 1:
             return fitting[0]
         known_names = {t.name for t in types if t.name != "unknown"}
         if len(known_names) == 1:
             known = SqlType(known_names.pop())
-            same = [c for c in fitting if _fits(c, [known] * len(types))]
+            same = [c for c in fitting if _accepts(c, [known] * len(types))]
             if len(same) == 1:
                 return same[0]
     plain = [c for c in fitting if not c.variadic]
@@ -217,11 +221,11 @@ def _choose(
     return "ambiguous"
 
 
-def _exact(item: SqlType, parameter: SqlType) -> bool:
+def _matches_exactly(item: SqlType, parameter: SqlType) -> bool:
     return item.name == parameter.name
 
 
-def _fits(candidate: Candidate, types: Sequence[SqlType]) -> bool:
+def _accepts(candidate: Candidate, types: Sequence[SqlType]) -> bool:
     if not all(can_coerce(item, parameter) for item, parameter in zip(types, candidate.types, strict=True)):
         return False
     try:
@@ -233,17 +237,17 @@ def _fits(candidate: Candidate, types: Sequence[SqlType]) -> bool:
 T = TypeVar("T")
 
 
-def _most(items: Sequence[T], score: Callable[[T], int]) -> list[T]:
+def _select_best(items: Sequence[T], score: Callable[[T], int]) -> list[T]:
     scores = [score(item) for item in items]
     best = max(scores)
     return [item for item, value in zip(items, scores, strict=True) if value == best]
 
 
-def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[Candidate]:
+def _filter_by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[Candidate]:
     """Assigns types to untyped literals: string if any candidate accepts one there, else the one category all
     agree on.
     """
-    wanted: dict[int, tuple[str, bool]] = {}
+    categories_by_index: dict[int, tuple[str, bool]] = {}
     for index, item in enumerate(types):
         if item.name != "unknown":
             continue
@@ -255,23 +259,26 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
         else:
             return candidates
         preferred = any(c.types[index].is_preferred and c.types[index].category == category for c in candidates)
-        wanted[index] = (category, preferred)
-    kept = [
+        categories_by_index[index] = (category, preferred)
+    fitting = [
         c
         for c in candidates
         if all(
-            c.types[i].category == cat and (not pref or c.types[i].is_preferred) for i, (cat, pref) in wanted.items()
+            c.types[i].category == cat and (not pref or c.types[i].is_preferred)
+            for i, (cat, pref) in categories_by_index.items()
         )
     ]
-    if kept:
-        return kept
-    return [c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())] or candidates
+    if fitting:
+        return fitting
+    return [
+        c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in categories_by_index.items())
+    ] or candidates
 
 
 def check_typed(parameters: Sequence[SqlType], types: Sequence[SqlType]) -> None:
     """Raises 42804 if no argument determines the types of a call's polymorphic parameters."""
-    given = [t.name for p, t in zip(parameters, types, strict=True) if p.name in ONE_TYPE]
-    if given and all(name == "unknown" for name in given):
+    type_names = [t.name for p, t in zip(parameters, types, strict=True) if p.name in ONE_TYPE]
+    if type_names and all(name == "unknown" for name in type_names):
         message = "could not determine polymorphic type because input has type unknown"
         raise SqlError.of("datatype_mismatch", message)
 
@@ -285,9 +292,9 @@ def bind_polymorphic(
     """
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
-    element = _family(parameters, types, ONE_TYPE, common=False)
+    element = _get_family_element(parameters, types, ONE_TYPE, common=False)
     ranges = [t.range_type or t for t in types if t.subtype is not None or t.range_type is not None]
-    compatible = _family(parameters, types, COMPATIBLE, common=True)
+    compatible = _get_family_element(parameters, types, COMPATIBLE, common=True)
 
     def concrete(parameter: SqlType, item: SqlType | None) -> SqlType:
         match parameter.name:
@@ -312,14 +319,14 @@ def bind_polymorphic(
     return bound, concrete(result, None)
 
 
-def _family(
+def _get_family_element(
     parameters: Sequence[SqlType], types: Sequence[SqlType], names: Sequence[str], *, common: bool
 ) -> SqlType | None:
     elements = []
     for parameter, item in zip(parameters, types, strict=True):
         if parameter.name not in names or item.name == "unknown":
             continue
-        element, kind = _of_family(parameter, item)
+        element, kind = _get_family_member(parameter, item)
         if element is None:
             message = f"argument declared {parameter.name} is not {kind} but type {item}"
             raise SqlError.of("datatype_mismatch", message)
@@ -327,52 +334,54 @@ def _family(
     if not elements:
         return None
     if common:
-        return common_type(elements, "function arguments")
-    if len({each.name for each in elements}) > 1:
+        return find_common_type(elements, "function arguments")
+    if len({element_.name for element_ in elements}) > 1:
         raise SqlError.of("datatype_mismatch", 'arguments declared "anyelement" are not all alike')
-    return unify(elements)
+    return unify_types(elements)
 
 
-def _of_family(parameter: SqlType, item: SqlType) -> tuple[SqlType | None, str]:
+def _get_family_member(parameter: SqlType, item: SqlType) -> tuple[SqlType | None, str]:
     """Returns an argument's contribution to its family's element type, and the argument's own type."""
     match parameter.name:
         case "anyrange":
             return item.subtype, "a range type"
         case "anymultirange":
             return None if item.range_type is None else item.range_type.subtype, "a multirange type"
-    return element_of(item) if _is_array(parameter) else item, "an array"
+    return get_element_type(item) if _is_array(parameter) else item, "an array"
 
 
-def common_type(types: Sequence[SqlType], context: str) -> SqlType:
+def find_common_type(types: Sequence[SqlType], context: str) -> SqlType:
     """Returns the common type of the branches of CASE, UNION, VALUES, COALESCE or ARRAY; 42804 if there is none."""
-    known = [each for each in types if each.name != "unknown"]
+    known = [item for item in types if item.name != "unknown"]
     if not known:
         return TEXT
-    if len({each.name for each in known}) == 1:
-        return unify(known)
+    if len({item.name for item in known}) == 1:
+        return unify_types(known)
     chosen = known[0]
-    for each in known[1:]:
-        if each.name == chosen.name:
+    for item in known[1:]:
+        if item.name == chosen.name:
             continue
-        if each.category != chosen.category:
-            raise SqlError.of("datatype_mismatch", f"{context} types {chosen} and {each} cannot be matched")
-        if not chosen.is_preferred and can_coerce(chosen, each) and not can_coerce(each, chosen):
-            chosen = each
-    for each in known:
-        if not can_coerce(each, chosen):
-            raise SqlError.of("cannot_coerce", f"{context} could not convert type {each} to {chosen}")
+        if item.category != chosen.category:
+            raise SqlError.of("datatype_mismatch", f"{context} types {chosen} and {item} cannot be matched")
+        if not chosen.is_preferred and can_coerce(chosen, item) and not can_coerce(item, chosen):
+            chosen = item
+    for item in known:
+        if not can_coerce(item, chosen):
+            raise SqlError.of("cannot_coerce", f"{context} could not convert type {item} to {chosen}")
     if chosen.name.lstrip("_") == "numeric":
-        return unify([as_numeric(each) for each in known])
+        return unify_types([to_numeric_type(item) for item in known])
     return chosen.plain
 
 
 _INTEGER_DIGITS = {"int2": 5, "int4": 10, "int8": 19}
 
 
-def as_numeric(item: SqlType) -> SqlType:
+def to_numeric_type(item: SqlType) -> SqlType:
     """Returns the numeric type that represents every value of a number type exactly; for an array the array of it."""
     if item.element is not None:
-        return item if item.name == "_numeric" else replace(as_numeric(item.element), name="_numeric", dims=item.dims)
+        return (
+            item if item.name == "_numeric" else replace(to_numeric_type(item.element), name="_numeric", dims=item.dims)
+        )
     if item.name in _INTEGER_DIGITS:
         return exact_numeric(_INTEGER_DIGITS[item.name], 0)
     if item.name == "money":
@@ -380,35 +389,35 @@ def as_numeric(item: SqlType) -> SqlType:
     return item if item.name == "numeric" else SqlType("numeric")
 
 
-def unify(types: Sequence[SqlType]) -> SqlType:
+def unify_types(types: Sequence[SqlType]) -> SqlType:
     """Returns one type for values of types that differ at most in modifiers or digits."""
     deepest = max(item.dims for item in types)
     if deepest > 1:
         types = [replace(item, dims=deepest) for item in types]
     first = types[0]
-    if all(each == first for each in types):
+    if all(item_type == first for item_type in types):
         return first
     if first.fields:
-        return _unified_rows(types)
-    held = {each.without_modifier for each in types}
-    if len(held) == 1:
-        return held.pop()
+        return _unify_rows(types)
+    distinct = {item_type.without_modifier for item_type in types}
+    if len(distinct) == 1:
+        return distinct.pop()
     if first.name.lstrip("_") != "numeric":
         return first.plain
     arrays = first.element is not None
-    items = [each.element or each for each in types]
-    scales = {each.numeric_digits[1] for each in items}
-    whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in items)
-    varying = len(scales) > 1 or any(each.is_carried for each in items)
-    made = exact_numeric(whole + max(scales), max(scales), varying=varying)
-    return replace(made, name="_numeric", dims=deepest) if arrays else made
+    items = [item_type.element or item_type for item_type in types]
+    scales = {item_type.numeric_digits[1] for item_type in items}
+    integer_digits = max(item_type.numeric_digits[0] - item_type.numeric_digits[1] for item_type in items)
+    varying = len(scales) > 1 or any(item_type.is_carried for item_type in items)
+    unified = exact_numeric(integer_digits + max(scales), max(scales), varying=varying)
+    return replace(unified, name="_numeric", dims=deepest) if arrays else unified
 
 
-def _unified_rows(types: Sequence[SqlType]) -> SqlType:
+def _unify_rows(types: Sequence[SqlType]) -> SqlType:
     """Returns one row type for several whose fields differ at most in modifiers or digits."""
     first = types[0]
-    if any([item.name for _, item in each.fields] != [item.name for _, item in first.fields] for each in types):
+    if any([item.name for _, item in row.fields] != [item.name for _, item in first.fields] for row in types):
         raise FeatureNotSupported("rows whose fields are of different types in one place are not supported")
-    columns = zip(*([item for _, item in each.fields] for each in types), strict=True)
-    fields = tuple((name, unify(column)) for (name, _), column in zip(first.fields, columns, strict=True))
+    columns = zip(*([item for _, item in row.fields] for row in types), strict=True)
+    fields = tuple((name, unify_types(column)) for (name, _), column in zip(first.fields, columns, strict=True))
     return replace(first, fields=fields)

@@ -5,7 +5,7 @@ A key's value is a value of the function's type, or a callable of the call's con
 
 from __future__ import annotations
 
-from gpudb.functions.let_binding import raises
+from gpudb.functions.let_binding import render_error
 from gpudb.functions.registry import Operands, declare
 
 for _name in (
@@ -21,13 +21,13 @@ for _name in (
 
 
 # For a column, settings are looked up one by one among those that are shown.
-def _setting(operands: Operands) -> str:
+def _render_current_setting(operands: Operands) -> str:
     name, *missing_ok = operands.sql
-    shown = "first(sys_setting(s.setting, s.unit))"
-    found = f'(SELECT {shown} FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({name}))'
-    unknown = raises("42704", f"'unrecognized configuration parameter \"' || {name} || '\"'", "VARCHAR")
-    wanted = f"{name} IS NOT NULL" + "".join(f" AND NOT {each}" for each in missing_ok)
-    return f"coalesce({found}, CASE WHEN {wanted} THEN {unknown} END)"
+    value = "first(sys_setting(s.setting, s.unit))"
+    setting = f'(SELECT {value} FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({name}))'
+    unknown = render_error("42704", f"'unrecognized configuration parameter \"' || {name} || '\"'", "VARCHAR")
+    is_required = f"{name} IS NOT NULL" + "".join(f" AND NOT {flag}" for flag in missing_ok)
+    return f"coalesce({setting}, CASE WHEN {is_required} THEN {unknown} END)"
 
 
-declare("current_setting", _setting, session="current_setting")
+declare("current_setting", _render_current_setting, session="current_setting")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
-from gpudb.functions.equality import several_forms
-from gpudb.functions.let_binding import raises
-from gpudb.functions.numeric import unscaled
+from gpudb.functions.equality import has_many_representations
+from gpudb.functions.let_binding import render_error
+from gpudb.functions.numeric import to_unscaled
 from gpudb.functions.operands import pack, unpack
 from gpudb.functions.registry import MISSING, Operands, declare
-from gpudb.functions.to_text import text_of
+from gpudb.functions.to_text import to_text
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 # ---------------------------------------------------------------------------------------------- variances
@@ -26,16 +26,16 @@ _VARIANCES = {
 }
 
 
-def _texts(operands: Operands, sample: bool, root: bool) -> str:
+def _render_digits(operands: Operands, sample: bool, root: bool) -> str:
     """Returns the digits of the variance, from the number of values, their sum and the sum of their squares."""
     value, item = operands.sql[0], operands.types[0]
     flags = f"{str(sample).lower()}, {str(root).lower()}"
     if item.is_carried:
         # squares of 38 digits exceed 128 bits
-        listed = operands.call("list", text_of(value, operands.scales[0], item))
-        return f"pg_variance_of({listed}, {flags})"
+        values = operands.call("list", to_text(value, operands.scales[0], item))
+        return f"pg_variance_of({values}, {flags})"
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    digits = unscaled(value, item) if item.name == "numeric" else f"CAST({value} AS HUGEINT)"
+    digits = to_unscaled(value, item) if item.name == "numeric" else f"CAST({value} AS HUGEINT)"
     parts = (
         operands.call("count", value),
         f"CAST({operands.call('sum', digits)} AS VARCHAR)",
@@ -44,15 +44,15 @@ def _texts(operands: Operands, sample: bool, root: bool) -> str:
     return f"pg_variance({', '.join(parts)}, {scale}, {flags})"
 
 
-def _variance(sample: bool, root: bool) -> tuple[Callable[[Operands], str], Callable[[Operands], str]]:
+def _make_variance(sample: bool, root: bool) -> tuple[Callable[[Operands], str], Callable[[Operands], str]]:
     return (
-        lambda o: f"CAST({_texts(o, sample, root)} AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE}))",
-        lambda o: f"least({CARRIED_SCALE}, pg_decimals({_texts(o, sample, root)}))",
+        lambda o: f"CAST({_render_digits(o, sample, root)} AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE}))",
+        lambda o: f"least({CARRIED_SCALE}, pg_decimals({_render_digits(o, sample, root)}))",
     )
 
 
 for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
-    _value, _scale = _variance(_sample, _root)
+    _value, _scale = _make_variance(_sample, _root)
     declare(
         " ".join(f"{_name}({item})" for item in _EXACT),
         _value,
@@ -61,11 +61,11 @@ for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
     )
     declare(
         f"{_name}(float4) {_name}(float8)",
-        lambda o, name=_duckdb: _moment(o, name, f"CAST({o.sql[0]} AS DOUBLE)"),
+        lambda o, name=_duckdb: _call_float_aggregate(o, name, f"CAST({o.sql[0]} AS DOUBLE)"),
     )
 
 
-def _moment(operands: Operands, name: str, *args: str, value: str | None = None) -> str:
+def _call_float_aggregate(operands: Operands, name: str, *args: str, value: str | None = None) -> str:
     """Returns DuckDB's float aggregate over `args`; NaN if the one `value` is not finite, where DuckDB subtracts
     nothing.
     """
@@ -75,17 +75,17 @@ def _moment(operands: Operands, name: str, *args: str, value: str | None = None)
 # ---------------------------------------------------------------------------------------------- two variables
 
 
-def _part(operands: Operands, name: str) -> str:
+def _render_part(operands: Operands, name: str) -> str:
     """Returns a sum or mean over pairs, y before x."""
     y, x = operands.sql
     if name not in {"sxx", "syy"}:
         return operands.call(f"regr_{name}", y, x)
     one, other = (x, y) if name == "sxx" else (y, x)
-    return _moment(operands, f"regr_{name}", y, x, value=f"CASE WHEN {other} IS NOT NULL THEN {one} END")
+    return _call_float_aggregate(operands, f"regr_{name}", y, x, value=f"CASE WHEN {other} IS NOT NULL THEN {one} END")
 
 
-def _finite_sums(operands: Operands, made: str) -> str:
-    """Raises 22003 if finite values have sums, or sums of products, beyond float8; else returns `made`."""
+def _raise_on_overflow(operands: Operands, result: str) -> str:
+    """Raises 22003 if finite values have sums, or sums of products, beyond float8; else returns `result`."""
     y, x = operands.sql
 
     def finite(value: str, other: str) -> str:
@@ -95,50 +95,52 @@ def _finite_sums(operands: Operands, made: str) -> str:
     def lost(*names: str) -> str:
         return " OR ".join(f"NOT isfinite({operands.call(f'regr_{name}', y, x)})" for name in names)
 
-    wrong = (
+    conditions = (
         f"({finite(x, y)} AND ({lost('avgx', 'sxx')}))",
         f"({finite(y, x)} AND ({lost('avgy', 'syy')}))",
         f"({finite(x, y)} AND {finite(y, x)} AND {lost('sxy')})",
     )
-    overflow = raises("22003", "'value out of range: overflow'", operands.result.duckdb)
-    return f"(CASE WHEN {' OR '.join(wrong)} THEN {overflow} ELSE {made} END)"
+    overflow = render_error("22003", "'value out of range: overflow'", operands.result.duckdb)
+    return f"(CASE WHEN {' OR '.join(conditions)} THEN {overflow} ELSE {result} END)"
 
 
 for _name in ("sxx", "sxy", "syy", "avgx", "avgy"):
-    declare(f"regr_{_name}", lambda o, name=_name: _finite_sums(o, _part(o, name)))
+    declare(f"regr_{_name}", lambda o, name=_name: _raise_on_overflow(o, _render_part(o, name)))
 for _name in ("covar_pop", "covar_samp"):
-    declare(_name, lambda o, name=_name: _finite_sums(o, o.call(name, *o.sql)))
+    declare(_name, lambda o, name=_name: _raise_on_overflow(o, o.call(name, *o.sql)))
 declare("regr_count", lambda o: f"CAST({o.call('regr_count', *o.sql)} AS BIGINT)")
 
 
-def _parts(operands: Operands) -> dict[str, str]:
-    return {name: _part(operands, name) for name in ("sxx", "sxy", "syy", "avgx", "avgy")}
+def _render_parts(operands: Operands) -> dict[str, str]:
+    return {name: _render_part(operands, name) for name in ("sxx", "sxy", "syy", "avgx", "avgy")}
 
 
-def _by_parts(template: str) -> Callable[[Operands], str]:
+def _make_pair_aggregate(template: str) -> Callable[[Operands], str]:
     """Returns NULL, as PostgreSQL does, where DuckDB returns NaN because x or y is constant."""
-    return lambda o: _finite_sums(o, template.format(**_parts(o)))
+    return lambda o: _raise_on_overflow(o, template.format(**_render_parts(o)))
 
 
-declare("corr", _by_parts("({sxy} / sqrt(nullif({sxx}, 0) * nullif({syy}, 0)))"))
-declare("regr_slope", _by_parts("({sxy} / nullif({sxx}, 0))"))
-declare("regr_intercept", _by_parts("({avgy} - {avgx} * ({sxy} / nullif({sxx}, 0)))"))
+declare("corr", _make_pair_aggregate("({sxy} / sqrt(nullif({sxx}, 0) * nullif({syy}, 0)))"))
+declare("regr_slope", _make_pair_aggregate("({sxy} / nullif({sxx}, 0))"))
+declare("regr_intercept", _make_pair_aggregate("({avgy} - {avgx} * ({sxy} / nullif({sxx}, 0)))"))
 declare(
     "regr_r2",
-    _by_parts("(CASE WHEN {sxx} = 0 THEN NULL WHEN {syy} = 0 THEN 1 ELSE {sxy} * {sxy} / ({sxx} * {syy}) END)"),
+    _make_pair_aggregate(
+        "(CASE WHEN {sxx} = 0 THEN NULL WHEN {syy} = 0 THEN 1 ELSE {sxy} * {sxy} / ({sxx} * {syy}) END)"
+    ),
 )
 
 # ---------------------------------------------------------------------------------------------- ordered sets
 
 
-def _fractions(operands: Operands) -> list[object]:
+def _get_fractions(operands: Operands) -> list[object]:
     value = operands.constants[0]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _percentile(name: str | None) -> Callable[[Operands], str]:
+def _make_percentile(name: str | None) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        for fraction in _fractions(operands):
+        for fraction in _get_fractions(operands):
             if fraction is None and operands.types[0].element is None:
                 return f"CAST(NULL AS {operands.result.duckdb})"
             if isinstance(fraction, float) and not 0 <= fraction <= 1:
@@ -148,32 +150,32 @@ def _percentile(name: str | None) -> Callable[[Operands], str]:
                 raise SqlError.of(
                     "feature_not_supported", "a percentile's fraction that is not constant is not supported"
                 )
-        if operands.types[0].element is None and name is not None and not several_forms(operands.types[1]):
+        if operands.types[0].element is None and name is not None and not has_many_representations(operands.types[1]):
             return operands.call(name, operands.sql[1], operands.sql[0])
-        return _at_fractions(operands, name != "quantile_disc")
+        return _render_at_fractions(operands, name != "quantile_disc")
 
     return render
 
 
-def _at_fractions(operands: Operands, between: bool) -> str:
+def _render_at_fractions(operands: Operands, between: bool) -> str:
     """Returns values at one fraction or several of all sorted values; NULL if there are none."""
     item = operands.types[1]
     fractions, many = operands.sql[0], operands.types[0].element is not None
-    listed = operands.call("list", pack(operands.sql[1], operands.scales[1], item))
-    held = f"list_filter({listed}, lambda pg_e: {unpack('pg_e', item)[0]} IS NOT NULL)"
+    values = operands.call("list", pack(operands.sql[1], operands.scales[1], item))
+    present = f"list_filter({values}, lambda pg_e: {unpack('pg_e', item)[0]} IS NOT NULL)"
     # the list is an operand beside the fraction, so that it is built once
-    rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {held})]"
-    at = _between(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len((pg_p).l)) AS BIGINT))]"
-    each = f"list_transform((pg_p).f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
-    made = f"list_transform({rows}, lambda pg_p: CASE WHEN len((pg_p).l) > 0 THEN {each} END)[1]"
-    return made if many else f"({made})[1]"
+    rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {present})]"
+    at = _interpolate(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len((pg_p).l)) AS BIGINT))]"
+    results = f"list_transform((pg_p).f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
+    by_fraction = f"list_transform({rows}, lambda pg_p: CASE WHEN len((pg_p).l) > 0 THEN {results} END)[1]"
+    return by_fraction if many else f"({by_fraction})[1]"
 
 
-def _between(item: SqlType) -> str:
+def _interpolate(item: SqlType) -> str:
     """Interpolates linearly between the two values around a fraction."""
-    place = "pg_f * (len((pg_p).l) - 1)"
-    low, high = (f"(pg_p).l[1 + CAST({edge}({place}) AS BIGINT)]" for edge in ("floor", "ceil"))
-    part = f"({place} - floor({place}))"
+    position = "pg_f * (len((pg_p).l) - 1)"
+    low, high = (f"(pg_p).l[1 + CAST({edge}({position}) AS BIGINT)]" for edge in ("floor", "ceil"))
+    part = f"({position} - floor({position}))"
     if item.name == "interval":
         gap = f"({high} - {low})"
         kinds = (("months", "INTEGER"), ("days", "INTEGER"), ("us", "BIGINT"))
@@ -181,22 +183,22 @@ def _between(item: SqlType) -> str:
         moved = f"{low} + pg_interval_mul({parts}, {part})"
     else:
         moved = f"{low} + ({high} - {low}) * {part}"
-    return f"CASE WHEN floor({place}) = ceil({place}) THEN {low} ELSE {moved} END"
+    return f"CASE WHEN floor({position}) = ceil({position}) THEN {low} ELSE {moved} END"
 
 
-declare("percentile_cont(float8,float8) percentile_cont(_float8,float8)", _percentile("quantile_cont"))
-declare("percentile_cont(float8,interval) percentile_cont(_float8,interval)", _percentile(None))
+declare("percentile_cont(float8,float8) percentile_cont(_float8,float8)", _make_percentile("quantile_cont"))
+declare("percentile_cont(float8,interval) percentile_cont(_float8,interval)", _make_percentile(None))
 declare(
     "percentile_disc(float8,anyelement) percentile_disc(_float8,anyelement)",
-    _percentile("quantile_disc"),
+    _make_percentile("quantile_disc"),
     result=lambda types, constants: types[1].array if types[0].element is not None else types[1],
 )
 
 
-def _mode_scale(operands: Operands) -> str:
+def _render_mode_scale(operands: Operands) -> str:
     """Returns the display scale of the first of the most frequent values."""
-    listed = operands.call("list", f"struct_pack(v := {operands.sql[0]}, s := {operands.scales[0]})")
-    return f"list_filter({listed}, lambda pg_e: (pg_e).v = {operands.call('mode', operands.sql[0])})[1].s"
+    values = operands.call("list", f"struct_pack(v := {operands.sql[0]}, s := {operands.scales[0]})")
+    return f"list_filter({values}, lambda pg_e: (pg_e).v = {operands.call('mode', operands.sql[0])})[1].s"
 
 
-declare("mode", lambda o: o.call("mode", o.sql[0]), scale=_mode_scale, result=lambda types, constants: types[0])
+declare("mode", lambda o: o.call("mode", o.sql[0]), scale=_render_mode_scale, result=lambda types, constants: types[0])

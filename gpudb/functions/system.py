@@ -13,89 +13,89 @@ from gpudb.types import SqlType
 _REGCLASS = re.compile(r'pg_regclass_name\(([\w."]+)\)')
 
 
-def _macro(name: str, count: int | None = None) -> str:
+def _make_macro_call(name: str, count: int | None = None) -> str:
     return f"{name}({', '.join(f'{{{index}}}' for index in range(1 if count is None else count))})"
 
 
 # ---------------------------------------------------------------------------------------------- names
 
-declare("pg_get_userbyid", _macro("sys_userbyid"))
+declare("pg_get_userbyid", _make_macro_call("sys_userbyid"))
 
 
-def _format_type(operands: Operands) -> str:
+def _render_format_type(operands: Operands) -> str:
     if operands.constants[1] is None:
         return f"sys_plain_type({operands.sql[0]})"
     return f"sys_type_name({operands.sql[0]}, {operands.sql[1]})"
 
 
-declare("format_type", _format_type)
-declare("pg_encoding_to_char", _macro("sys_encoding"))
-declare("to_regclass", _macro("sys_find_class"))
-declare("to_regtype", _macro("sys_find_type"))
-declare("to_regproc", _macro("sys_find_proc"))
-declare("to_regprocedure", _macro("sys_find_procedure"))
-declare("to_regnamespace", _macro("sys_find_namespace"))
-declare("to_regrole", _macro("sys_find_role"))
-declare("to_regcollation", _macro("sys_find_collation"))
+declare("format_type", _render_format_type)
+declare("pg_encoding_to_char", _make_macro_call("sys_encoding"))
+declare("to_regclass", _make_macro_call("sys_find_class"))
+declare("to_regtype", _make_macro_call("sys_find_type"))
+declare("to_regproc", _make_macro_call("sys_find_proc"))
+declare("to_regprocedure", _make_macro_call("sys_find_procedure"))
+declare("to_regnamespace", _make_macro_call("sys_find_namespace"))
+declare("to_regrole", _make_macro_call("sys_find_role"))
+declare("to_regcollation", _make_macro_call("sys_find_collation"))
 
 for _what, _macro_name in {
     "table": "table", "type": "type", "function": "function", "operator": "operator", "opclass": "opclass",
     "opfamily": "opfamily", "collation": "collation", "conversion": "conversion", "ts_config": "ts_config",
     "ts_dict": "ts_dict", "ts_parser": "ts_parser", "ts_template": "ts_template",
 }.items():  # fmt: skip
-    declare(f"pg_{_what}_is_visible", _macro(f"sys_{_macro_name}_visible"))
+    declare(f"pg_{_what}_is_visible", _make_macro_call(f"sys_{_macro_name}_visible"))
 # There are no extended statistics objects.
 declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
 
 # ---------------------------------------------------------------------------------------------- definitions
 
 # An expression is stored as its displayed text, except that sequences are named by OID.
-declare("pg_get_expr(pg_node_tree,oid)", _macro("sys_expression"))
+declare("pg_get_expr(pg_node_tree,oid)", _make_macro_call("sys_expression"))
 
 
-def _expression(operands: Operands) -> str:
+def _render_expression(operands: Operands) -> str:
     """Pretty-printing omits the parentheses of an operation."""
     if operands.constants[2] is not True:
         return f"sys_expression({operands.sql[0]})"
     return f"regexp_replace(sys_expression({operands.sql[0]}), '^\\((.*)\\)$', '\\1', 's')"
 
 
-declare("pg_get_expr(pg_node_tree,oid,bool)", _expression)
+declare("pg_get_expr(pg_node_tree,oid,bool)", _render_expression)
 declare("pg_get_constraintdef(oid)", "sys_constraint({0})")
 declare(
     "pg_get_constraintdef(oid,bool)",
     "(CASE WHEN {1} THEN sys_pretty_constraint({0}) ELSE sys_constraint({0}) END)",
 )
-declare("pg_get_indexdef(oid)", _macro("sys_index"))
+declare("pg_get_indexdef(oid)", _make_macro_call("sys_index"))
 
 
-def _index_definition(operands: Operands) -> str:
+def _render_index_definition(operands: Operands) -> str:
     index, number, pretty = operands.sql
-    whole = f"(CASE WHEN {pretty} THEN sys_pretty_index({index}) ELSE sys_index({index}) END)"
+    definition = f"(CASE WHEN {pretty} THEN sys_pretty_index({index}) ELSE sys_index({index}) END)"
     if isinstance(operands.constants[2], bool):
-        whole = f"sys_pretty_index({index})" if operands.constants[2] else f"sys_index({index})"
+        definition = f"sys_pretty_index({index})" if operands.constants[2] else f"sys_index({index})"
     if operands.constants[1] == 0:
-        return whole
-    return f"(CASE WHEN {number} = 0 THEN {whole} ELSE sys_index_column({index}, {number}) END)"
+        return definition
+    return f"(CASE WHEN {number} = 0 THEN {definition} ELSE sys_index_column({index}, {number}) END)"
 
 
-declare("pg_get_indexdef(oid,int4,bool)", _index_definition)
-declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)", _macro("sys_view"))
+declare("pg_get_indexdef(oid,int4,bool)", _render_index_definition)
+declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)", _make_macro_call("sys_view"))
 declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regclass({0}))")
-declare("pg_get_function_result", _macro("sys_function_result"))
-declare("pg_get_function_arguments", _macro("sys_function_arguments"))
-declare("pg_get_functiondef", _macro("sys_function_definition"))
-declare("pg_get_function_identity_arguments", _macro("sys_function_identity"))
+declare("pg_get_function_result", _make_macro_call("sys_function_result"))
+declare("pg_get_function_arguments", _make_macro_call("sys_function_arguments"))
+declare("pg_get_functiondef", _make_macro_call("sys_function_definition"))
+declare("pg_get_function_identity_arguments", _make_macro_call("sys_function_identity"))
 
 
-def _serial_sequence(operands: Operands) -> str:
+def _render_serial_sequence(operands: Operands) -> str:
     """Returns the OID from which a table's name was computed: looking the name up again is slow to plan."""
     table, column = operands.sql
     named = _REGCLASS.fullmatch(table)
     return f"sys_sequence_of({named[1]}, {table}, {column})" if named else f"sys_serial_sequence({table}, {column})"
 
 
-declare("pg_get_serial_sequence", _serial_sequence)
+declare("pg_get_serial_sequence", _render_serial_sequence)
 # gpudb has no triggers, rules, partitions, extended statistics or functions in other languages.
 declare(
     "pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
@@ -110,7 +110,7 @@ declare("pg_relation_is_publishable", "({0} >= 16384)")
 # ---------------------------------------------------------------------------------------------- comments
 
 
-def _described(operands: Operands, macro: str) -> str:
+def _render_description(operands: Operands, macro: str) -> str:
     """Returns the class by name; a known one is inserted as its OID."""
     text = operands.constants[1]
     known = _CLASSES.get(text) if isinstance(text, str) else None
@@ -123,18 +123,18 @@ _CLASSES = {
     "pg_operator": 2617, "pg_am": 2601, "pg_collation": 3456, "pg_cast": 2605, "pg_authid": 1260, "pg_language": 2612,
     "pg_tablespace": 1213, "pg_trigger": 2620, "pg_rewrite": 2618, "pg_extension": 3079,
 }  # fmt: skip
-declare("obj_description(oid,name)", lambda o: _described(o, "sys_description"))
-declare("obj_description(oid)", _macro("sys_any_description"))
-declare("shobj_description", lambda o: _described(o, "sys_shared_description"))
-declare("col_description", _macro("sys_column_description", 2))
+declare("obj_description(oid,name)", lambda o: _render_description(o, "sys_description"))
+declare("obj_description(oid)", _make_macro_call("sys_any_description"))
+declare("shobj_description", lambda o: _render_description(o, "sys_shared_description"))
+declare("col_description", _make_macro_call("sys_column_description", 2))
 
 # ---------------------------------------------------------------------------------------------- sizes
 
-declare("pg_relation_size(regclass) pg_table_size pg_total_relation_size", _macro("sys_bytes"))
+declare("pg_relation_size(regclass) pg_table_size pg_total_relation_size", _make_macro_call("sys_bytes"))
 declare("pg_relation_size(regclass,text)", "(CASE WHEN {1} = 'main' THEN sys_bytes({0}) ELSE 0 END)")
 declare("pg_indexes_size", "(CASE WHEN {0} IS NOT NULL THEN 0::BIGINT END)")
 declare("pg_database_size pg_tablespace_size", "(CASE WHEN {0} IS NOT NULL THEN sys_all_bytes() END)")
-declare("pg_size_pretty(int8)", _macro("sys_size_pretty"))
+declare("pg_size_pretty(int8)", _make_macro_call("sys_size_pretty"))
 declare("pg_size_pretty(numeric)", "sys_size_pretty(round({0}))")
 declare("pg_tablespace_location", "(CASE WHEN {0} IS NOT NULL THEN '' END)")
 declare("pg_relation_filenode", "{0}")
@@ -143,11 +143,11 @@ declare("pg_relation_filepath", "CAST(NULL AS VARCHAR)")
 # ---------------------------------------------------------------------------------------------- privileges
 
 
-def _allowed(operands: Operands) -> str:
+def _render_privilege_test(operands: Operands) -> str:
     """Every role has every privilege: gpudb has no GRANT. NULL operands yield NULL, as in PostgreSQL."""
     tests = [
-        f"{each} IS NOT NULL"
-        for each, value in zip(operands.sql, operands.constants, strict=True)
+        f"{operand} IS NOT NULL"
+        for operand, value in zip(operands.sql, operands.constants, strict=True)
         if value is MISSING or value is None
     ]
     return f"(CASE WHEN {' AND '.join(tests)} THEN true END)" if tests else "true"
@@ -157,11 +157,11 @@ declare(
     "has_table_privilege has_column_privilege has_any_column_privilege has_schema_privilege has_database_privilege"
     " has_function_privilege has_sequence_privilege has_tablespace_privilege has_language_privilege has_type_privilege"
     " has_foreign_data_wrapper_privilege has_server_privilege has_parameter_privilege pg_has_role",
-    _allowed,
+    _render_privilege_test,
 )
-declare("acldefault", _macro("sys_default_acl", 2))
+declare("acldefault", _make_macro_call("sys_default_acl", 2))
 _ACL_ROW = SqlType("record")
-declare("aclexplode", _macro("sys_acl_rows"))
+declare("aclexplode", _make_macro_call("sys_acl_rows"))
 
 # ---------------------------------------------------------------------------------------------- the rest
 
@@ -197,7 +197,7 @@ declare(
     '(SELECT first(CASE WHEN ss.is_called THEN ss.last_value END) FROM "fn gpudb_sequence_states" AS ss'
     " WHERE ss.oid = {0})",
 )
-declare("pg_sequence_parameters", _macro("sys_sequence_parameters"))
+declare("pg_sequence_parameters", _make_macro_call("sys_sequence_parameters"))
 
 # There are no counters by table, so these have the values of a server that has just started.
 declare(
@@ -241,14 +241,14 @@ declare(
 
 # ---------------------------------------------------------------------------------------------- information_schema
 
-declare("_pg_char_max_length", _macro("sys_char_length", 2))
-declare("_pg_char_octet_length", _macro("sys_octet_length", 2))
-declare("_pg_numeric_precision", _macro("sys_numeric_precision", 2))
-declare("_pg_numeric_precision_radix", _macro("sys_numeric_radix"))
-declare("_pg_numeric_scale", _macro("sys_numeric_scale", 2))
-declare("_pg_datetime_precision", _macro("sys_datetime_precision", 2))
-declare("_pg_interval_type", _macro("sys_interval_fields", 2))
-declare("_pg_expandarray", _macro("sys_expand"))
+declare("_pg_char_max_length", _make_macro_call("sys_char_length", 2))
+declare("_pg_char_octet_length", _make_macro_call("sys_octet_length", 2))
+declare("_pg_numeric_precision", _make_macro_call("sys_numeric_precision", 2))
+declare("_pg_numeric_precision_radix", _make_macro_call("sys_numeric_radix"))
+declare("_pg_numeric_scale", _make_macro_call("sys_numeric_scale", 2))
+declare("_pg_datetime_precision", _make_macro_call("sys_datetime_precision", 2))
+declare("_pg_interval_type", _make_macro_call("sys_interval_fields", 2))
+declare("_pg_expandarray", _make_macro_call("sys_expand"))
 declare(
     "_pg_index_position",
     "(SELECT list_position(p.indkey, {1}) FROM pg_index AS p WHERE p.indexrelid = {0})",

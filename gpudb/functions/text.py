@@ -2,57 +2,58 @@
 
 from __future__ import annotations
 
-from gpudb.functions.dimensions import flat
-from gpudb.functions.let_binding import let, once
+from gpudb.functions.dimensions import flatten
+from gpudb.functions.let_binding import bind_values, make_macro_template
 from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.text_literal import known, quoted
-from gpudb.functions.to_text import text_of
+from gpudb.functions.text_literal import get_constant_text, quote_literal
+from gpudb.functions.to_text import to_text
 
 # ---------------------------------------------------------------------------------------------- concatenation
 
 declare("textcat", "({0} || {1})")
 
 
-def _any_text(operands: Operands, index: int) -> str:
-    return text_of(operands.sql[index], operands.scales[index], operands.types[index])
+def _to_any_text(operands: Operands, index: int) -> str:
+    return to_text(operands.sql[index], operands.scales[index], operands.types[index])
 
 
-def _printed(operands: Operands, first: int = 0) -> list[str]:
+def _format_operands(operands: Operands, first: int = 0) -> list[str]:
     """Returns the operands in their output functions' form."""
     return [
-        text_of(sql, scale, item, output=True)
+        to_text(sql, scale, item, output=True)
         for sql, scale, item in list(zip(operands.sql, operands.scales, operands.types, strict=True))[first:]
     ]
 
 
-declare("textanycat", lambda o: f"({o.sql[0]} || {_any_text(o, 1)})")
-declare("anytextcat", lambda o: f"({_any_text(o, 0)} || {o.sql[1]})")
-declare("concat", lambda o: f"concat({', '.join([*_printed(o), chr(39) * 2])})")
-declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_printed(o, 1)])})")
+declare("textanycat", lambda o: f"({o.sql[0]} || {_to_any_text(o, 1)})")
+declare("anytextcat", lambda o: f"({_to_any_text(o, 0)} || {o.sql[1]})")
+declare("concat", lambda o: f"concat({', '.join([*_format_operands(o), chr(39) * 2])})")
+declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_format_operands(o, 1)])})")
 
 
-def _aggregated_text(operands: Operands) -> str:
+def _render_string_agg(operands: Operands) -> str:
     """DuckDB accepts a constant delimiter only; any other is collected beside each value."""
     if isinstance(operands.constants[1], str):
         return operands.call("string_agg", *operands.sql)
-    return f"array_to_string({_after_delimiters(operands)}, '')"
+    return f"array_to_string({_prefix_delimiters(operands)}, '')"
 
 
-def _after_delimiters(operands: Operands) -> str:
+def _prefix_delimiters(operands: Operands) -> str:
     """Returns a list of the values that are not NULL, each but the first after its own delimiter; NULL if there are
     none.
     """
     pairs = operands.call("list", f"struct_pack(v := {operands.sql[0]}, d := {operands.sql[1]})")
-    kept = f"list_filter({pairs}, lambda pg_e: (pg_e).v IS NOT NULL)"
+    present = f"list_filter({pairs}, lambda pg_e: (pg_e).v IS NOT NULL)"
     nothing = f"CAST('' AS {operands.result.duckdb})"
-    each = f"CASE WHEN pg_i = 1 THEN (pg_e).v ELSE coalesce((pg_e).d, {nothing}) || (pg_e).v END"
-    return let(
-        lambda rows: f"(CASE WHEN len({rows}) > 0 THEN list_transform({rows}, lambda pg_e, pg_i: {each}) END)", kept
+    joined_item = f"CASE WHEN pg_i = 1 THEN (pg_e).v ELSE coalesce((pg_e).d, {nothing}) || (pg_e).v END"
+    return bind_values(
+        lambda rows: f"(CASE WHEN len({rows}) > 0 THEN list_transform({rows}, lambda pg_e, pg_i: {joined_item}) END)",
+        present,
     )
 
 
-declare("string_agg(text,text)", _aggregated_text)
+declare("string_agg(text,text)", _render_string_agg)
 
 # ---------------------------------------------------------------------------------------------- lengths
 
@@ -63,26 +64,26 @@ declare("bit_length(text)", "(strlen({0}) * 8)::INTEGER")
 declare("bit_length(bytea)", "(octet_length({0}) * 8)::INTEGER")
 
 
-def _padded_octets(operands: Operands) -> str:
+def _render_padded_octets(operands: Operands) -> str:
     """Returns the number of bytes of a char(n), its blanks included."""
     length = operands.types[0].padded_length
     if length is None:
         return f"strlen({operands.sql[0]})::INTEGER"
-    return let(lambda v: f"(strlen({v}) + greatest(0, {length} - length({v})))::INTEGER", operands.sql[0])
+    return bind_values(lambda v: f"(strlen({v}) + greatest(0, {length} - length({v})))::INTEGER", operands.sql[0])
 
 
-declare("octet_length(bpchar)", _padded_octets)
+declare("octet_length(bpchar)", _render_padded_octets)
 
 # ---------------------------------------------------------------------------------------------- case
 
-declare("upper(text)", once("pg_upper"))
-declare("lower(text)", once("pg_lower"))
+declare("upper(text)", make_macro_template("pg_upper"))
+declare("lower(text)", make_macro_template("pg_lower"))
 declare("initcap(text)", "pg_initcap({0})")
 
 # ---------------------------------------------------------------------------------------------- parts
 
 
-def _substring(operands: Operands) -> str:
+def _render_substring(operands: Operands) -> str:
     text, start = operands.sql[:2]
     first = operands.constants[1]
     begin = start if isinstance(first, int) and first >= 1 else f"pg_at_least({start}, 1)"
@@ -91,19 +92,19 @@ def _substring(operands: Operands) -> str:
     length = operands.constants[2]
     if isinstance(first, int) and first >= 1 and isinstance(length, int) and length >= 0:
         return f"substring({text}, {start}, {operands.sql[2]})"
-    return once("pg_substring")(operands)
+    return make_macro_template("pg_substring")(operands)
 
 
-declare("substring(text,int4) substring(text,int4,int4) substr(text,int4) substr(text,int4,int4)", _substring)
+declare("substring(text,int4) substring(text,int4,int4) substr(text,int4) substr(text,int4,int4)", _render_substring)
 declare("position(text,text) strpos", "strpos({0}, {1})::INTEGER")
 declare("left", "left({0}, {1})")
-declare("right", once("pg_right"))
-declare("split_part", once("pg_split_part"))
+declare("right", make_macro_template("pg_right"))
+declare("split_part", make_macro_template("pg_split_part"))
 declare("starts_with", "starts_with({0}, {1})")
-declare("overlay(text,text,int4,int4)", once("pg_overlay"))
+declare("overlay(text,text,int4,int4)", make_macro_template("pg_overlay"))
 declare(
     "overlay(text,text,int4)",
-    lambda o: let(lambda s, r, n: f"pg_overlay({s}, {r}, {n}, length({r}))", *o.sql),
+    lambda o: bind_values(lambda s, r, n: f"pg_overlay({s}, {r}, {n}, length({r}))", *o.sql),
 )
 
 # ---------------------------------------------------------------------------------------------- trimming, padding
@@ -115,23 +116,23 @@ declare("btrim(text,text)", "trim({0}, {1})")
 declare("ltrim(text,text)", "ltrim({0}, {1})")
 declare("rtrim(text,text)", "rtrim({0}, {1})")
 for _side in ("lpad", "rpad"):
-    declare(f"{_side}(text,int4)", lambda o, name=_side: let(lambda s, n: f"pg_{name}({s}, {n}, ' ')", *o.sql))
-    declare(f"{_side}(text,int4,text)", once(f"pg_{_side}"))
-declare("repeat", once("pg_repeat"))
+    declare(f"{_side}(text,int4)", lambda o, name=_side: bind_values(lambda s, n: f"pg_{name}({s}, {n}, ' ')", *o.sql))
+    declare(f"{_side}(text,int4,text)", make_macro_template(f"pg_{_side}"))
+declare("repeat", make_macro_template("pg_repeat"))
 declare("replace", "replace({0}, {1}, {2})")
 declare("translate", "translate({0}, {1}, {2})")
-declare("reverse", once("pg_reverse"))
+declare("reverse", make_macro_template("pg_reverse"))
 
 # ---------------------------------------------------------------------------------------------- codes
 
 declare("ascii", "ascii({0})::INTEGER")
-declare("chr", once("pg_chr"))
+declare("chr", make_macro_template("pg_chr"))
 declare("to_hex(int4)", "format('{{:x}}', {0}::BIGINT & 4294967295)")
-declare("to_hex(int8)", lambda o: _based(o.sql[0], "x"))
+declare("to_hex(int8)", lambda o: _to_base(o.sql[0], "x"))
 
 
-def _based(value: str, base: str) -> str:
-    return let(
+def _to_base(value: str, base: str) -> str:
+    return bind_values(
         lambda v: (
             f"format('{{:{base}}}', CASE WHEN {v} < 0 THEN {v}::HUGEINT + 18446744073709551616::HUGEINT"
             f" ELSE {v}::HUGEINT END)"
@@ -152,25 +153,25 @@ declare("convert_to", "pg_convert_to({0}, {1})")
 # ---------------------------------------------------------------------------------------------- quoting, formatting
 
 declare("quote_ident", "pg_quote_ident({0})")
-declare("quote_literal(text)", once("pg_quote_literal"))
+declare("quote_literal(text)", make_macro_template("pg_quote_literal"))
 
 
-def _quoted_value(operands: Operands) -> str:
-    return let(lambda v: f"pg_quote_literal({v})", _any_text(operands, 0))
+def _render_quote_literal(operands: Operands) -> str:
+    return bind_values(lambda v: f"pg_quote_literal({v})", _to_any_text(operands, 0))
 
 
-declare("quote_literal(anyelement)", _quoted_value)
-declare("quote_nullable(text) quote_nullable(anyelement)", lambda o: f"coalesce({_quoted_value(o)}, 'NULL')")
+declare("quote_literal(anyelement)", _render_quote_literal)
+declare("quote_nullable(text) quote_nullable(anyelement)", lambda o: f"coalesce({_render_quote_literal(o)}, 'NULL')")
 
 
-def _format(operands: Operands) -> str:
+def _render_format(operands: Operands) -> str:
     if len(operands.sql) == 1:
         return f"pg_format({operands.sql[0]}, CAST([] AS VARCHAR[]))"
-    arguments = ", ".join(f"CAST({each} AS VARCHAR)" for each in _printed(operands, 1))
+    arguments = ", ".join(f"CAST({argument} AS VARCHAR)" for argument in _format_operands(operands, 1))
     return f"pg_format({operands.sql[0]}, [{arguments}])"
 
 
-declare("format", _format)
+declare("format", _render_format)
 declare("to_ascii(text)", "pg_to_ascii({0}, '#6')")  # the database's encoding is UTF8, which is not one of the four
 declare("to_ascii(text,int4)", "pg_to_ascii({0}, '#' || CAST({1} AS VARCHAR))")
 declare("to_ascii(text,name)", "pg_to_ascii({0}, {1})")
@@ -178,41 +179,43 @@ declare("to_ascii(text,name)", "pg_to_ascii({0}, {1})")
 # ---------------------------------------------------------------------------------------------- lists of text
 
 
-def _split(operands: Operands) -> str:
+def _render_string_to_array(operands: Operands) -> str:
     text, delimiter = operands.sql[:2]
-    made = let(lambda s, d: f"pg_string_to_array({s}, {d})", text, delimiter)
+    parts = bind_values(lambda s, d: f"pg_string_to_array({s}, {d})", text, delimiter)
     if len(operands.sql) == 2:
-        return made
-    nothing = operands.sql[2]
-    return f"list_transform({made}, lambda pg_e: CASE WHEN pg_e = {nothing} THEN NULL ELSE pg_e END)"
+        return parts
+    null_text = operands.sql[2]
+    return f"list_transform({parts}, lambda pg_e: CASE WHEN pg_e = {null_text} THEN NULL ELSE pg_e END)"
 
 
-declare("string_to_array string_to_table", _split)
+declare("string_to_array string_to_table", _render_string_to_array)
 
 
-def _joined(operands: Operands) -> str:
+def _render_array_to_string(operands: Operands) -> str:
     element = operands.types[0].element
     assert element is not None
     value, scale = unpack("pg_e", element)
-    text = text_of(value, scale, element, output=True)
+    text = to_text(value, scale, element, output=True)
     if len(operands.sql) == 3:
         text = f"coalesce({text}, {operands.sql[2]})"
-    listed = f"list_transform({flat(operands.sql[0], operands.types[0])}, lambda pg_e: {text})"
-    delimiter = known(operands, 1)
+    texts = f"list_transform({flatten(operands.sql[0], operands.types[0])}, lambda pg_e: {text})"
+    delimiter = get_constant_text(operands, 1)
     if delimiter is None:
-        return f"pg_join({listed}, {operands.sql[1]})"
-    return let(
-        lambda v: f"(CASE WHEN {v} IS NOT NULL THEN coalesce(array_to_string({v}, {quoted(delimiter)}), '') END)",
-        listed,
+        return f"pg_join({texts}, {operands.sql[1]})"
+    return bind_values(
+        lambda v: (
+            f"(CASE WHEN {v} IS NOT NULL THEN coalesce(array_to_string({v}, {quote_literal(delimiter)}), '') END)"
+        ),
+        texts,
     )
 
 
-declare("array_to_string", _joined)
+declare("array_to_string", _render_array_to_string)
 
 # ---------------------------------------------------------------------------------------------- bytes
 
 declare("byteacat", "({0} || {1})")
-declare("string_agg(bytea,bytea)", lambda o: f"pg_bytes_join({_after_delimiters(o)}, ''::BLOB)")
+declare("string_agg(bytea,bytea)", lambda o: f"pg_bytes_join({_prefix_delimiters(o)}, ''::BLOB)")
 declare("overlay(bytea,bytea,int4)", "pg_bytes_overlay({0}, {1}, {2}, octet_length({1})::INTEGER)")
 declare("overlay(bytea,bytea,int4,int4)", "pg_bytes_overlay({0}, {1}, {2}, {3})")
 declare("convert", "pg_convert({0}, {1}, {2})")
@@ -221,8 +224,10 @@ declare("get_byte", "pg_get_byte({0}, {1})")
 declare("set_byte", "pg_set_byte({0}, {1}, {2})")
 declare("get_bit(bytea,int8)", "pg_get_bit({0}, {1})")
 declare("set_bit(bytea,int8,int4)", "pg_set_bit({0}, {1}, {2})")
-declare("normalize", lambda o: f"pg_normalize({o.sql[0]}, {o.sql[1] if len(o.sql) > 1 else quoted('NFC')})")
-declare("is_normalized", lambda o: f"pg_is_normalized({o.sql[0]}, {o.sql[1] if len(o.sql) > 1 else quoted('NFC')})")
+declare("normalize", lambda o: f"pg_normalize({o.sql[0]}, {o.sql[1] if len(o.sql) > 1 else quote_literal('NFC')})")
+declare(
+    "is_normalized", lambda o: f"pg_is_normalized({o.sql[0]}, {o.sql[1] if len(o.sql) > 1 else quote_literal('NFC')})"
+)
 declare("unistr", "pg_unistr({0})")
 declare("parse_ident", lambda o: f"pg_parse_ident({o.sql[0]}, {o.sql[1] if len(o.sql) > 1 else 'true'})")
 declare("position(bytea,bytea)", "pg_bytes_position({0}, {1})")
@@ -237,11 +242,11 @@ declare("text_pattern_gt bpchar_pattern_gt", "({0} > {1})")
 declare("text_pattern_ge bpchar_pattern_ge", "({0} >= {1})")
 
 
-def byte_of_name(value: str, place: str) -> str:
+def get_name_byte(value: str, position: str) -> str:
     """Returns one of a name's 64 bytes, from 0, as a "char": empty beyond the text, NULL beyond the 64."""
-    byte = f"TRY_CAST('0x' || substr(hex(encode({value})), 2 * {place} + 1, 2) AS INTEGER)"
-    shown = f"(CASE WHEN {byte} < 128 THEN chr({byte}) ELSE format('\\{{:o}}', {byte}) END)"
+    byte = f"TRY_CAST('0x' || substr(hex(encode({value})), 2 * {position} + 1, 2) AS INTEGER)"
+    char = f"(CASE WHEN {byte} < 128 THEN chr({byte}) ELSE format('\\{{:o}}', {byte}) END)"
     return (
-        f"(CASE WHEN {value} IS NULL OR {place} NOT BETWEEN 0 AND 63 THEN NULL"
-        f" WHEN {place} >= strlen({value}) THEN '' ELSE {shown} END)"
+        f"(CASE WHEN {value} IS NULL OR {position} NOT BETWEEN 0 AND 63 THEN NULL"
+        f" WHEN {position} >= strlen({value}) THEN '' ELSE {char} END)"
     )

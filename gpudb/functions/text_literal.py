@@ -9,15 +9,15 @@ from gpudb.functions.registry import Operands
 _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     """Returns a text as a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def known(operands: Operands, index: int) -> str | None:
+def get_constant_text(operands: Operands, index: int) -> str | None:
     """Returns the text of a constant operand: a literal, or the result of an earlier template."""
     value = operands.constants[index]
     if isinstance(value, str):
         return value
-    found = _LITERAL.fullmatch(operands.sql[index])
-    return found.group(1).replace("''", "'") if found else None
+    match = _LITERAL.fullmatch(operands.sql[index])
+    return match.group(1).replace("''", "'") if match else None

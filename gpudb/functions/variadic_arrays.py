@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudb.functions.dimensions import flat
-from gpudb.functions.json import json_of, text_of_key
-from gpudb.functions.let_binding import raises
+from gpudb.functions.dimensions import flatten
+from gpudb.functions.json import key_to_text, to_json
+from gpudb.functions.let_binding import render_error
 from gpudb.functions.library import Function
 from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.text_literal import quoted
-from gpudb.functions.to_text import text_of
+from gpudb.functions.text_literal import quote_literal
+from gpudb.functions.to_text import to_text
 from gpudb.types import SqlType
 
 _NAMES = frozenset(
@@ -22,7 +22,7 @@ _NAMES = frozenset(
 )
 
 
-def over_items(function: Function) -> Function | None:
+def get_array_variant(function: Function) -> Function | None:
     """Returns the function over one array, after the arguments before it, that implements a VARIADIC call of
     `function`.
     """
@@ -31,67 +31,71 @@ def over_items(function: Function) -> Function | None:
     return Function(0, f"{function.name}-variadic", (SqlType("any"),), function.result, strict=False)
 
 
-def _items(operands: Operands, made: Callable[[str, str, SqlType], str], names: str = "pg_e") -> str:
-    """Returns a list of `made`'s result for the value, scale and type of each item of the last operand, `pg_e`."""
+def _render_items(operands: Operands, render_item: Callable[[str, str, SqlType], str], names: str = "pg_e") -> str:
+    """Returns a list of `render_item`'s result for the value, scale and type of each item of the last operand,
+    `pg_e`.
+    """
     item = operands.types[-1]
-    held = item.element or SqlType("text")
-    value, scale = unpack("pg_e", held)
-    return f"list_transform({flat(operands.sql[-1], item)}, lambda {names}: {made(value, scale, held)})"
+    item_type = item.element or SqlType("text")
+    value, scale = unpack("pg_e", item_type)
+    return f"list_transform({flatten(operands.sql[-1], item)}, lambda {names}: {render_item(value, scale, item_type)})"
 
 
-def _format(operands: Operands) -> str:
-    texts = _items(operands, lambda value, scale, item: f"CAST({text_of(value, scale, item, output=True)} AS VARCHAR)")
+def _render_format(operands: Operands) -> str:
+    texts = _render_items(
+        operands, lambda value, scale, item: f"CAST({to_text(value, scale, item, output=True)} AS VARCHAR)"
+    )
     return f"pg_format({operands.sql[0]}, coalesce({texts}, CAST([] AS VARCHAR[])))"
 
 
-def _counted(negated: bool) -> Callable[[Operands], str]:
+def _make_count(negated: bool) -> Callable[[Operands], str]:
     test = f"IS {'NOT ' * negated}NULL"
 
     def render(operands: Operands) -> str:
-        ones = _items(operands, lambda value, scale, item: f"CAST({value} {test} AS INTEGER)")
-        return _unless_null(operands, f"coalesce(CAST(list_sum({ones}) AS INTEGER), 0)")
+        ones = _render_items(operands, lambda value, scale, item: f"CAST({value} {test} AS INTEGER)")
+        return _null_if_null(operands, f"coalesce(CAST(list_sum({ones}) AS INTEGER), 0)")
 
     return render
 
 
-def _array(binary: bool) -> Callable[[Operands], str]:
+def _make_array(binary: bool) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        texts = _items(operands, lambda value, scale, item: f"coalesce({json_of(value, scale, item)}, 'null')")
-        made = f"'[' || coalesce(array_to_string({texts}, ', '), '') || ']'"
-        return _unless_null(operands, f"pg_jsonb_in({made})" if binary else made)
+        texts = _render_items(operands, lambda value, scale, item: f"coalesce({to_json(value, scale, item)}, 'null')")
+        json = f"'[' || coalesce(array_to_string({texts}, ', '), '') || ']'"
+        return _null_if_null(operands, f"pg_jsonb_in({json})" if binary else json)
 
     return render
 
 
-def _object(binary: bool) -> Callable[[Operands], str]:
+def _make_object(binary: bool) -> Callable[[Operands], str]:
     """Alternates keys and values."""
 
     def part(value: str, scale: str, item: SqlType) -> str:
-        wrong = raises("22004", quoted("null value not allowed for object key"), "VARCHAR")
+        error = render_error("22004", quote_literal("null value not allowed for object key"), "VARCHAR")
         if binary:
-            wrong = raises("22023", "'argument ' || pg_i || ': key must not be null'", "VARCHAR")
-        text = text_of_key(value, scale, item)
-        key = f"(CASE WHEN {value} IS NULL THEN {wrong} ELSE CAST(to_json({text}) AS VARCHAR) END) || ' : '"
-        given = f"coalesce({json_of(value, scale, item)}, 'null')"
-        return f"CASE WHEN pg_i % 2 = 1 THEN CASE WHEN pg_i > 1 THEN ', ' ELSE '' END || {key} ELSE {given} END"
+            error = render_error("22023", "'argument ' || pg_i || ': key must not be null'", "VARCHAR")
+        text = key_to_text(value, scale, item)
+        key = f"(CASE WHEN {value} IS NULL THEN {error} ELSE CAST(to_json({text}) AS VARCHAR) END) || ' : '"
+        value_json = f"coalesce({to_json(value, scale, item)}, 'null')"
+        return f"CASE WHEN pg_i % 2 = 1 THEN CASE WHEN pg_i > 1 THEN ', ' ELSE '' END || {key} ELSE {value_json} END"
 
     def render(operands: Operands) -> str:
-        odd = raises("22023", quoted("argument list must have even number of elements"), "VARCHAR")
-        made = f"'{{' || coalesce(array_to_string({_items(operands, part, 'pg_e, pg_i')}, ''), '') || '}}'"
-        count = f"len({flat(operands.sql[-1], operands.types[-1])})"
-        made = f"(CASE WHEN {count} % 2 = 1 THEN {odd} ELSE {made} END)"
-        return _unless_null(operands, f"pg_jsonb_in({made})" if binary else made)
+        odd = render_error("22023", quote_literal("argument list must have even number of elements"), "VARCHAR")
+        json = f"'{{' || coalesce(array_to_string({_render_items(operands, part, 'pg_e, pg_i')}, ''), '') || '}}'"
+        count = f"len({flatten(operands.sql[-1], operands.types[-1])})"
+        json = f"(CASE WHEN {count} % 2 = 1 THEN {odd} ELSE {json} END)"
+        return _null_if_null(operands, f"pg_jsonb_in({json})" if binary else json)
 
     return render
 
 
-def _unless_null(operands: Operands, made: str) -> str:
-    return f"(CASE WHEN {operands.sql[-1]} IS NOT NULL THEN {made} END)"
+def _null_if_null(operands: Operands, result: str) -> str:
+    return f"(CASE WHEN {operands.sql[-1]} IS NOT NULL THEN {result} END)"
 
 
-declare("format-variadic", _format)
-declare("num_nulls-variadic", _counted(negated=False))
-declare("num_nonnulls-variadic", _counted(negated=True))
+declare("format-variadic", _render_format)
+declare("num_nulls-variadic", _make_count(negated=False))
+declare("num_nonnulls-variadic", _make_count(negated=True))
 for _prefix, _binary in (("json", False), ("jsonb", True)):
-    declare(f"{_prefix}_build_array-variadic", _array(_binary))
-    declare(f"{_prefix}_build_object-variadic", _object(_binary))
+    declare(f"{_prefix}_build_array-variadic", _make_array(_binary))
+    declare(f"{_prefix}_build_object-variadic", _make_object(_binary))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.functions.library import comparison_of
+from gpudb.functions.library import get_comparison
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 
@@ -31,6 +31,6 @@ def may_fail(expr: Any) -> bool:
             inner = bare(expr)
             return inner is expr or may_fail(inner)
         case bound.Call(function=function, args=args):
-            return comparison_of(function) is None or any(may_fail(each) for each in args)
+            return get_comparison(function) is None or any(may_fail(each) for each in args)
         case _:
             return True

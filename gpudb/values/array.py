@@ -65,12 +65,12 @@ def _tokenize(body: str, text: str) -> Iterator[tuple[str, str]]:
         match = _TOKEN.match(body, at)
         if match is None:
             raise _malformed_error(text, "Unexpected end of input.")
-        mark, quote_element, word = match.groups()
+        mark, quoted, word = match.groups()
         at = match.end()
         if mark is not None:
             yield "mark", mark
-        elif quote_element is not None:
-            yield "quoted", _ESCAPE.sub(r"\1", quote_element)
+        elif quoted is not None:
+            yield "quoted", _ESCAPE.sub(r"\1", quoted)
         elif word.strip(SPACE):
             yield "word", word
     return

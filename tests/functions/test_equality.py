@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.functions.equality import key, order, several_forms
+from gpudb.functions.equality import has_many_representations, render_equality_key, render_sort_key
 from gpudb.types import INT4, JSONB, NUMERIC, TEXT, SqlType, exact_numeric
 
 
@@ -22,10 +22,10 @@ from gpudb.types import INT4, JSONB, NUMERIC, TEXT, SqlType, exact_numeric
     ],
 )
 def test_types_of_several_forms(item: SqlType, several: bool) -> None:
-    assert several_forms(item) is several
-    assert (key("x", item) == "x") is (not several or item == NUMERIC)
+    assert has_many_representations(item) is several
+    assert (render_equality_key("x", item) == "x") is (not several or item == NUMERIC)
 
 
 def test_jsonb_is_sorted_by_its_own_order() -> None:
-    assert order("x", JSONB) == "pg_jsonb_order(x)"
-    assert "pg_jsonb_key" in key("x", JSONB)
+    assert render_sort_key("x", JSONB) == "pg_jsonb_order(x)"
+    assert "pg_jsonb_key" in render_equality_key("x", JSONB)

@@ -9,13 +9,13 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 import pytest
 
 from gpudb.functions.library import Function
-from gpudb.functions.manual import GUIDE, README, Entry, entries, page, with_totals
+from gpudb.functions.manual import GUIDE, README, Entry, list_entries, render_page, update_totals
 from tests.support.functions.calls import Call, aggregates, calls, hypothetical_sets, ordered_sets, windows
 from tests.support.oracle.compare import differences
 from tests.support.oracle.server import Oracle
 from tests.support.oracle.wire import Outcome, WireClient
 
-_ALL = list(entries())
+_ALL = list(list_entries())
 _BATCH = 40
 _LEVELS = "CREATE TYPE documented_level AS ENUM ('low', 'medium', 'high')"
 _NUMERIC = frozenset({1700, 1231})
@@ -35,13 +35,13 @@ def gpudb(gpudb_server: str, oracle: Oracle) -> Iterator[WireClient]:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert README.read_text(encoding="utf-8") == page(), "run python -m gpudb.functions.manual"
+    assert README.read_text(encoding="utf-8") == render_page(), "run python -m gpudb.functions.manual"
 
 
 def test_the_guide_has_the_totals() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     assert "functions, operators and constructs" in text
-    assert with_totals(text) == text, "run python -m gpudb.functions.manual"
+    assert update_totals(text) == text, "run python -m gpudb.functions.manual"
 
 
 def test_few_are_missing() -> None:

@@ -7,8 +7,8 @@ import pytest
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import registry
 from gpudb.functions.library import functions_by_name
-from gpudb.functions.posix_regex import similar, translate
-from gpudb.functions.resolve import function
+from gpudb.functions.posix_regex import translate, translate_similar
+from gpudb.functions.resolve import resolve_function
 from gpudb.types import INT4, TEXT
 
 
@@ -17,7 +17,7 @@ def _signatures() -> set[str]:
 
 
 def test_every_signature_is_postgresqls() -> None:
-    registry._load()
+    registry._import_topics()
     declared = registry._IMPLEMENTATIONS
     known = _signatures() | set(functions_by_name())
     # a name with a hyphen stands for a construct of the grammar
@@ -25,20 +25,20 @@ def test_every_signature_is_postgresqls() -> None:
 
 
 def test_what_is_not_declared_is_refused() -> None:
-    target = function("to_tsvector", (TEXT,)).target
+    target = resolve_function("to_tsvector", (TEXT,)).target
     with pytest.raises(FeatureNotSupported) as caught:
-        registry.implementation(target)  # type: ignore[arg-type]
+        registry.get_implementation(target)  # type: ignore[arg-type]
     assert caught.value.sqlstate == "0A000"
 
 
 def test_declaring_twice_is_an_error() -> None:
-    registry._load()
+    registry._import_topics()
     with pytest.raises(ValueError, match="declared twice"):
         registry.declare("upper(text)", "upper({0})")
 
 
 def test_defaults_are_left_out() -> None:
-    assert str(function("make_interval", (INT4,)).target).startswith("make_interval(integer, integer")
+    assert str(resolve_function("make_interval", (INT4,)).target).startswith("make_interval(integer, integer")
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_tokens_of_mixed_greediness_are_kept() -> None:
 
 
 def test_similar_to() -> None:
-    assert similar("a%_(b|c)") == "^(?:a.*.(?:b|c))$"
-    assert similar(r"a\%") == r"^(?:a\%)$"
+    assert translate_similar("a%_(b|c)") == "^(?:a.*.(?:b|c))$"
+    assert translate_similar(r"a\%") == r"^(?:a\%)$"

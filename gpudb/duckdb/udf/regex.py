@@ -12,22 +12,22 @@ import regex
 from gpudb.duckdb.udf.mixed_regex import MixedPattern
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
-from gpudb.functions.patterns import NOT_GIVEN, like_escape
-from gpudb.functions.posix_regex import bad, similar, similar_parts, translate
-from gpudb.functions.regex_options import options
+from gpudb.functions.patterns import NOT_GIVEN, replace_like_escape
+from gpudb.functions.posix_regex import pattern_error, translate, translate_similar, translate_similar_parts
+from gpudb.functions.regex_options import parse_options
 
 TIMEOUT_S = 30.0
 
 
 def register(registry: FunctionRegistry) -> None:
     """Registers the regexp functions."""
-    registry.add_scalar("pg_like_escape", "VARCHAR VARCHAR", "VARCHAR", like_escape)
-    registry.add_scalar("pg_similar", "VARCHAR VARCHAR", "VARCHAR", similar)
+    registry.add_scalar("pg_like_escape", "VARCHAR VARCHAR", "VARCHAR", replace_like_escape)
+    registry.add_scalar("pg_similar", "VARCHAR VARCHAR", "VARCHAR", translate_similar)
     registry.add_scalar("pg_similar_substring", "VARCHAR VARCHAR VARCHAR", "VARCHAR", _similar_substring)
     registry.add_scalar("pg_like", "VARCHAR VARCHAR BOOLEAN", "BOOLEAN", _like_text)
     registry.add_scalar("pg_bytes_like", "BLOB BLOB", "BOOLEAN", lambda data, pattern: _like_text(
         data.decode("latin-1"), pattern.decode("latin-1"), False))  # fmt: skip
-    registry.add_scalar("pg_bytes_like_escape", "BLOB BLOB", "BLOB", lambda pattern, escape: like_escape(
+    registry.add_scalar("pg_bytes_like_escape", "BLOB BLOB", "BLOB", lambda pattern, escape: replace_like_escape(
         pattern.decode("latin-1"), escape.decode("latin-1")).encode("latin-1"))  # fmt: skip
     registry.add_scalar("pg_regex_like", "VARCHAR VARCHAR VARCHAR", "BOOLEAN", _like)
     registry.add_scalar("pg_regex_replace", "VARCHAR VARCHAR VARCHAR INTEGER BIGINT VARCHAR", "VARCHAR", _replace)
@@ -53,7 +53,7 @@ def compile_regex(pattern: str, flags: str) -> Any:
     try:
         return regex.compile(result.text.replace(r"\z", r"\Z"), mode)
     except regex.error as error:
-        raise bad(str(error)) from None
+        raise pattern_error(str(error)) from None
 
 
 def _like_text(text: str, pattern: str, fold: bool) -> bool:
@@ -82,7 +82,7 @@ _LIKE_PARTS = re.compile(r"\\.|.", re.S)
 
 def _similar_substring(text: str, pattern: str, escape: str) -> str | None:
     """Returns the part that matches between separators: the shortest part before it, then the longest part."""
-    parts = similar_parts(pattern, escape)
+    parts = translate_similar_parts(pattern, escape)
     if len(parts) == 1:
         return text if _matches_whole(parts[0], text) else None
     last = parts[2] if len(parts) == 3 else ""
@@ -100,7 +100,7 @@ def _matches_whole(pattern: str, text: str) -> bool:
 
 
 def _reject_global(name: str, flags: str) -> str:
-    if options(flags).every:
+    if parse_options(flags).replace_all:
         raise SqlError.of("invalid_parameter_value", f'{name}() does not support the "global" option')
     return flags
 
@@ -146,7 +146,7 @@ def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, fl
     _check_positive("start", start)
     if NOT_GIVEN < nth < 0:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
-    every = options(flags).every if nth == NOT_GIVEN else nth == 0
+    every = parse_options(flags).replace_all if nth == NOT_GIVEN else nth == 0
     result, last = [], 0
     for number, match in enumerate(_each_match(text, pattern, flags, start), 1):
         if every or number == max(nth, 1):
@@ -207,7 +207,7 @@ def _match(text: str, pattern: str, flags: str) -> list[str | None] | None:
 
 
 def _matches(text: str, pattern: str, flags: str) -> list[list[str | None]]:
-    if options(flags).every:
+    if parse_options(flags).replace_all:
         return [_groups(match) for match in _find_all(text, pattern, flags)]
     match = compile_regex(pattern, flags).search(text, timeout=TIMEOUT_S)
     return [] if match is None else [_groups(match)]

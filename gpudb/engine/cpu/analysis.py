@@ -21,7 +21,7 @@ def statistics_query(table: Table, columns: Sequence[Column]) -> str:
     for column in columns:
         reference = f"s.{quote_identifier(column.name)}"
         value = f"({reference}).v" if column.type.is_carried else reference
-        same = equality.key(value, column.type)
+        same = equality.render_equality_key(value, column.type)
         distinct = "0" if column.type.name in _UNEQUAL else f"approx_count_distinct({same})"
         found += [f"count({reference})", distinct, f"avg(strlen(CAST({value} AS VARCHAR)))"]
     listed = ", ".join(f"{each} AS v{number}" for number, each in enumerate(found))

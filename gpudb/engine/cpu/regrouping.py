@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpudb.functions.equality import several_forms
+from gpudb.functions.equality import has_many_representations
 from gpudb.sql import bound
 from gpudb.sql.traverse import children, replace_nodes, walk
 
 
 def needs_regrouping(query: bound.Select) -> bool:
     """Returns whether a subquery of the select list, HAVING or ORDER BY reads such a key."""
-    keys = [key for key in query.group_by if several_forms(key.type)]
+    keys = [key for key in query.group_by if has_many_representations(key.type)]
     if not keys:
         return False
     return any(each in keys for part in clauses_over_groups(query) for sub in _subqueries(part) for each in walk(sub))

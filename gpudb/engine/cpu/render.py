@@ -18,8 +18,8 @@ from gpudb.engine.cpu.regrouping import needs_regrouping, regroup
 from gpudb.engine.cpu.values_tables import values_table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import equality
-from gpudb.functions.equality import several_forms
-from gpudb.functions.registry import MISSING, fill, implementation
+from gpudb.functions.equality import has_many_representations
+from gpudb.functions.registry import MISSING, fill_template, get_implementation
 from gpudb.sql import bound
 from gpudb.sql.rewrite import rewrite_for_engine
 from gpudb.sql.traverse import reads_columns, walk
@@ -105,7 +105,7 @@ class QueryRenderer:
         take each representation for another row.
         """
         query = cte.query
-        several = any(several_forms(column.type) for column in query.columns)
+        several = any(has_many_representations(column.type) for column in query.columns)
         if not cte.recursive or not isinstance(query, bound.SetOperation) or query.all or not several:
             return self.render_query(query)
         names, keys = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)), _keys(query, "s.")
@@ -129,12 +129,12 @@ class QueryRenderer:
         outer, self._where = self._where, query.where
         source = self._render_from(query.source) if query.source is not None else ""
         self._where = outer
-        several = tuple(key for key in query.group_by if several_forms(key.type))
+        several = tuple(key for key in query.group_by if has_many_representations(key.type))
         plain, renderer = (
             self._expression_renderer(),
             self._expression_renderer(several, query.grouping_sets is not None),
         )
-        if query.distinct is True and any(several_forms(each.type) for each in query.targets):
+        if query.distinct is True and any(has_many_representations(each.type) for each in query.targets):
             # 1.0 and 1.00 are one value; either may be shown.
             head = f"DISTINCT ON ({', '.join(_distinct_key(renderer, each) for each in query.targets)}) "
         elif query.distinct is True:
@@ -193,7 +193,7 @@ class QueryRenderer:
     @_render_body.register
     def _(self, query: bound.SetOperation) -> str:
         every = " ALL" if query.all else ""
-        several = [index for index, column in enumerate(query.columns, 1) if several_forms(column.type)]
+        several = [index for index, column in enumerate(query.columns, 1) if has_many_representations(column.type)]
         text = f"({self.render_query(query.left)}) {query.op}{every} ({self.render_query(query.right)})"
         if several and query.op != "UNION":
             text = self._render_intersect_or_except(query)
@@ -318,10 +318,10 @@ class QueryRenderer:
         if width > 1 and source.function.returns_set:
             result = SqlType("record", fields=tuple((each.name, each.type) for each in source.columns[:width]))
         operands = renderer.render_operands(source.args, result)
-        rows = implementation(source.function).rows
+        rows = get_implementation(source.function).rows
         if rows is not None and not source.ordinality and MISSING not in operands.constants:
             names = self._number_columns(source.rel, 1)
-            return f"({fill(rows, operands)}) AS r{source.rel}({names})"
+            return f"({fill_template(rows, operands)}) AS r{source.rel}({names})"
         applied = renderer.apply_function(source.function, operands)
         listed = applied.value
         if not source.function.returns_set:
@@ -345,7 +345,7 @@ class QueryRenderer:
 def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
     """Returns a set operation's columns as comparison keys."""
     columns = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
-    return [equality.key(unpack(name, item).value, item) for name, item in columns]
+    return [equality.render_equality_key(unpack(name, item).value, item) for name, item in columns]
 
 
 def _distinct_key(renderer: ExpressionRenderer, key: bound.Expr) -> str:
@@ -355,7 +355,7 @@ def _distinct_key(renderer: ExpressionRenderer, key: bound.Expr) -> str:
 
 def _sorts_differently(item: SqlType) -> bool:
     """Returns whether a type's output values sort differently from its sort keys."""
-    return several_forms(item)
+    return has_many_representations(item)
 
 
 class _UnboundedColumns(tuple[str, ...]):

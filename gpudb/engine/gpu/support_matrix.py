@@ -16,8 +16,8 @@ from gpudb.engine.gpu.lower import percentiles
 from gpudb.engine.gpu.lower.aggregates import unsupported_reason
 from gpudb.engine.gpu.lower.registry import find_lowering
 from gpudb.engine.gpu.lower.windows import LOWERED
-from gpudb.functions.manual import README, Entry, entries
-from gpudb.functions.registry import Function, implementation
+from gpudb.functions.manual import README, Entry, list_entries
+from gpudb.functions.registry import Function, get_implementation
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import column
 from gpudb.sql import bound
@@ -62,7 +62,7 @@ def locate(entry: Entry) -> tuple[Place, str]:
         pass
     else:
         return "lowered", ""
-    how = implementation(function)
+    how = get_implementation(function)
     if how.session is not None:
         return "once", ""
     if how.duckdb is None or (isinstance(how.duckdb, str) and reads_system_catalog(how.duckdb)):
@@ -78,7 +78,7 @@ def _aggregate(call: bound.Aggregate) -> tuple[Place, str]:
 
 
 def _locate_all() -> Iterator[tuple[Entry, Place, str]]:
-    for entry in entries():
+    for entry in list_entries():
         if entry.target is not None and entry.mark != "not yet":
             yield entry, *locate(entry)
 

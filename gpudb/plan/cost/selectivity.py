@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudb.functions.library import COMMUTATORS, comparison_of
+from gpudb.functions.library import COMMUTATORS, get_comparison
 from gpudb.plan.cost.profile import ColumnProfile, Profile, to_number
 from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
@@ -74,7 +74,7 @@ def _match_comparison(part: Any) -> tuple[int, str, float | None] | None:
     """
     if not isinstance(part, bound.Call) or len(part.args) != 2:
         return None
-    symbol = comparison_of(part.function)
+    symbol = get_comparison(part.function)
     left, right = (bare(each) for each in part.args)
     if symbol is None:
         return None
@@ -143,7 +143,7 @@ def _part_selectivity(part: Any, columns: Sequence[ColumnProfile]) -> float:
             share = min(len(items) / _count_distinct(arg, columns), 0.5)
             return 1 - share if negated else share
         case bound.Call(args=(left, right), function=function):
-            symbol = comparison_of(function)
+            symbol = get_comparison(function)
             if symbol in {"=", "<>"}:
                 share = 1 / max(_count_distinct(left, columns), _count_distinct(right, columns))
                 return share if symbol == "=" else 1 - share

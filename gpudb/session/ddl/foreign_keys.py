@@ -95,7 +95,7 @@ def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[s
     referenced_types = {column.name: column.type for column in referenced.columns}
     for one, two in zip(columns, key, strict=True):
         try:
-            resolve.operator("=", referenced_types[two].plain, types[one].plain)
+            resolve.resolve_operator("=", referenced_types[two].plain, types[one].plain)
         except SqlError:
             message = f'foreign key constraint "{name}" cannot be implemented'
             detail = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from gpudb.functions.resolve import unify
+from gpudb.functions.resolve import unify_types
 from gpudb.sql.bind.types.literals import build_numeric
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
 
@@ -18,7 +18,9 @@ def wide_parameters(values: Sequence[object]) -> Mapping[int, SqlType]:
     for number, value in enumerate(values, 1):
         if isinstance(value, Decimal | list) and (types := [build_numeric(each).type for each in _numerics(value)]):
             wide = wide or any(map(_is_wide, types))
-            found[number] = unify(types) if isinstance(value, Decimal) else replace(unify(types), name="_numeric")
+            found[number] = (
+                unify_types(types) if isinstance(value, Decimal) else replace(unify_types(types), name="_numeric")
+            )
     return found if wide else {}
 
 

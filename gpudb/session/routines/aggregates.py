@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
-from gpudb.functions.registry import Function, implementation
+from gpudb.functions.registry import Function, get_implementation
 from gpudb.session.context import Context
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
@@ -183,7 +183,7 @@ def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
             raise SqlError.of("invalid_function_definition", message)
         named = inner(options["sortop"].arg)
         name = strings(named.items)[-1] if kind(options["sortop"].arg) == "list" else _text(options["sortop"])
-        resolve.operator(name, types[0].plain, types[0].plain)
+        resolve.resolve_operator(name, types[0].plain, types[0].plain)
     modify = _text(options["finalfunc_modify"]) if "finalfunc_modify" in options else "read_only"
     if modify == "read_write":
         raise FeatureNotSupported("CREATE AGGREGATE … FINALFUNC_MODIFY = READ_WRITE is not supported")
@@ -202,7 +202,7 @@ def _resolve_function(context: Context, option: Any, types: tuple[SqlType, ...])
     routines = find_routines(binder, names)
     candidates = tuple(as_function(each) for each in routines if each.kind == "f")
     try:
-        candidate = resolve.function(names[-1], types, "f", False, candidates)
+        candidate = resolve.resolve_function(names[-1], types, "f", False, candidates)
     except SqlError as error:
         if isinstance(error, UndefinedFunction):
             shown = f"function {'.'.join(names)}({', '.join(map(str, types))}) does not exist"
@@ -217,7 +217,7 @@ def _resolve_function(context: Context, option: Any, types: tuple[SqlType, ...])
         if parameter.name not in resolve.POLYMORPHIC and not _is_binary_compatible(argument, parameter):
             raise SqlError.of("datatype_mismatch", f"function {shown} requires run-time type coercion")
     if all(each.oid != function.oid for each in routines):
-        implementation(function)
+        get_implementation(function)
     if any(each.name in resolve.POLYMORPHIC for each in types):
         return function, function.result
     return function, resolve.bind_polymorphic(candidate.types, types, function.result)[1]

@@ -61,7 +61,7 @@ def _resolve(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
     types = tuple(arg.type.plain for arg in args)
     candidates = tuple(map(as_function, routines))
     try:
-        candidate = resolve.function(
+        candidate = resolve.resolve_function(
             names[-1], types, "fp", node.func_variadic, candidates, get_argument_names(node.args)
         )
     except UndefinedFunction as error:

@@ -15,8 +15,8 @@ import pyarrow as pa
 from gpudb.catalog.model import DataFile, Key, Table
 from gpudb.catalog.postgres.deparse import quoted_name
 from gpudb.errors import SqlError
-from gpudb.functions.equality import key as comparable
-from gpudb.functions.equality import several_forms
+from gpudb.functions.equality import has_many_representations
+from gpudb.functions.equality import render_equality_key as comparable
 from gpudb.storage.iceberg.scan import data_errors, scan_sql
 from gpudb.types import TEXT, SqlType
 from gpudb.values.json import normalize_jsonb
@@ -83,7 +83,10 @@ class KeyChecker:
         """Returns the first row of a query over a key's columns, formatted for messages; None if there is none."""
         names = zip(_key_types(table, key), comparable_names(key), _written_names(key))
         # Arrow represents uuid as an extension type.
-        outputs = [s if several_forms(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k for kind, k, s in names]
+        outputs = [
+            s if has_many_representations(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k
+            for kind, k, s in names
+        ]
         row = self._fetch_first(f"SELECT {', '.join(outputs)} FROM ({sql})")
         return None if row is None else format_key(table, key, row)
 
@@ -137,7 +140,7 @@ def render_keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
     for column, kind, name, spelt in named:
         value = _quoted(column)
         outputs.append(f"{comparable(f'{value}.v' if kind.is_carried else value, kind)} AS {name}")
-        if several_forms(kind):
+        if has_many_representations(kind):
             outputs.append(f"{value} AS {spelt}")
     required = " AND ".join(f"{name} IS NOT NULL" for name in comparable_names(key)) if key.nulls_distinct else "true"
     columns = tuple(dict.fromkeys(key.columns))
@@ -148,7 +151,7 @@ def render_keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
 
 def _render_duplicates(table: Table, key: Key, keys: str) -> str:
     """Returns SQL for a duplicate among the keys of `render_keys`, as one of its rows is written."""
-    spelt = [name for kind, name in zip(_key_types(table, key), _written_names(key)) if several_forms(kind)]
+    spelt = [name for kind, name in zip(_key_types(table, key), _written_names(key)) if has_many_representations(kind)]
     names = comparable_names(key)
     outputs = [*names, *(f"any_value({name}) AS {name}" for name in spelt)]
     return f"SELECT {', '.join(outputs)} FROM ({keys}) GROUP BY {', '.join(names)} HAVING count(*) > 1 LIMIT 1"
@@ -161,7 +164,7 @@ def _may_clash(table: Table, key: Key, file: DataFile, others: Sequence[DataFile
 
 def _overlap(table: Table, key: Key, one: DataFile, other: DataFile) -> bool:
     for column in table.columns:
-        if column.name not in key.columns or several_forms(column.type):
+        if column.name not in key.columns or has_many_representations(column.type):
             continue
         field = column.field_id
         low, high = one.minimums.get(field), one.maximums.get(field)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from gpudb.catalog.model import Table
-from gpudb.functions.library import COMMUTATORS, comparison_of
+from gpudb.functions.library import COMMUTATORS, get_comparison
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.sql.widening import WIDENING_CASTS
 from gpudb.storage.iceberg.pruning import ColumnRange
@@ -29,7 +29,7 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
             for arg in args:
                 yield from _ranges(arg, rel, table, parameters)
         case Call(function=function, args=(left, right)):
-            symbol = comparison_of(function)
+            symbol = get_comparison(function)
             if symbol is None or symbol == "<>":
                 return
             left, right = _strip_widening(left), _strip_widening(right)

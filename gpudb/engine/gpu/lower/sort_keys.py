@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gpudb.functions.equality import order
-from gpudb.functions.let_binding import let
+from gpudb.functions.equality import render_sort_key
+from gpudb.functions.let_binding import bind_values
 from gpudb.types import SqlType
 
 
 def sort_key(value: str, kind: SqlType) -> str:
     """Renders a value's sort key as DuckDB SQL; `value` must not be NULL."""
     # With a text column after it the key is always bytes, whatever the types of its parts.
-    key = _with_comparable_intervals(order(value, kind), kind)
+    key = _with_comparable_intervals(render_sort_key(value, kind), kind)
     return f"create_sort_key({key}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
 
 
@@ -31,7 +31,7 @@ def _with_comparable_intervals(sql: str, kind: SqlType) -> str:
         )
         return f"(CASE WHEN {row} IS NOT NULL THEN row({', '.join(fields)}) END)"
 
-    return let(render, sql)
+    return bind_values(render, sql)
 
 
 def _has_intervals(kind: SqlType) -> bool:

@@ -144,7 +144,7 @@ def _build_same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Selec
     targets: list[Expr] = [number]
     for key in keys:
         columns = _get_columns(table, rel, key.columns)
-        first = build_call(binder, resolve.function("min", (INT8,), "a"), (number,))
+        first = build_call(binder, resolve.resolve_function("min", (INT8,), "a"), (number,))
         result: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
         if key.nulls_distinct:
             nulls = tuple(Test(column, "NULL") for column in columns)

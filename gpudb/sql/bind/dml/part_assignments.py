@@ -92,7 +92,7 @@ def _assign_items(
 ) -> Expr:
     count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
     indices, rest = [inner(step) for step in steps[:count]], steps[count:]
-    element = resolve.element_of(target_type)
+    element = resolve.get_element_type(target_type)
     if target_type.name == "jsonb" and not rest and not isinstance(value, Default):
         path, numbered = jsonb_subscripts.bind_path(binder, scope, indices)
         needed = f'subscripted assignment to "{column.name}" requires type jsonb but expression is of type'

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
-from gpudb.functions.registry import implementation
+from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.hypothetical import NAMES, build_hypothetical
 from gpudb.sql.bind.expressions.operators import build_call
@@ -73,13 +73,13 @@ def bind_ordered_set(
             f" (here {len(args)}) must match the number of ordering columns (here {len(order)})."
         )
         raise UndefinedFunction(f"function {name}({', '.join(map(str, types))}) does not exist", hint=hint)
-    candidate = resolve.function(name, types, "a")
+    candidate = resolve.resolve_function(name, types, "a")
     if name not in ORDERED_SETS:
         message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
         raise SqlError.of("wrong_object_type", message)
     resolve.check_typed(candidate.types, types)
     result = build_call(binder, candidate, [*args, *(key.expr for key in order)])
-    implementation(result.function)
+    get_implementation(result.function)
     keys = tuple(
         SortKey(expr, key.descending, key.nulls_first)
         for expr, key in zip(result.args[len(args) :], order, strict=True)

@@ -116,7 +116,7 @@ def _bind_index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
 
 def bind_subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
     """Binds one A_Indices message, of an array or a name."""
-    element = resolve.element_of(arg.type)
+    element = resolve.get_element_type(arg.type)
     if arg.type.name == "name":
         if step.is_slice:
             raise FeatureNotSupported("slices of fixed-length arrays not implemented")

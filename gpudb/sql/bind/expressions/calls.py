@@ -9,8 +9,8 @@ from typing import Any
 from gpudb.catalog.model import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
-from gpudb.functions.library import default_text, functions_by_name
-from gpudb.functions.registry import Function, implementation
+from gpudb.functions.library import functions_by_name, get_default_text
+from gpudb.functions.registry import Function, get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import input_checks, records
 from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, bind_aggregate, bind_ordered_set
@@ -42,7 +42,7 @@ from gpudb.types import SqlType, type_exists
 
 def call_function(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
     """Returns a call of a function by name."""
-    return build_call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+    return build_call(binder, resolve.resolve_function(name, tuple(arg.type.plain for arg in args)), args)
 
 
 def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
@@ -80,7 +80,9 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     own = tuple(map(as_function, routines))
     types = tuple(arg.type.plain for arg in args)
     try:
-        candidate = resolve.function(name, types, "fawp", node.func_variadic, own, get_argument_names(node.args))
+        candidate = resolve.resolve_function(
+            name, types, "fawp", node.func_variadic, own, get_argument_names(node.args)
+        )
     except UndefinedFunction as missing:
         if (part := _find_field(node, name, args)) is not None:
             return part
@@ -94,7 +96,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         return bind_user_aggregate(binder, scope, routine, candidate, args, order, filter_expr, node)
     if routine is not None:
         return _bind_routine(binder, scope, *complete_call(binder, routine, candidate, args), node)
-    if candidate.places:
+    if candidate.positions:
         candidate, args = to_positional(binder, candidate, args)
     target = candidate.target
     assert isinstance(target, Function)
@@ -121,7 +123,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         error = FeatureNotSupported(message, hint=LATERAL_HINT)
         raise binder.locate(error, scope.set_location)
     result = build_call(binder, candidate, args)
-    implementation(target)
+    get_implementation(target)
     if over is not None:
         return bind_window(binder, scope, node, result, filter_expr)
     if node.agg_distinct:
@@ -155,7 +157,9 @@ def apply_to_row(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | N
     """Returns `name(row)` for `row.name` if there is such a function; None if not."""
     routines = find_routines(binder, (name,))
     try:
-        candidate = resolve.function(name, (row.type.plain,), "f", own=tuple(map(as_function, routines)))
+        candidate = resolve.resolve_function(
+            name, (row.type.plain,), "f", user_functions=tuple(map(as_function, routines))
+        )
     except SqlError:
         return None
     routine = get_routine(routines, candidate, [row])
@@ -265,11 +269,11 @@ def to_positional(
     """Converts a built-in function's named arguments to positional ones, with defaults for missing ones."""
     target = candidate.target
     assert isinstance(target, Function)
-    by_position = dict(zip(candidate.places, args, strict=True))
+    by_position = dict(zip(candidate.positions, args, strict=True))
     result = []
-    for place in range(max(candidate.places) + 1):
+    for place in range(max(candidate.positions) + 1):
         if place not in by_position:
-            node = inner(parse(f"SELECT {default_text(target, place)}")[0].node.target_list[0]).val
+            node = inner(parse(f"SELECT {get_default_text(target, place)}")[0].node.target_list[0]).val
             by_position[place] = binder.bind_expression(Scope(), node)
         result.append(by_position[place])
     return resolve.Candidate(target, target.args[: len(result)]), result

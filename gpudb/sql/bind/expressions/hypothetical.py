@@ -56,7 +56,7 @@ def _combine_keys(binder: Binder, keys: Sequence[Expr]) -> Expr:
     """Returns one text for several keys, equal for equal keys: numerics without trailing zeros."""
 
     def called(name: str, args: Sequence[Expr]) -> Expr:
-        return build_call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+        return build_call(binder, resolve.resolve_function(name, tuple(arg.type.plain for arg in args)), args)
 
     parts = [called("trim_scale", [each]) if each.type.name == "numeric" else each for each in keys]
     return Cast(called("json_build_array", parts), TEXT)
@@ -81,6 +81,6 @@ def _conjoin(*conditions: Expr | None) -> Expr:
 
 def _count(binder: Binder, filter_expr: Expr | None, distinct: Expr | None = None) -> Aggregate:
     args = () if distinct is None else (distinct,)
-    target = resolve.function("count", tuple(each.type.plain for each in args), "a").target
+    target = resolve.resolve_function("count", tuple(each.type.plain for each in args), "a").target
     assert isinstance(target, Function)
     return Aggregate(target, args, INT8, distinct is not None, filter=filter_expr, star=distinct is None)

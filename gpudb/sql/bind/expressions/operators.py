@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
-from gpudb.functions.registry import MISSING, Function, result_type
+from gpudb.functions.registry import MISSING, Function, get_result_type
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.records import check_comparable
 from gpudb.sql.bind.types.coercion import coerce, resolve_untyped
@@ -52,7 +52,7 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
     )
     if function.name == "array_fill":
         converted = tuple(map(_fold_array, converted))
-    dimensions.check(function.name, [arg.type for arg in converted])
+    dimensions.check_dimensions(function.name, [arg.type for arg in converted])
     if len(function.out_types) > 1:
         outs = [
             resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
@@ -60,9 +60,11 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
         ]
         fields = tuple((name, each.without_modifier) for name, each in zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
-    result = result_type(function, [arg.type for arg in converted], get_constants(converted))
+    result = get_result_type(function, [arg.type for arg in converted], get_constants(converted))
     if function.result.name != declared.name:
-        result = dimensions.result(function.name, declared, [arg.type for arg in converted], get_constants(converted))
+        result = dimensions.resolve_dimensions(
+            function.name, declared, [arg.type for arg in converted], get_constants(converted)
+        )
     return Call(function, converted, result.without_modifier)
 
 
@@ -109,7 +111,7 @@ def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) ->
     if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
         # ROW(…) compares item by item; a relation's row compares as one value
         return compare_rows(binder, name, left, right)
-    candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
+    candidate = resolve.resolve_operator(name, left.type.plain if left is not None else None, right.type.plain)
     result = build_call(binder, candidate, (right,) if left is None else (left, right))
     if left is not None:
         _check_rows(name, left.type, right.type)
@@ -127,7 +129,7 @@ def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
 
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
     """Returns a comparison's function and its converted sides."""
-    candidate = resolve.operator(name, left.type.plain, right.type.plain)
+    candidate = resolve.resolve_operator(name, left.type.plain, right.type.plain)
     result = build_call(binder, candidate, (left, right))
     return result.function, result.args[0], result.args[1]
 
@@ -186,7 +188,7 @@ def _unify_items(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[
     """
     fixed = [item for item in items if not reads_columns(item)]
     try:
-        shared = resolve.common_type([left.type, *(item.type for item in fixed)], "IN")
+        shared = resolve.find_common_type([left.type, *(item.type for item in fixed)], "IN")
     except SqlError:  # no common type: each item is compared by itself
         return items
     if len(fixed) < 2 or shared.name == "numeric" or shared.name == "record" or shared.fields:
@@ -211,10 +213,10 @@ def bind_any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bo
         if array.type.name not in {"oidvector", "int2vector"}:
             raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires array on right side")
         element = SqlType("oid" if array.type.name == "oidvector" else "int2")
-        candidate = resolve.operator(name, left.type.plain, element)
+        candidate = resolve.resolve_operator(name, left.type.plain, element)
         converted = coerce(binder, left, candidate.types[0])
         return AnyArray(_get_function(candidate), converted, array, every)
-    candidate = resolve.operator(name, left.type.plain, element.plain)
+    candidate = resolve.resolve_operator(name, left.type.plain, element.plain)
     if _get_function(candidate).result != BOOL:
         raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires operator to yield boolean")
     _check_rows(name, left.type, element)

@@ -46,6 +46,6 @@ def convert_arguments(
     if not candidate.variadic:
         return result
     first = len(routine.inputs) - 1
-    item = resolve.unify([arg.type for arg in result[first:]])
+    item = resolve.unify_types([arg.type for arg in result[first:]])
     items = tuple(coerce(binder, arg, item) for arg in result[first:])
     return [*result[:first], Array(items, item.array)]

@@ -38,7 +38,7 @@ def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every
         return _bind_by_aggregates(binder, name, left, query, every)
     functions, converted = [], []
     for item, column in zip(items, query.columns, strict=True):
-        candidate = resolve.operator(name, item.type.plain, column.type.plain)
+        candidate = resolve.resolve_operator(name, item.type.plain, column.type.plain)
         result = build_call(binder, candidate, (item, Column(0, 0, column.type)))
         functions.append(result.function)
         converted.append(result.args[0])
@@ -72,7 +72,7 @@ def _bind_by_aggregates(binder: Binder, name: str, left: Expr, query: Query, eve
     test = Column(rel, 0, BOOL, "test")
 
     def over(aggregate: str, arg: Expr) -> Expr:
-        target = resolve.function(aggregate, (BOOL,), "a").target
+        target = resolve.resolve_function(aggregate, (BOOL,), "a").target
         assert isinstance(target, Function)
         return Aggregate(target, (arg,), BOOL)
 

@@ -100,7 +100,7 @@ def get_routine(routines: Sequence[Routine], candidate: resolve.Candidate, args:
     target = candidate.target
     assert isinstance(target, Function)
     if any(arg.type.domain is not None for arg in args):
-        places = candidate.places or range(len(args))
+        places = candidate.positions or range(len(args))
         for each in routines:
             alike = as_function(each).args == target.args and each.inputs[-1].mode != "v"
             if alike and all(each.inputs[p].type.domain == a.type.domain for p, a in zip(places, args, strict=True)):
@@ -114,7 +114,7 @@ def complete_call(
     """Returns the routine with the types of a call, and its converted arguments with defaults, in order."""
     routine, types = resolve_polymorphic(routine, candidate, args)
     args = convert_arguments(binder, routine, candidate, args, types)
-    places = candidate.places or tuple(range(len(args)))
+    places = candidate.positions or tuple(range(len(args)))
     by_position = dict(zip(places, args, strict=True))
     result: list[Expr] = []
     for place, argument in enumerate(routine.inputs):
@@ -269,7 +269,7 @@ def bind_set(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr
     if len(routine.outputs) > 1:
         query = _as_records(binder, routine, query)
     array = ArraySubquery(query, query.columns[0].type.array)
-    unnest = resolve.function("unnest", (array.type.plain,)).target
+    unnest = resolve.resolve_function("unnest", (array.type.plain,)).target
     assert isinstance(unnest, Function)
     return SetReturning(unnest, (array,), query.columns[0].type)
 

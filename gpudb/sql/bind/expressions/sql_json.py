@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
-from gpudb.functions.sql_json import constructor, is_json
+from gpudb.functions.sql_json import get_constructor, get_is_json
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import bind_call
 from gpudb.sql.bind.scope import Scope
@@ -85,7 +85,7 @@ def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
     if value.type.name not in {"unknown", "text", "varchar", "bpchar", "name", "json", "jsonb"}:
         raise DatatypeMismatch(f"cannot use type {value.type} in IS JSON predicate")
     kind = pg.JsonValueType.Name(node.item_type).removeprefix("JS_TYPE_").lower()
-    function = is_json(kind, node.unique_keys)
+    function = get_is_json(kind, node.unique_keys)
     return Call(function, (coerce(binder, value, TEXT, "e"),), function.result)
 
 
@@ -122,7 +122,7 @@ def _build_constructor(
     binder: Binder, output: Any, name: str, items: Sequence[Expr], *, absent: bool, unique: bool = False
 ) -> Expr:
     returned = _bind_returning(binder, output)
-    function = constructor(name, binary=returned.name == "jsonb", absent=absent, unique=unique)
+    function = get_constructor(name, binary=returned.name == "jsonb", absent=absent, unique=unique)
     result = Call(function, tuple(items), JSONB if returned.name == "jsonb" else JSON)
     return result if returned.name in {"json", "jsonb"} else Cast(result, returned, True)
 

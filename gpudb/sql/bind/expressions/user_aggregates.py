@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.catalog.model import Aggregation, Routine
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import library, resolve
-from gpudb.functions.registry import Function, implementation
+from gpudb.functions.registry import Function, get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.aggregates import bind_aggregate
 from gpudb.sql.bind.expressions.operators import build_call
@@ -60,8 +60,8 @@ def bind_user_aggregate(
     row = _build_row(values)
     if node.agg_distinct and order:
         raise FeatureNotSupported(f"DISTINCT beside ORDER BY in aggregate {routine.name} is not supported")
-    collected = build_call(binder, resolve.function("array_agg", (row.type,), "a"), [row])
-    implementation(collected.function)
+    collected = build_call(binder, resolve.resolve_function("array_agg", (row.type,), "a"), [row])
+    get_implementation(collected.function)
     if node.HasField("over"):
         rows = bind_window(binder, scope, node, collected, filter_expr)
     else:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
-from gpudb.functions.variadic_arrays import over_items
+from gpudb.functions.variadic_arrays import get_array_variant
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import build_call
 from gpudb.sql.bind.types.coercion import resolve_unknown
@@ -32,7 +32,7 @@ def expand_variadic(binder: Binder, function: Function, args: Sequence[Expr]) ->
         between = before or [Constant("", TEXT)]
         text = _call(binder, "array_to_string", [array, *between])
         return Case(((Test(array, "NULL"), Constant(None, TEXT)),), text, TEXT)
-    over = over_items(function)
+    over = get_array_variant(function)
     if over is None:
         message = f"function {function.name} of a VARIADIC array that is not written out is not supported"
         raise FeatureNotSupported(message)
@@ -44,7 +44,7 @@ def _call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
         return _OF_NOTHING[name]
     if name == "concat_ws" and len(args) == 1:
         args = [*args, Constant(None, TEXT)]
-    return build_call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+    return build_call(binder, resolve.resolve_function(name, tuple(arg.type.plain for arg in args)), args)
 
 
 def _is_null(array: Expr) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
-from gpudb.functions.registry import implementation
+from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -88,7 +88,7 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality_columns(node))
         result = build_source(binder, rel, Derived(rel, Select(outputs, (expr, *ordinals)), True), outputs, name, alias)
     else:
-        implementation(expr.function)
+        get_implementation(expr.function)
         outputs = (*outputs, *_ordinality_columns(node))
         scan = FunctionScan(rel, expr.function, expr.args, outputs, node.ordinality, lateral=True)
         row = expr.type if expr.type.user is not None and expr.type.fields and not node.ordinality else None
@@ -110,7 +110,7 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
     finally:
         scope.clause = clause
     own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
-    candidate = resolve.function(names[-1], types, "f", node.func_variadic, own, get_argument_names(node.args))
+    candidate = resolve.resolve_function(names[-1], types, "f", node.func_variadic, own, get_argument_names(node.args))
     routine = get_routine(routines, candidate, args)
     if routine is None:
         return None

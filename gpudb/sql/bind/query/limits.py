@@ -100,7 +100,7 @@ def _is_correlated(expr: Expr | None) -> bool:
 
 
 def _build_numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:
-    result = build_call(binder, resolve.function(name, (), "w"), ())
+    result = build_call(binder, resolve.resolve_function(name, (), "w"), ())
     return Window(result.function, (), result.type, order_by=tuple(order))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import resolve
-from gpudb.functions.registry import Function, implementation
+from gpudb.functions.registry import Function, get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -47,7 +47,7 @@ def bind_rows_from(
     try:
         for name, nodes in calls:
             args = [bind_expression(binder, scope, each) for each in nodes]
-            candidate = resolve.function(name, tuple(arg.type.plain for arg in args), "f")
+            candidate = resolve.resolve_function(name, tuple(arg.type.plain for arg in args), "f")
             rows = _as_set(binder, operators.build_call(binder, candidate, args))
             if is_row(rows.type) and rows.type.fields:
                 targets += [get_field(rows, index) for index in range(len(rows.type.fields))]
@@ -61,7 +61,7 @@ def bind_rows_from(
     if ordinality:
         rel = binder.new_rel()
         inputs: list[Expr] = [Column(rel, n, column.type, column.name) for n, column in enumerate(columns)]
-        number = resolve.function("row_number", (), "w").target
+        number = resolve.resolve_function("row_number", (), "w").target
         assert isinstance(number, Function)
         columns.append(OutputColumn("ordinality", INT8))
         query = Select(tuple(columns), (*inputs, Window(number, (), INT8)), Derived(rel, query, lateral=True))
@@ -70,9 +70,9 @@ def bind_rows_from(
 
 def _as_set(binder: Binder, call: Call) -> SetReturning:
     """Returns a call as a set; a scalar becomes a set of one value."""
-    implementation(call.function)
+    get_implementation(call.function)
     if call.function.returns_set:
         return SetReturning(call.function, call.args, call.type)
     listed = Array((call,), call.type.array)
-    unnest = operators.build_call(binder, resolve.function("unnest", (listed.type.plain,), "f"), (listed,))
+    unnest = operators.build_call(binder, resolve.resolve_function("unnest", (listed.type.plain,), "f"), (listed,))
     return SetReturning(unnest.function, unnest.args, call.type)

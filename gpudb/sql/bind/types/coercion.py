@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
-from gpudb.functions.resolve import as_numeric, can_coerce, common_type, unify
+from gpudb.functions.resolve import can_coerce, find_common_type, to_numeric_type, unify_types
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.conversions import coercion_error, is_coercible, is_text_conversion
 from gpudb.sql.bind.types.domains import coerce_to_domain
@@ -109,7 +109,7 @@ def _bind_current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
     """Returns the date or time of such a word; `now` is the start of the transaction."""
     binder.cacheable = False
     if str(expr.value).strip().lower() == "now":
-        now = resolve.function("now", ()).target
+        now = resolve.resolve_function("now", ()).target
         assert isinstance(now, Function)
         return coerce(binder, Call(now, (), now.result), target, "e")
     result = convert_literal(expr, target, binder.timezone)
@@ -172,7 +172,7 @@ def _has_same_representation(source: SqlType, target: SqlType) -> bool:
 def _add_digits(source: SqlType, target: SqlType) -> SqlType:
     """Returns the target with the digits that the source needs, if the target leaves them open."""
     if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
-        return as_numeric(source)
+        return to_numeric_type(source)
     return target
 
 
@@ -247,8 +247,8 @@ def resolve_branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
     """
     numeric = any(expr.type.name == "numeric" for expr in exprs)
     types = [narrow_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
-    result = common_type(types, context)
-    return unify([result, *(resolve_untyped(expr, result) for expr in exprs if expr.type.name == "unknown")])
+    result = find_common_type(types, context)
+    return unify_types([result, *(resolve_untyped(expr, result) for expr in exprs if expr.type.name == "unknown")])
 
 
 def resolve_untyped(expr: Expr, kind: SqlType) -> SqlType:

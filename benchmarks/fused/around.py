@@ -27,7 +27,7 @@ RUNS = 50
 _BYTES = 2**34
 
 
-def timed(run: Callable[[], Any]) -> tuple[float, float]:
+def time_call(run: Callable[[], Any]) -> tuple[float, float]:
     """Milliseconds of a call: the median and the minimum."""
     times = []
     for _ in range(RUNS):
@@ -49,7 +49,7 @@ class Worker:
         self.executor = Executor(device, folder, 2**28, gpu=self.gpu)
         self._plain: Callable[[], Any] = lambda: None
 
-    def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
+    def prepare(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
         """Prepares a statement; returns a function that answers it as the fast path does."""
         from gpudb.engine.gpu.fastpath.server import FastPathRequest
         from gpudb.engine.gpu.worker.query import QueryRun
@@ -71,7 +71,7 @@ class Worker:
         self._plain = lambda: work()._run_stages(list(stages), {}, {})
         return lambda: work().answer_fast_path(question)
 
-    def kernel(self) -> float:
+    def kernel_milliseconds(self) -> float:
         """Returns the milliseconds of the kernel of the last prepared pipeline."""
         launcher = getattr(self.executor.kernels, "_launcher", None)
         if launcher is None:
@@ -83,16 +83,16 @@ class Worker:
         return statistics.median(times)
 
 
-def written(planned: Any, data: bytes) -> int:
+def encode_rows(planned: Any, data: bytes) -> int:
     """Encodes a result's rows; returns the number of bytes."""
     from gpudb.engine.gpu.exchange.result_codec import decode_batch
-    from gpudb.server.wire.results import Rows
+    from gpudb.server.wire.results import ResultRows
 
     types = tuple(column.type for column in planned.plan.columns)
     batches = iter([decode_batch(data, planned.schema)])
     result: Any = SimpleNamespace(columns=planned.plan.columns, batches=batches, tag="SELECT", close=lambda: None)
     sent: list[int] = []
-    rows = Rows(result, (0,) * len(types))
+    rows = ResultRows(result, (0,) * len(types))
     rows.send(lambda piece: sent.append(len(piece)), 0, "UTC", None)
     rows.close()
     return sum(sent)
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
     parser.add_argument("--query")
     parser.add_argument("--profile", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     from gpudb.engine.gpu.coordinator.coordinator import encode_parameters
     from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.engine.protocol import Request
@@ -117,37 +117,37 @@ def main() -> None:
 
     database = Database(None)
     session = database.session("gpudb")
-    schema = {statement.split()[2]: statement for statement in tables.schema(given.suite)}
-    for table in sorted(path.name for path in given.folder.iterdir() if path.is_dir() and path.name != "data"):
-        columns = files.SCHEMAS[given.suite].get(table)
-        made = f"CREATE TABLE {table} ({columns})" if columns else schema[table]
-        for statement in (made, f"SELECT add_files('{table}', '{given.folder / table}/*.parquet')"):
+    schema = {statement.split()[2]: statement for statement in tables.schema(options.suite)}
+    for table in sorted(path.name for path in options.folder.iterdir() if path.is_dir() and path.name != "data"):
+        columns = files.SCHEMAS[options.suite].get(table)
+        create = f"CREATE TABLE {table} ({columns})" if columns else schema[table]
+        for statement in (create, f"SELECT add_files('{table}', '{options.folder / table}/*.parquet')"):
             for result in session.run(statement):
                 list(result.batches or ())
     catalog = database.store.begin().catalog
-    planner = Planner(database.cpu, Costs(workers=1), fuse=True, gpu=given.engine == "gpu")
+    planner = Planner(database.cpu, Costs(workers=1), fuse=True, gpu=options.engine == "gpu")
     with tempfile.TemporaryDirectory() as folder:
-        worker = Worker(given.engine, Path(folder))
-        for name, sql in tables.queries(given.suite).items():
-            if given.query not in {None, name}:
+        worker = Worker(options.engine, Path(folder))
+        for name, sql in tables.queries(options.suite).items():
+            if options.query not in {None, name}:
                 continue
             (statement,) = parse_statements(sql)
             request = Request(bind_statement(StatementBinder(catalog, statement.text), statement), catalog)  # type: ignore[arg-type]
             planned = planner.plan(request)
-            answer = worker.ready(planned, encode_parameters(request))
+            answer = worker.prepare(planned, encode_parameters(request))
             data = answer()
             if data is None:
                 print(f"{name:5s} is not answered at once", flush=True)
                 continue
-            size = written(planned, data)
-            (median, least), kernel = timed(answer), worker.kernel()
-            wire = timed(lambda p=planned, d=data: written(p, d))
+            size = encode_rows(planned, data)
+            (median, minimum), kernel = time_call(answer), worker.kernel_milliseconds()
+            wire = time_call(lambda p=planned, d=data: encode_rows(p, d))
             print(
-                f"{name:5s} at once {median:7.3f} (least {least:.3f}), of it the kernel {kernel:.3f}; "
+                f"{name:5s} at once {median:7.3f} (least {minimum:.3f}), of it the kernel {kernel:.3f}; "
                 f"written {wire[0]:.3f} (least {wire[1]:.3f}), {size:,} bytes",
                 flush=True,
             )
-            if given.profile:
+            if options.profile:
                 profile = cProfile.Profile()
                 profile.enable()
                 for _ in range(RUNS):

@@ -53,7 +53,7 @@ validity mask.
 Turn = tuple[int, int]
 
 
-def make(suite: str, folder: Path, rows: int, xp: Any, turn: Turn = (0, 1), file_rows: int = FILE_ROWS) -> None:
+def write_files(suite: str, folder: Path, rows: int, xp: Any, turn: Turn = (0, 1), file_rows: int = FILE_ROWS) -> None:
     """Writes FOLDER/TABLE/*.parquet, once; of the files those whose number modulo the second of `turn` is the first of
     it, small tables at the first turn. A file has at least `file_rows` if there are so many.
     """
@@ -233,7 +233,7 @@ def main() -> None:
         xp = cupy if counted() else np
     except Exception as error:
         print(f"without a GPU: {type(error).__name__}", flush=True)
-    make(given.suite, given.folder, given.rows, xp, (number, count), given.file_rows)
+    write_files(given.suite, given.folder, given.rows, xp, (number, count), given.file_rows)
     if xp is not np and number == 0:
         from benchmarks.fused.roofline import bandwidth
 

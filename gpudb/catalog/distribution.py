@@ -17,7 +17,7 @@ _CLASSES = {"int2": "integer", "int4": "integer", "int8": "integer", "varchar": 
 _OTHERS = frozenset({"date", "time", "timestamp", "timestamptz", "uuid"})
 
 
-def hash_class(kind: SqlType) -> str | None:
+def get_hash_class(kind: SqlType) -> str | None:
     """Returns the class of types whose equal values have equal hashes; None for a type that cannot distribute a
     table.
     """
@@ -28,6 +28,6 @@ def hash_class(kind: SqlType) -> str | None:
     return _CLASSES.get(kind.name) or (kind.name if kind.name in _OTHERS else None)
 
 
-def worker_of(bucket: int, workers: int) -> int:
+def get_bucket_worker(bucket: int, workers: int) -> int:
     """Returns the number of the worker, out of `workers`, that owns a bucket."""
     return max(bucket, 0) % workers

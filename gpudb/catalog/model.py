@@ -66,7 +66,7 @@ class ColumnStatistics:
     distinct: int
     width: int
 
-    def distinct_of(self, rows: int) -> float:
+    def estimate_distinct(self, rows: int) -> float:
         """Returns the estimated number of distinct values in a table of `rows` rows: constant, or proportional to the
         rows if it was above a tenth of them, as in PostgreSQL.
         """
@@ -255,7 +255,7 @@ class View:
     kind: str = "v"
 
 
-def stored_query(relation: Relation) -> str | None:
+def get_stored_query(relation: Relation) -> str | None:
     """Returns the query of a view or materialized view; None for other relations."""
     return None if isinstance(relation, Sequence) else relation.query
 
@@ -323,17 +323,17 @@ class TypeDefinition:
     @property
     def user(self) -> UserType:
         """The type's name, kind and OIDs."""
-        found = self.type.domain or self.type.user
-        assert found is not None
-        return found
+        user = self.type.domain or self.type.user
+        assert user is not None
+        return user
 
     @property
     def key(self) -> str:
         """The key in `Catalog.types`."""
-        return type_key(self.schema, self.name)
+        return make_type_key(self.schema, self.name)
 
 
-def type_key(schema: str, name: str) -> str:
+def make_type_key(schema: str, name: str) -> str:
     """Returns a type's key in `Catalog.types`: both names quoted, so that dots in names are not ambiguous."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
 
@@ -369,7 +369,7 @@ class Aggregation:
     @property
     def functions(self) -> tuple[int, ...]:
         """The OIDs of the functions that it uses."""
-        return tuple(each for each in (self.transition, self.final, self.combine) if each)
+        return tuple(oid for oid in (self.transition, self.final, self.combine) if oid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,17 +404,17 @@ class Routine:
     @property
     def inputs(self) -> tuple[Argument, ...]:
         """The parameters that a call passes."""
-        return tuple(each for each in self.arguments if each.mode in {"i", "b", "v"} or (self.kind == "p"))
+        return tuple(argument for argument in self.arguments if argument.mode in {"i", "b", "v"} or (self.kind == "p"))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
         """The parameters that a call returns."""
-        return tuple(each for each in self.arguments if each.mode in {"o", "b", "t"})
+        return tuple(argument for argument in self.arguments if argument.mode in {"o", "b", "t"})
 
     @property
     def signature(self) -> str:
         """The signature in messages: `add(integer, integer)`."""
-        types = ", ".join(str(each.type) for each in self.inputs)
+        types = ", ".join(str(argument.type) for argument in self.inputs)
         return f"{self.name}({types or ('*' if self.kind == 'a' else '')})"
 
     @property
@@ -430,7 +430,8 @@ class Routine:
     @property
     def key(self) -> str:
         """The key in the catalog: schema, name and argument types."""
-        return f"{type_key(self.schema, self.name)}({','.join(str(each.type.declared_oid) for each in self.inputs)})"
+        types = ",".join(str(argument.type.declared_oid) for argument in self.inputs)
+        return f"{make_type_key(self.schema, self.name)}({types})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,11 +501,11 @@ class Catalog:
     def find(self, name: str, search_path: tuple[str, ...]) -> Relation | None:
         """Returns the first relation with a name on the search path."""
         for schema in search_path:
-            if (found := self.relations.get((schema, name))) is not None:
-                return found
+            if (relation := self.relations.get((schema, name))) is not None:
+                return relation
         return None
 
-    def by_oid(self, oid: int) -> Relation | None:
+    def find_relation_by_oid(self, oid: int) -> Relation | None:
         """Returns the relation with an OID."""
         return next((relation for relation in self.relations.values() if relation.oid == oid), None)
 
@@ -529,22 +530,22 @@ class Catalog:
     def find_type(self, name: str, search_path: tuple[str, ...]) -> TypeDefinition | None:
         """Returns the first user-defined type with a name on the search path."""
         for schema in search_path if self.types else ():
-            if (found := self.types.get(type_key(schema, name))) is not None:
-                return found
+            if (definition := self.types.get(make_type_key(schema, name))) is not None:
+                return definition
         return None
 
     def type_by_oid(self, oid: int) -> SqlType | None:
         """Returns the user-defined type with an OID, or the type of its arrays; for a domain its declared base type."""
-        for each in self.types.values():
-            if each.oid == oid:
-                return each.type
-            if each.user.array_oid == oid:
-                return each.type.array
+        for definition in self.types.values():
+            if definition.oid == oid:
+                return definition.type
+            if definition.user.array_oid == oid:
+                return definition.type.array
         return None
 
-    def with_type(self, made: TypeDefinition) -> Catalog:
+    def with_type(self, definition: TypeDefinition) -> Catalog:
         """Returns a catalog with a type added or replaced."""
-        return replace(self, types=MappingProxyType({**self.types, made.key: made}))
+        return replace(self, types=MappingProxyType({**self.types, definition.key: definition}))
 
     def without_type(self, key: str) -> Catalog:
         """Returns a catalog without a type."""
@@ -552,16 +553,16 @@ class Catalog:
 
     def find_routines(self, name: str, search_path: tuple[str, ...]) -> tuple[Routine, ...]:
         """Returns the routines with a name on the search path; of those with the same argument types only the first."""
-        found: dict[tuple[SqlType, ...], Routine] = {}
+        routines: dict[tuple[SqlType, ...], Routine] = {}
         for schema in search_path if self.routines else ():
-            for each in self.routines.values():
-                if each.schema == schema and each.name == name:
-                    found.setdefault(tuple(argument.type for argument in each.inputs), each)
-        return tuple(found.values())
+            for routine in self.routines.values():
+                if routine.schema == schema and routine.name == name:
+                    routines.setdefault(tuple(argument.type for argument in routine.inputs), routine)
+        return tuple(routines.values())
 
-    def with_routine(self, made: Routine) -> Catalog:
+    def with_routine(self, routine: Routine) -> Catalog:
         """Returns a catalog with a routine added or replaced."""
-        return replace(self, routines=MappingProxyType({**self.routines, made.key: made}))
+        return replace(self, routines=MappingProxyType({**self.routines, routine.key: routine}))
 
     def without_routine(self, key: str) -> Catalog:
         """Returns a catalog without a routine."""
@@ -601,7 +602,7 @@ class Catalog:
         return replace(self, version=self.version + 1)
 
 
-def initial() -> Catalog:
+def make_initial_catalog() -> Catalog:
     """Returns the catalog of a new database: schema public, and the superuser gpudb without a password."""
     return Catalog(
         version=1,

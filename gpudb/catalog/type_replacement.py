@@ -9,35 +9,42 @@ from gpudb.catalog.model import Catalog, Column, Sequence, TypeDefinition
 from gpudb.types import SqlType, UserType
 
 
-def mentions(item: SqlType, user: UserType) -> bool:
+def contains_type(item: SqlType, user: UserType) -> bool:
     """Whether a type is another one, or contains it."""
-    own = any(each is not None and each.oid == user.oid for each in (item.user, item.domain))
-    return own or any(mentions(field, user) for _, field in item.fields)
+    is_same = any(used is not None and used.oid == user.oid for used in (item.user, item.domain))
+    return is_same or any(contains_type(field, user) for _, field in item.fields)
 
 
-def with_changed_type(catalog: Catalog, made: TypeDefinition) -> Catalog:
+def replace_type_definition(catalog: Catalog, definition: TypeDefinition) -> Catalog:
     """Returns a catalog in which a type's definition is replaced, also in columns and types that contain it."""
-    old = next(key for key, each in catalog.types.items() if each.oid == made.oid)
-    catalog = catalog.without_type(old).with_type(made)
-    types = {key: replace(each, type=_changed(each.type, made)) for key, each in catalog.types.items()}
+    old_key = next(key for key, old_definition in catalog.types.items() if old_definition.oid == definition.oid)
+    catalog = catalog.without_type(old_key).with_type(definition)
+    types = {
+        key: replace(old_definition, type=_replace_in_type(old_definition.type, definition))
+        for key, old_definition in catalog.types.items()
+    }
     relations = {}
     for key, relation in catalog.relations.items():
-        if not isinstance(relation, Sequence) and any(mentions(column.type, made.user) for column in relation.columns):
-            relation = replace(relation, columns=tuple(_column(column, made) for column in relation.columns))
+        if not isinstance(relation, Sequence) and any(
+            contains_type(column.type, definition.user) for column in relation.columns
+        ):
+            relation = replace(
+                relation, columns=tuple(_replace_in_column(column, definition) for column in relation.columns)
+            )
         relations[key] = relation
     return replace(catalog, types=MappingProxyType(types), relations=MappingProxyType(relations))
 
 
-def _column(column: Column, made: TypeDefinition) -> Column:
-    return replace(column, type=_changed(column.type, made))
+def _replace_in_column(column: Column, definition: TypeDefinition) -> Column:
+    return replace(column, type=_replace_in_type(column.type, definition))
 
 
-def _changed(item: SqlType, made: TypeDefinition) -> SqlType:
-    if not mentions(item, made.user):
+def _replace_in_type(item: SqlType, definition: TypeDefinition) -> SqlType:
+    if not contains_type(item, definition.user):
         return item
-    fields = tuple((name, _changed(field, made)) for name, field in item.fields)
-    if item.user is not None and item.user.oid == made.oid:
-        return replace(item, user=made.user, fields=made.type.fields)
-    if item.domain is not None and item.domain.oid == made.oid:
-        item = replace(item, domain=made.user)
+    fields = tuple((name, _replace_in_type(field, definition)) for name, field in item.fields)
+    if item.user is not None and item.user.oid == definition.oid:
+        return replace(item, user=definition.user, fields=definition.type.fields)
+    if item.domain is not None and item.domain.oid == definition.oid:
+        item = replace(item, domain=definition.user)
     return replace(item, fields=fields)

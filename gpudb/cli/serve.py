@@ -133,8 +133,8 @@ def _cancel_all(database: Database) -> None:
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:
-    from gpudb.server.wire.tls import self_made_context, server_context
+    from gpudb.server.wire.tls import make_self_signed_context, make_server_context
 
     if settings.tls_cert is not None and settings.tls_key is not None:
-        return server_context(settings.tls_cert, settings.tls_key)
-    return self_made_context(settings.data_dir, settings.host)
+        return make_server_context(settings.tls_cert, settings.tls_key)
+    return make_self_signed_context(settings.data_dir, settings.host)

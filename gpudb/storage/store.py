@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, initial
+from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, make_initial_catalog
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.merge import Change, Compaction, Merged, merge
@@ -294,7 +294,7 @@ class Store:
     def _open(self) -> Catalog:
         shutil.rmtree(self.spill, ignore_errors=True)
         if not self.durable:
-            return initial()
+            return make_initial_catalog()
         database = CatalogDatabase(self.directory / "catalog.db")
         try:
             catalog = self._read(database)

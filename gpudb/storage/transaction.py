@@ -114,7 +114,7 @@ class Transaction:
         for key, relation in catalog.relations.items():
             old = self._catalog.relations.get(key)
             if isinstance(relation, Table) and relation is not old:
-                relations[key] = self._prepare_table(relation, self._catalog.by_oid(relation.oid))
+                relations[key] = self._prepare_table(relation, self._catalog.find_relation_by_oid(relation.oid))
         version = self._store.next_version()
         self._catalog = replace(catalog, relations=MappingProxyType(relations), version=version)
 
@@ -227,7 +227,7 @@ class Transaction:
 
     def table(self, oid: int) -> Table:
         """Returns the table of an OID as this transaction sees it; raises 42P01 if there is none."""
-        found = self._catalog.by_oid(oid)
+        found = self._catalog.find_relation_by_oid(oid)
         if not isinstance(found, Table):
             raise UndefinedTable(f"relation with OID {oid} does not exist")
         return found
@@ -253,7 +253,7 @@ class Transaction:
         """
         self._check_open()
         waited = self._store.locks.acquire(oid, self.number, timeout, check)
-        return waited or self._store.catalog().by_oid(oid) is not self._base.by_oid(oid)
+        return waited or self._store.catalog().find_relation_by_oid(oid) is not self._base.find_relation_by_oid(oid)
 
     def refresh(self) -> None:
         """Moves a transaction without changes to the last committed state."""

@@ -307,7 +307,7 @@ class RowBuilder:
         self.sizes += np.maximum(sizes, 0)
         self._pieces.append(items)
 
-    def binary(self, type_: SqlType, column: pa.Array) -> None:
+    def append_binary(self, type_: SqlType, column: pa.Array) -> None:
         """Appends a column in binary format, each value after its length."""
         column = unwrap(column)
         values = to_fixed_width(type_, column) if column.null_count == 0 else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.catalog.postgres.relations import relations
+from gpudb.catalog.postgres.relations import load_relations
 from tests.support.catalog_sides import Side
 
-_NAMES = sorted(f"{schema}.{name}" for schema, name in relations())
+_NAMES = sorted(f"{schema}.{name}" for schema, name in load_relations())
 
 # Equal in every database: built-in rows of the server's version.
 _FIXED = (

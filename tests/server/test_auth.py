@@ -10,7 +10,7 @@ import pytest
 
 from gpudb.catalog.model import Role
 from gpudb.errors import GpudbError
-from gpudb.server.wire.auth import Scram, is_loopback, trusted
+from gpudb.server.wire.auth import Scram, is_loopback, is_trusted
 from gpudb.values.scram import derive_keys, make_verifier, parse_verifier, password_matches, saslprep
 from tests.support.oracle.server import Oracle
 from tests.support.oracle.wire import WireClient
@@ -33,8 +33,8 @@ def role(password: str | None = "secret") -> Role:
 
 def exchange(scram: Scram, password: str, header: bytes = b"n,,") -> bytes:
     bare = b"n=,r=abcdef"
-    first = scram.first(header + bare)
-    return scram.final(client_final(password, bare, first, header))
+    first = scram.answer_first(header + bare)
+    return scram.answer_final(client_final(password, bare, first, header))
 
 
 def test_the_keys_of_rfc_7677() -> None:
@@ -94,9 +94,9 @@ def test_wrong_passwords_and_unknown_roles_fail_alike(known: Role | None) -> Non
 
 
 def test_an_unknown_roles_salt_stays_the_same() -> None:
-    salts = {Scram("nobody", None).first(b"n,,n=,r=x").split(b",")[1] for _ in range(3)}
+    salts = {Scram("nobody", None).answer_first(b"n,,n=,r=x").split(b",")[1] for _ in range(3)}
     assert len(salts) == 1
-    assert salts != {Scram("somebody", None).first(b"n,,n=,r=x").split(b",")[1]}
+    assert salts != {Scram("somebody", None).answer_first(b"n,,n=,r=x").split(b",")[1]}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_unknown_roles_salt_stays_the_same() -> None:
 )
 def test_first_messages_that_are_refused(message: bytes, sqlstate: str) -> None:
     with pytest.raises(GpudbError) as raised:
-        Scram("u", role()).first(message)
+        Scram("u", role()).answer_first(message)
     assert raised.value.sqlstate == sqlstate
 
 
@@ -134,18 +134,18 @@ def test_first_messages_that_are_refused(message: bytes, sqlstate: str) -> None:
 def test_final_messages_that_are_malformed(change: object) -> None:
     scram = Scram("u", role())
     bare = b"n=,r=abc"
-    final = client_final("secret", bare, scram.first(b"n,," + bare))
+    final = client_final("secret", bare, scram.answer_first(b"n,," + bare))
     with pytest.raises(GpudbError) as raised:
-        scram.final(change(final))  # type: ignore[operator]
+        scram.answer_final(change(final))  # type: ignore[operator]
     assert raised.value.sqlstate == "08P01"
 
 
 def test_a_proof_of_another_length_is_wrong() -> None:
     scram = Scram("u", role())
     bare = b"n=,r=abc"
-    final = client_final("secret", bare, scram.first(b"n,," + bare))
+    final = client_final("secret", bare, scram.answer_first(b"n,," + bare))
     with pytest.raises(GpudbError) as raised:
-        scram.final(final.split(b",p=")[0] + b",p=QUJD")
+        scram.answer_final(final.split(b",p=")[0] + b",p=QUJD")
     assert raised.value.sqlstate == "28P01"
 
 
@@ -159,7 +159,7 @@ def test_loopback(host: str, loopback: bool) -> None:
 
 
 def test_trust_is_for_loopback_and_roles_without_password() -> None:
-    assert trusted(role(None), "127.0.0.1")
-    assert not trusted(role(None), "10.0.0.1")
-    assert not trusted(role(), "127.0.0.1")
-    assert not trusted(None, "127.0.0.1")
+    assert is_trusted(role(None), "127.0.0.1")
+    assert not is_trusted(role(None), "10.0.0.1")
+    assert not is_trusted(role(), "127.0.0.1")
+    assert not is_trusted(None, "127.0.0.1")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.errors import GpudbError, InternalError, SqlError
-from gpudb.server.wire.conversation import Conversation, Ran
+from gpudb.server.wire.conversation import Conversation, ExecutedStatement
 from gpudb.server.wire.messages import ProtocolViolation
 from tests.support import raw_wire
 from tests.support.fake_database import FakeDatabase, FakeSession
@@ -23,13 +23,13 @@ class Talk:
         self.session: FakeSession = self.database.session("gpudb")
         self.sent = bytearray()
         self.flushed = 0
-        self.ran: list[Ran] = []
+        self.ran: list[ExecutedStatement] = []
         self.conversation = Conversation(self.session, self._send, self._flush, self._failure, self.ran.append)
 
     def say(self, *messages: bytes) -> list[Answer]:
         for whole in messages:
             for part in raw_wire.split(whole):
-                self.conversation.receive(ord(part.kind), part.payload)
+                self.conversation.handle_message(ord(part.kind), part.payload)
         answers, self.sent = raw_wire.split(bytes(self.sent)), bytearray()
         return answers
 
@@ -155,9 +155,9 @@ def test_the_whole_extended_sequence(talk: Talk) -> None:
 
 def test_nothing_is_flushed_before_sync_or_flush(talk: Talk) -> None:
     for part in raw_wire.split(parse("select 1") + bind() + execute()):
-        talk.conversation.receive(ord(part.kind), part.payload)
+        talk.conversation.handle_message(ord(part.kind), part.payload)
     assert talk.flushed == 0
-    talk.conversation.receive(ord("H"), b"")
+    talk.conversation.handle_message(ord("H"), b"")
     assert talk.flushed == len(talk.sent) > 0
 
 
@@ -322,7 +322,7 @@ def test_a_new_time_zone_holds_at_once(talk: Talk) -> None:
 def test_copy_in_by_query(talk: Talk) -> None:
     answers = talk.say(query("copy t from stdin"))
     assert [(answer.kind, answer.payload) for answer in answers] == [("G", b"\0\0\1\0\0")]
-    assert talk.conversation.copying
+    assert talk.conversation.is_copying
     assert talk.kinds(message("d", b"1\n2"), SYNC, FLUSH, message("d", b"\n")) == ""
     answers = talk.say(message("c"))
     assert [answer.kind for answer in answers] == ["C", "Z"]
@@ -356,7 +356,7 @@ def test_a_copy_in_that_fails_leaves_nothing(talk: Talk, ending: bytes, sqlstate
     talk.say(query("copy t from stdin") if simple else parse("copy t from stdin") + bind() + execute())
     answers = talk.say(message("d", b"1\n"), ending)
     assert error(answers)["C"] == sqlstate
-    assert not talk.conversation.copying
+    assert not talk.conversation.is_copying
     # messages that the client had already sent are dropped
     assert talk.kinds(message("d", b"2\n"), message("c"), message("f", b"\0")) == ""
     if simple:

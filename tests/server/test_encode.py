@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from gpudb.server.wire import encode
-from gpudb.server.wire.encode import copy_data, encode_rows
+from gpudb.server.wire.encode import encode_rows, frame_copy_data
 from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT, SqlType
 from tests.support import raw_wire
 
@@ -77,7 +77,7 @@ def test_few_numerics_are_spelled_as_many(scale: int, monkeypatch: pytest.Monkey
     data = pa.record_batch([plain, carried], ["a", "b"])
     types = SqlType("numeric", modifier=(38 << 16 | scale) + 4), SqlType("numeric")
     few = rows(data, types, (0, 0))
-    monkeypatch.setattr(encode, "FEW", 0)
+    monkeypatch.setattr(encode, "FEW_ROWS", 0)
     assert rows(data, types, (0, 0)) == few
 
 
@@ -92,7 +92,7 @@ def test_rows_are_the_same_by_whichever_way_so_many_go(count: int) -> None:
     types = INT4, TEXT, SqlType("float8"), SqlType("date")
     for kinds, chosen in ((types[:2], columns), (types, columns + more)):
         data = pa.RecordBatch.from_arrays(chosen, names=list("abcd")[: len(chosen)])
-        expected = encode.few_rows(data, kinds, (0,) * len(kinds), "UTC", None)
+        expected = encode.encode_few_rows(data, kinds, (0,) * len(kinds), "UTC", None)
         assert b"".join(encode_rows(data, kinds, (0,) * len(kinds))) == expected
 
 
@@ -114,8 +114,8 @@ def test_rows_without_columns() -> None:
 
 
 def test_wide_rows_come_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "_BYTES", 10_000)
-    monkeypatch.setattr(encode, "_FEW_BYTES", 10_000)
+    monkeypatch.setattr(encode, "_MAX_PIECE_BYTES", 10_000)
+    monkeypatch.setattr(encode, "_SHORT_BYTES", 10_000)
     data = pa.record_batch({"a": pa.array(["x" * 1000] * 100)})
     pieces = [len(piece) for piece in encode_rows(data, (TEXT,), (0,))]
     assert len(pieces) >= 10
@@ -132,18 +132,18 @@ def test_a_row_that_fits_no_message_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_copied_rows_are_framed_one_by_one() -> None:
     rows = pa.array([b"ab", b"", b"c" * 300], pa.binary())
-    framed = copy_data(rows[1:])
+    framed = frame_copy_data(rows[1:])
     assert framed is not None
     assert bytes(framed) == b"d\0\0\0\x04" + b"d\0\0\x01\x30" + b"c" * 300
-    whole = copy_data(rows)
+    whole = frame_copy_data(rows)
     assert whole is not None
     assert [len(answer.payload) for answer in raw_wire.split(bytes(whole))] == [2, 0, 300]
-    assert copy_data(pa.array([b"x" * (1 << 25)], pa.binary())) is None
+    assert frame_copy_data(pa.array([b"x" * (1 << 25)], pa.binary())) is None
 
 
 def test_fields_of_one_width_are_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cost of joining is by the piece: adjacent fixed-width values are gathered beforehand."""
-    monkeypatch.setattr(encode, "FEW", 32)
+    monkeypatch.setattr(encode, "FEW_ROWS", 32)
     joined: list[int] = []
     join = pc.binary_join_element_wise
     monkeypatch.setattr(pc, "binary_join_element_wise", lambda *parts, **how: joined.append(len(parts)) or join(*parts))

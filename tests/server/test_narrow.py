@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gpudb.server.wire.encode import few_rows
-from gpudb.server.wire.fast_rows import narrow_rows
+from gpudb.server.wire.encode import encode_few_rows
+from gpudb.server.wire.fast_rows import encode_narrow_rows
 from gpudb.types import INT4, INT8, TEXT, SqlType, numeric
 
 INT2 = SqlType("int2")
@@ -33,8 +33,8 @@ def column(kind: SqlType, bits: int, draws: np.random.Generator, count: int, nul
 
 
 def same(batch: pa.RecordBatch, types: tuple[SqlType, ...]) -> bool:
-    made = narrow_rows(batch, types, (0,) * len(types))
-    return made is not None and bytes(made) == few_rows(batch, types, (0,) * len(types), "UTC", None)
+    made = encode_narrow_rows(batch, types, (0,) * len(types))
+    return made is not None and bytes(made) == encode_few_rows(batch, types, (0,) * len(types), "UTC", None)
 
 
 @pytest.mark.parametrize("nulls", [0.0, 0.3, 1.0])
@@ -96,7 +96,7 @@ def test_values_of_one_length(digits: int, nulls: float) -> None:
 def test_a_damaged_text_is_left_to_the_usual_way() -> None:
     damaged = pa.array([b"a", b"\xfe", b"ccc"] * 50, pa.binary())
     batch = pa.record_batch([pa.StringArray.from_buffers(150, *damaged.buffers()[1:])], ["a"])
-    assert narrow_rows(batch, (TEXT,), (0,)) is None
+    assert encode_narrow_rows(batch, (TEXT,), (0,)) is None
     assert same(batch.slice(2, 1), (TEXT,))
 
 
@@ -113,14 +113,14 @@ def test_what_is_left_to_the_usual_way() -> None:
 
     def made(values: pa.Array, kind: SqlType, form: int = 0) -> memoryview | None:
         batch = pa.RecordBatch.from_arrays([numbers, values], names=["a", "b"])
-        return narrow_rows(batch, (INT4, kind), (0, form))
+        return encode_narrow_rows(batch, (INT4, kind), (0, form))
 
     assert made(numbers, INT4) is not None
     assert made(numbers, INT4, 1) is None
-    assert narrow_rows(pa.record_batch([pa.array(range(8193), pa.int32())], ["a"]), (INT4,), (0,)) is None
+    assert encode_narrow_rows(pa.record_batch([pa.array(range(8193), pa.int32())], ["a"]), (INT4,), (0,)) is None
     assert made(pa.array([n / 2 for n in range(200)]), SqlType("float8")) is None
     assert made(pa.array(["a"] * 199 + ["é" * 9]), TEXT) is None
     assert made(pa.array(["a"] * 199 + ["b" * 200]), TEXT) is None
     assert made(pa.array(["a", "b"] * 100, pa.large_string()), TEXT) is None
     assert made(pa.array([Decimal(2**64)] * 200, pa.decimal128(38, 0)), numeric(38, 0)) is None
-    assert narrow_rows(pa.RecordBatch.from_arrays([], names=[]), (), ()) is None
+    assert encode_narrow_rows(pa.RecordBatch.from_arrays([], names=[]), (), ()) is None

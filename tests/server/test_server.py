@@ -20,7 +20,7 @@ from gpudb.errors import SqlError
 from gpudb.server.wire.messages import CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST
 from gpudb.server.wire.server import PgServer, check_exposure
 from gpudb.server.wire.statement_log import StatementLog
-from gpudb.server.wire.tls import self_made_context, server_context
+from gpudb.server.wire.tls import make_self_signed_context, make_server_context
 from gpudb.values.scram import make_verifier
 from tests.support import raw_wire
 from tests.support.fake_database import FakeDatabase
@@ -192,7 +192,7 @@ def test_listening_beyond_loopback_wants_passwords() -> None:
 
 
 def test_clients_may_encrypt(serve: Serve, tmp_path: Path) -> None:
-    address = serve(guarded(), tls=self_made_context(tmp_path)).address
+    address = serve(guarded(), tls=make_self_signed_context(tmp_path)).address
     certificate = tmp_path / "server.crt"
     with psycopg.connect(
         dsn(address, user="ann", password="sécret", sslmode="verify-full", sslrootcert=certificate)
@@ -204,10 +204,10 @@ def test_clients_may_encrypt(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_made_once_and_kept_secret(tmp_path: Path) -> None:
-    self_made_context(tmp_path)
+    make_self_signed_context(tmp_path)
     made = (tmp_path / "server.key").read_bytes()
     assert (tmp_path / "server.key").stat().st_mode & 0o077 == 0
-    context = self_made_context(tmp_path)
+    context = make_self_signed_context(tmp_path)
     assert (tmp_path / "server.key").read_bytes() == made
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
 
@@ -215,20 +215,20 @@ def test_the_certificate_is_made_once_and_kept_secret(tmp_path: Path) -> None:
 def test_unusable_certificates_are_refused(tmp_path: Path) -> None:
     certificate, key = tmp_path / "c", tmp_path / "k"
     with pytest.raises(SqlError):
-        server_context(certificate, key)
+        make_server_context(certificate, key)
     certificate.write_text("no certificate")
     key.write_text("no key")
     key.chmod(0o644)
     with pytest.raises(SqlError) as raised:
-        server_context(certificate, key)
+        make_server_context(certificate, key)
     assert "access" in raised.value.message
     key.chmod(0o600)
     with pytest.raises(SqlError):
-        server_context(certificate, key)
+        make_server_context(certificate, key)
 
 
 def test_what_a_client_sent_before_the_handshake_never_counts(serve: Serve, tmp_path: Path) -> None:
-    server = serve(FakeDatabase(), tls=self_made_context(tmp_path))
+    server = serve(FakeDatabase(), tls=make_self_signed_context(tmp_path))
     with connected(server.address, login=False) as client:
         client.send(request(SSL_REQUEST) + startup(user="gpudb", database="gpudb"))
         assert client.exactly(1) == b"S"

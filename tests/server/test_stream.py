@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.server.wire.messages import ClientGone, ProtocolViolation
+from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.stream import DeadlinePassed, Stream
 from tests.support.raw_wire import SYNC, describe, execute, message
 
@@ -38,13 +38,13 @@ def test_messages_that_come_together_cost_one_call(pair: Pair) -> None:
     client, plain = pair
     stream = _Counted(plain.connection, time.monotonic() + 10)
     client.sendall(describe("P", "") + execute("") + SYNC)
-    assert stream.message() is None
+    assert stream.read_message() is None
     head = stream.read_bytes(5)
     assert head[:1] == b"D"
     stream.read_bytes(int.from_bytes(head[1:], "big") - 4)
-    assert stream.message() == (ord("E"), b"\0\0\0\0\0")
-    assert stream.message() == (ord("S"), b"")
-    assert stream.message() is None
+    assert stream.read_message() == (ord("E"), b"\0\0\0\0\0")
+    assert stream.read_message() == (ord("S"), b"")
+    assert stream.read_message() is None
     assert stream.receives == 1
 
 
@@ -66,7 +66,7 @@ def test_a_large_message_and_what_follows_it(pair: Pair) -> None:
     sender.start()
     assert stream.read_bytes(5)[:1] == b"d"
     assert stream.read_bytes(len(large)) == large
-    assert stream.message() or stream.read_bytes(5) == SYNC
+    assert stream.read_message() or stream.read_bytes(5) == SYNC
     sender.join()
 
 
@@ -75,7 +75,7 @@ def test_a_bad_head_is_refused_where_it_stands(pair: Pair) -> None:
     client.sendall(SYNC + b"?\0\0\0\4")
     assert stream.read_bytes(5) == SYNC
     with pytest.raises(ProtocolViolation):
-        stream.message()
+        stream.read_message()
 
 
 def test_reads_end_with_the_client_and_at_the_deadline(pair: Pair) -> None:
@@ -86,5 +86,5 @@ def test_reads_end_with_the_client_and_at_the_deadline(pair: Pair) -> None:
     stream.set_deadline(time.monotonic() + 10)
     client.sendall(b"ab")
     client.shutdown(socket.SHUT_WR)
-    with pytest.raises(ClientGone):
+    with pytest.raises(ClientDisconnected):
         stream.read_bytes(3)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, initial
+from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, make_initial_catalog
 from gpudb.sql import bound, rewrite
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
@@ -26,7 +26,7 @@ PATH = ("public", "s")
 
 
 def _catalog() -> Catalog:
-    catalog = initial()
+    catalog = make_initial_catalog()
     relations = {
         (schema, name): Table(number, schema, name, (Column("a", INT4), Column(f"{name}_b", INT4)), "gpudb")
         for number, (schema, name) in enumerate((("public", "t"), ("public", "u"), ("s", "t"), ("s", "lone")), 20_000)

@@ -59,7 +59,7 @@ def test_drops_renames_and_swaps_are_there_again(tmp_path: Path) -> None:
     with Store(directory) as store:
         assert table_of(store, one).name == "two"
         assert table_of(store, two).name == "one"
-        assert store.catalog().by_oid(gone) is None
+        assert store.catalog().find_relation_by_oid(gone) is None
         assert rows(store, one) == [(1, "one")]
         assert {path.name for path in (directory / "tables").iterdir()} == {str(one), str(two)}
 
@@ -76,7 +76,7 @@ def test_temporary_tables_end_with_the_store(tmp_path: Path) -> None:
         transaction.commit()
         assert rows(store, oid) == [(1, "x")]
     with Store(tmp_path / "data") as store:
-        assert store.catalog().by_oid(oid) is None
+        assert store.catalog().find_relation_by_oid(oid) is None
         assert "pg_temp_1" not in store.catalog().schemas
         assert not files_under(tmp_path)
 

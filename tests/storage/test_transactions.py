@@ -100,7 +100,7 @@ def test_a_dropped_table_can_be_read_until_its_readers_end(store: Store) -> None
         with store.begin() as dropping:
             dropping.set_catalog(dropping.catalog.without_relation("public", "t"))
             dropping.commit()
-        assert store.catalog().by_oid(oid) is None
+        assert store.catalog().find_relation_by_oid(oid) is None
         assert rows(reader, oid) == [(1, "x")]
     assert not folder.exists()
 
@@ -114,7 +114,7 @@ def test_rollback_leaves_no_file(store: Store) -> None:
         assert len(files_under(store.directory)) == 2
         transaction.rollback()
     assert not files_under(store.directory)
-    assert store.catalog().by_oid(other) is None
+    assert store.catalog().find_relation_by_oid(other) is None
 
 
 def test_a_failed_append_leaves_no_file_and_no_row(store: Store) -> None:

@@ -44,7 +44,7 @@ def run(directory: Path, seed: int) -> None:
     prepare(store)
     oids = {name: store.catalog().relations["public", name].oid for name in NAMES}
     speaking = threading.Lock()
-    log = store.catalog().by_oid(oids["log"])
+    log = store.catalog().find_relation_by_oid(oids["log"])
     assert isinstance(log, Table)
     last = max((int(str(file.maximums[1])) for file in log.files), default=-1)
     numbers = iter(range(last + 1, sys.maxsize))

@@ -67,7 +67,7 @@ def arrow(table: Table, **options: object) -> pa.Table:
 def rows(source: Store | Transaction, oid: int) -> list[tuple[object, ...]]:
     """Returns a table's rows, sorted: the committed ones, or those a transaction sees."""
     catalog = source.catalog() if isinstance(source, Store) else source.catalog
-    table = catalog.by_oid(oid)
+    table = catalog.find_relation_by_oid(oid)
     assert isinstance(table, Table)
     found = [tuple(row.values()) for row in arrow(table).to_pylist()]
     return sorted(found, key=repr)
@@ -75,7 +75,7 @@ def rows(source: Store | Transaction, oid: int) -> list[tuple[object, ...]]:
 
 def table_of(store: Store, oid: int) -> Table:
     """Returns the committed table with this OID."""
-    table = store.catalog().by_oid(oid)
+    table = store.catalog().find_relation_by_oid(oid)
     assert isinstance(table, Table)
     return table
 

@@ -8,8 +8,8 @@ from functools import cache
 from gpudb import pgdata
 from gpudb.catalog.model import Column
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.deparse import default_text, operation_text
-from gpudb.catalog.postgres.row_builder import Rows
+from gpudb.catalog.postgres.deparse import deparse_default, deparse_with_parentheses
+from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.types import SqlType
 
 # System columns of every PostgreSQL table: name, type, number, length, by value, alignment.
@@ -24,20 +24,20 @@ _HIDDEN = (
 
 
 @cache
-def _type_facts() -> Mapping[str, dict[str, str]]:
+def _load_type_facts() -> Mapping[str, dict[str, str]]:
     return {row["typname"]: row for row in pgdata.table("type")}
 
 
-def type_facts(item: SqlType) -> Mapping[str, str]:
+def get_type_facts(item: SqlType) -> Mapping[str, str]:
     """Returns pg_type's storage columns of a type; for a user-defined type those of its kind."""
     if item.user is None:
-        return _type_facts()[item.name]
-    return _type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
+        return _load_type_facts()[item.name]
+    return _load_type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
 
 
-def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullable: bool) -> None:
+def add_column(rows: SystemRows, relation: int, number: int, column: Column, *, nullable: bool) -> None:
     """Adds the rows of one column; a `nullable` one may be NULL in spite of its declaration."""
-    facts = type_facts(column.type)
+    facts = get_type_facts(column.type)
     array = column.type.element is not None
     rows.add(
         "pg_attribute",
@@ -52,20 +52,20 @@ def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullab
         attalign=facts["typalign"],
         attstorage=facts["typstorage"],
         attnotnull=column.not_null and not nullable,
-        atthasdef=_expression(column) is not None,
+        atthasdef=_get_expression(column) is not None,
         attidentity=column.identity,
         attgenerated="s" if column.generated is not None else "",
         attcollation=int(facts["typcollation"]),
     )
     rows.describe(oids.PG_CLASS, relation, number, column.comment)
-    text = _expression(column)
+    text = _get_expression(column)
     if text is not None:
-        made = oids.default(relation, number)
-        rows.add("pg_attrdef", oid=made, adrelid=relation, adnum=number, adbin=text)
-        rows.depend(oids.PG_ATTRDEF, made, 0, oids.PG_CLASS, relation, number, "a")
+        default_oid = oids.default(relation, number)
+        rows.add("pg_attrdef", oid=default_oid, adrelid=relation, adnum=number, adbin=text)
+        rows.depend(oids.PG_ATTRDEF, default_oid, 0, oids.PG_CLASS, relation, number, "a")
 
 
-def add_hidden_columns(rows: Rows, relation: int) -> None:
+def add_hidden_columns(rows: SystemRows, relation: int) -> None:
     """Adds the system columns of a table or sequence, which `*` excludes."""
     for name, type_oid, number, length, by_value, alignment in _HIDDEN:
         rows.add(
@@ -74,10 +74,10 @@ def add_hidden_columns(rows: Rows, relation: int) -> None:
         )  # fmt: skip
 
 
-def _expression(column: Column) -> str | None:
+def _get_expression(column: Column) -> str | None:
     """Returns pg_attrdef's expression of a column: its default, or its generation expression; None for an identity
     column.
     """
     if column.generated is not None:
-        return operation_text(column.generated)
-    return None if column.default is None or column.identity else default_text(column.default, column.type)
+        return deparse_with_parentheses(column.generated)
+    return None if column.default is None or column.identity else deparse_default(column.default, column.type)

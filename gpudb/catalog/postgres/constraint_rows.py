@@ -9,10 +9,10 @@ from typing import NamedTuple
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog, Check, Column, ForeignKey, Index, Table, Unique
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.column_rows import add_column, type_facts
-from gpudb.catalog.postgres.deparse import quoted_name
-from gpudb.catalog.postgres.deparse_operations import spelled_out
-from gpudb.catalog.postgres.row_builder import Rows
+from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
+from gpudb.catalog.postgres.deparse import quote_name
+from gpudb.catalog.postgres.deparse_operations import deparse_expression
+from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.types import SqlType
 
 _METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
@@ -34,42 +34,58 @@ class IndexFacts(NamedTuple):
     comment: str | None = None
 
 
-def indexes(table: Table) -> Iterator[IndexFacts]:
+def list_indexes(table: Table) -> Iterator[IndexFacts]:
     """Returns all indexes of a table, the primary key's first."""
     if table.primary_key:
         index, constraint = oids.index(table.oid), oids.constraint(table.oid)
         yield IndexFacts(index, table.key_name, table.primary_key, constraint, primary=True)
-    for each in table.constraints:
-        if isinstance(each, Unique):
-            oid, constraint = (each.oid, 0) if each.index else (oids.index(each.oid), each.oid)
-            comment = each.comment if each.index else None
-            yield IndexFacts(
-                oid, each.name, each.columns, constraint, nulls_distinct=each.nulls_distinct, comment=comment
+    for constraint_ in table.constraints:
+        if isinstance(constraint_, Unique):
+            oid, constraint = (
+                (constraint_.oid, 0) if constraint_.index else (oids.index(constraint_.oid), constraint_.oid)
             )
-        elif isinstance(each, Index):
+            comment = constraint_.comment if constraint_.index else None
             yield IndexFacts(
-                each.oid, each.name, each.columns, 0, False, False, True, each.method, each.options, each.comment
+                oid,
+                constraint_.name,
+                constraint_.columns,
+                constraint,
+                nulls_distinct=constraint_.nulls_distinct,
+                comment=comment,
+            )
+        elif isinstance(constraint_, Index):
+            yield IndexFacts(
+                constraint_.oid,
+                constraint_.name,
+                constraint_.columns,
+                0,
+                False,
+                False,
+                True,
+                constraint_.method,
+                constraint_.options,
+                constraint_.comment,
             )
 
 
-def add_constraints(rows: Rows, catalog: Catalog, table: Table, namespace: int, owner: int) -> None:
+def add_constraints(rows: SystemRows, catalog: Catalog, table: Table, namespace: int, owner: int) -> None:
     """Adds the rows of a table's constraints and indexes."""
-    comments = {each.oid: each.comment for each in table.constraints}
-    for index in indexes(table):
+    comments = {constraint.oid: constraint.comment for constraint in table.constraints}
+    for index in list_indexes(table):
         _add_index(rows, table, index, namespace, owner)
         if index.constraint:
             _add_key(rows, table, index, namespace)
             rows.describe(oids.PG_CONSTRAINT, index.constraint, 0, comments.get(index.constraint))
     for check in table.checks:
         _add_check(rows, table, check, namespace)
-    for foreign in table.foreign_keys:
-        referenced = catalog.by_oid(foreign.table)
+    for foreign_key in table.foreign_keys:
+        referenced = catalog.find_relation_by_oid(foreign_key.table)
         if isinstance(referenced, Table):
-            _add_foreign_key(rows, table, foreign, referenced, namespace)
+            _add_foreign_key(rows, table, foreign_key, referenced, namespace)
 
 
-def _add_index(rows: Rows, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
-    numbers = _numbers(table, index.columns)
+def _add_index(rows: SystemRows, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
+    numbers = _get_column_numbers(table, index.columns)
     columns = [table.columns[number - 1] for number in numbers]
     rows.add(
         "pg_class", oid=index.oid, relname=index.name, relnamespace=namespace, relowner=owner,
@@ -82,11 +98,11 @@ def _add_index(rows: Rows, table: Table, index: IndexFacts, namespace: int, owne
         "pg_index", indexrelid=index.oid, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(numbers),
         indisunique=index.unique, indisprimary=index.primary, indkey=numbers,
         indnullsnotdistinct=not index.nulls_distinct,
-        indcollation=[int(type_facts(column.type)["typcollation"]) for column in columns],
-        indclass=[_operator_class(column.type) for column in columns],
+        indcollation=[int(get_type_facts(column.type)["typcollation"]) for column in columns],
+        indclass=[_get_operator_class(column.type) for column in columns],
         indoption=list(index.options) or [0] * len(numbers),
     )  # fmt: skip
-    rows.add("index_definitions", oid=index.oid, definition=_index_definition(table, index))
+    rows.add("index_definitions", oid=index.oid, definition=_deparse_index(table, index))
     rows.describe(oids.PG_CLASS, index.oid, 0, index.comment)
     if index.constraint:
         rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CONSTRAINT, index.constraint, 0, "i")
@@ -95,100 +111,102 @@ def _add_index(rows: Rows, table: Table, index: IndexFacts, namespace: int, owne
             rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CLASS, table.oid, number, "a")
 
 
-def _index_definition(table: Table, index: IndexFacts) -> str:
+def _deparse_index(table: Table, index: IndexFacts) -> str:
     options = index.options or (0,) * len(index.columns)
-    listed = ", ".join(quoted_name(n) + _OPTIONS[o] for n, o in zip(index.columns, options, strict=True))
-    target = f"{quoted_name(table.schema)}.{quoted_name(table.name)}"
+    keys = ", ".join(quote_name(n) + _OPTIONS[o] for n, o in zip(index.columns, options, strict=True))
+    target = f"{quote_name(table.schema)}.{quote_name(table.name)}"
     unique = "UNIQUE " if index.unique else ""
     nulls = "" if index.nulls_distinct else " NULLS NOT DISTINCT"
-    return f"CREATE {unique}INDEX {quoted_name(index.name)} ON {target} USING {index.method} ({listed}){nulls}"
+    return f"CREATE {unique}INDEX {quote_name(index.name)} ON {target} USING {index.method} ({keys}){nulls}"
 
 
-def _add_key(rows: Rows, table: Table, index: IndexFacts, namespace: int) -> None:
-    numbers = _numbers(table, index.columns)
+def _add_key(rows: SystemRows, table: Table, index: IndexFacts, namespace: int) -> None:
+    numbers = _get_column_numbers(table, index.columns)
     rows.add(
         "pg_constraint", oid=index.constraint, conname=index.name, connamespace=namespace,
         contype="p" if index.primary else "u", conrelid=table.oid, conindid=index.oid, conkey=numbers,
     )  # fmt: skip
-    listed = ", ".join(quoted_name(name) for name in index.columns)
+    keys = ", ".join(quote_name(name) for name in index.columns)
     nulls = "" if index.nulls_distinct else "NULLS NOT DISTINCT "
-    what = "PRIMARY KEY" if index.primary else "UNIQUE"
-    rows.add("constraint_definitions", oid=index.constraint, definition=f"{what} {nulls}({listed})")
-    _depend(rows, index.constraint, table, numbers)
+    kind = "PRIMARY KEY" if index.primary else "UNIQUE"
+    rows.add("constraint_definitions", oid=index.constraint, definition=f"{kind} {nulls}({keys})")
+    _add_dependencies(rows, index.constraint, table, numbers)
 
 
-def _add_check(rows: Rows, table: Table, check: Check, namespace: int) -> None:
-    numbers = _numbers(table, check.columns)
+def _add_check(rows: SystemRows, table: Table, check: Check, namespace: int) -> None:
+    numbers = _get_column_numbers(table, check.columns)
     rows.add(
         "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=table.oid,
         conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False, conbin=check.expression,
     )  # fmt: skip
     valid = "" if check.validated else " NOT VALID"
-    rows.add("constraint_definitions", oid=check.oid, definition=f"CHECK ({spelled_out(check.expression)}){valid}")
+    rows.add(
+        "constraint_definitions", oid=check.oid, definition=f"CHECK ({deparse_expression(check.expression)}){valid}"
+    )
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
-    _depend(rows, check.oid, table, numbers)
+    _add_dependencies(rows, check.oid, table, numbers)
 
 
 _ACTIONS = {"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
 
 
-def _add_foreign_key(rows: Rows, table: Table, foreign: ForeignKey, referenced: Table, namespace: int) -> None:
-    numbers, others = _numbers(table, foreign.columns), _numbers(referenced, foreign.referenced)
-    index = next((i.oid for i in indexes(referenced) if i.unique and set(i.columns) == set(foreign.referenced)), 0)
+def _add_foreign_key(rows: SystemRows, table: Table, foreign: ForeignKey, referenced: Table, namespace: int) -> None:
+    numbers, others = _get_column_numbers(table, foreign.columns), _get_column_numbers(referenced, foreign.referenced)
+    index = next((i.oid for i in list_indexes(referenced) if i.unique and set(i.columns) == set(foreign.referenced)), 0)
     rows.add(
         "pg_constraint", oid=foreign.oid, conname=foreign.name, connamespace=namespace, contype="f",
         conrelid=table.oid, conindid=index, conkey=numbers, confrelid=referenced.oid, confkey=others,
         confupdtype=foreign.on_update, confdeltype=foreign.on_delete,
-        confdelsetcols=_numbers(table, foreign.delete_columns) or None,
+        confdelsetcols=_get_column_numbers(table, foreign.delete_columns) or None,
         confmatchtype="f" if foreign.match_full else "s", convalidated=foreign.validated,
         condeferrable=foreign.deferrable, condeferred=foreign.deferred,
     )  # fmt: skip
-    own, other = (", ".join(map(quoted_name, names)) for names in (foreign.columns, foreign.referenced))
-    target = quoted_name(referenced.name)
+    own_columns, other_columns = (", ".join(map(quote_name, names)) for names in (foreign.columns, foreign.referenced))
+    target = quote_name(referenced.name)
     if referenced.schema != "public":
-        target = f"{quoted_name(referenced.schema)}.{target}"
-    definition = f"FOREIGN KEY ({own}) REFERENCES {target}({other})"
+        target = f"{quote_name(referenced.schema)}.{target}"
+    definition = f"FOREIGN KEY ({own_columns}) REFERENCES {target}({other_columns})"
     definition += " MATCH FULL" if foreign.match_full else ""
-    for what, action in (("UPDATE", foreign.on_update), ("DELETE", foreign.on_delete)):
-        definition += f" ON {what} {_ACTIONS[action]}" if action in _ACTIONS else ""
-    definition += f" ({', '.join(map(quoted_name, foreign.delete_columns))})" if foreign.delete_columns else ""
+    for event, action in (("UPDATE", foreign.on_update), ("DELETE", foreign.on_delete)):
+        definition += f" ON {event} {_ACTIONS[action]}" if action in _ACTIONS else ""
+    definition += f" ({', '.join(map(quote_name, foreign.delete_columns))})" if foreign.delete_columns else ""
     definition += " DEFERRABLE" if foreign.deferrable else ""
     definition += " INITIALLY DEFERRED" if foreign.deferred else ""
     definition += "" if foreign.validated else " NOT VALID"
     rows.add("constraint_definitions", oid=foreign.oid, definition=definition)
     rows.describe(oids.PG_CONSTRAINT, foreign.oid, 0, foreign.comment)
-    _depend(rows, foreign.oid, table, numbers)
+    _add_dependencies(rows, foreign.oid, table, numbers)
     for number in others:
         rows.depend(oids.PG_CONSTRAINT, foreign.oid, 0, oids.PG_CLASS, referenced.oid, number, "n")
     if index:
         rows.depend(oids.PG_CONSTRAINT, foreign.oid, 0, oids.PG_CLASS, index, 0, "n")
 
 
-def _depend(rows: Rows, constraint: int, table: Table, numbers: Sequence[int]) -> None:
+def _add_dependencies(rows: SystemRows, constraint: int, table: Table, numbers: Sequence[int]) -> None:
     for number in numbers or [0]:
         rows.depend(oids.PG_CONSTRAINT, constraint, 0, oids.PG_CLASS, table.oid, number, "a")
 
 
-def _numbers(table: Table, columns: Sequence[str]) -> list[int]:
+def _get_column_numbers(table: Table, columns: Sequence[str]) -> list[int]:
     names = [column.name for column in table.columns]
-    return [names.index(each) + 1 for each in columns]
+    return [names.index(name) + 1 for name in columns]
 
 
 @cache
-def _operator_classes() -> dict[int, int]:
-    found = pgdata.system("pg_opclass")
-    assert found is not None
-    header, rows = found
-    made = [dict(zip(header, row, strict=True)) for row in rows]
+def _load_operator_classes() -> dict[int, int]:
+    stored = pgdata.system("pg_opclass")
+    assert stored is not None
+    header, rows = stored
+    opclasses = [dict(zip(header, row, strict=True)) for row in rows]
     return {
         int(row["opcintype"] or 0): int(row["oid"] or 0)
-        for row in made
+        for row in opclasses
         if row["opcmethod"] == str(oids.BTREE_AM) and row["opcdefault"] == "t"
     }
 
 
-def _operator_class(item: SqlType) -> int:
-    classes = _operator_classes()
+def _get_operator_class(item: SqlType) -> int:
+    classes = _load_operator_classes()
     if item.element is not None:
         return classes[2277]
     if item.user is not None:

@@ -16,79 +16,79 @@ from gpudb.values.text import format_text, parse_text
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 # Types whose literals depend on the session or the time.
-_OF_SESSION = {"timestamptz", "timetz"}
+_SESSION_FUNCTIONS = {"timestamptz", "timetz"}
 _CURRENT = {"now", "today", "tomorrow", "yesterday"}
 
 
 @cache
-def _reserved() -> frozenset[str]:
+def _load_reserved_words() -> frozenset[str]:
     from gpudb import pgdata
 
-    found = pgdata.system("keywords")
-    assert found is not None
-    return frozenset(str(row[0]) for row in found[1] if row[1] != "U")
+    stored = pgdata.system("keywords")
+    assert stored is not None
+    return frozenset(str(row[0]) for row in stored[1] if row[1] != "U")
 
 
-def quoted_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """Returns an identifier, quoted if PostgreSQL's quote_identifier quotes it."""
-    if _PLAIN.fullmatch(name) and name not in _reserved():
+    if _PLAIN.fullmatch(name) and name not in _load_reserved_words():
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
-def operation_text(text: str) -> str:
+def deparse_with_parentheses(text: str) -> str:
     """Returns an expression as pg_get_expr shows it, with operations in parentheses."""
     node = postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val
     return f"({text})" if node.WhichOneof("node") in {"a_expr", "bool_expr", "null_test", "boolean_test"} else text
 
 
-def default_text(text: str, item: SqlType) -> str:
+def deparse_default(text: str, item: SqlType) -> str:
     """Returns a column's default as pg_get_expr shows it: a literal has the column's type."""
     try:
         tree = postgast.parse(f"SELECT {text}")
     except postgast.PgQueryError:
         return text
     node = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
-    return _written(node, item) or text
+    return _deparse_node(node, item) or text
 
 
-def _written(node: pg.Node, item: SqlType) -> str | None:
+def _deparse_node(node: pg.Node, item: SqlType) -> str | None:
     kind = node.WhichOneof("node")
     if kind == "a_const":
-        return _literal(node.a_const, item)
+        return _deparse_literal(node.a_const, item)
     if kind == "sqlvalue_function":
         name = pg.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_")
         return None if name.endswith("_N") else name
     return None
 
 
-def _number(text: str) -> str:
+def _get_number_type(text: str) -> str:
     """Returns the type of a number beyond int4: bigint for a whole number that fits, else numeric."""
     if text.lstrip("-").isdigit() and -(2**63) <= int(text) < 2**63:
         return f"'{text}'::bigint"
     return text if text[0] != "-" else f"'{text}'::numeric"
 
 
-def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
+def _deparse_literal(constant: pg.A_Const, item: SqlType) -> str | None:
     kind = SqlType(item.name, item.modifier if item.name == "interval" else -1, user=item.user)
-    shown = kind.unmodified_name
+    type_text = kind.unmodified_name
     if constant.isnull:
-        return f"NULL::{shown}"
+        return f"NULL::{type_text}"
     match constant.WhichOneof("val"):
         case "ival":
             value = constant.ival.ival
             return str(value) if value >= 0 else f"'{value}'::integer"
         case "fval":
-            return _number(str(constant.fval.fval))
+            return _get_number_type(str(constant.fval.fval))
         case "boolval":
             return "true" if constant.boolval.boolval else "false"
         case "sval":
-            text = _as_value(str(constant.sval.sval), kind)
+            text = _format_value(str(constant.sval.sval), kind)
             if (item.name == "int4" and text[0] != "-") or (item.name == "numeric" and _DECIMAL.fullmatch(text)):
                 return text
             if item.name == "bool":
                 return {"t": "true", "f": "false"}.get(text, text)
-            return "'" + text.replace("'", "''") + f"'::{shown}"
+            return "'" + text.replace("'", "''") + f"'::{type_text}"
         case "bsval":
             return f"'{parse_bits(BIT, constant.bsval.bsval)}'::\"bit\""
     return None
@@ -97,9 +97,9 @@ def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
 _DECIMAL = re.compile(r"\d+\.\d+")
 
 
-def _as_value(text: str, kind: SqlType) -> str:
+def _format_value(text: str, kind: SqlType) -> str:
     """Returns a literal's text in the type's output form; unchanged if that is unknown or the text is invalid."""
-    if kind.name in _OF_SESSION or text.strip().lower() in _CURRENT:
+    if kind.name in _SESSION_FUNCTIONS or text.strip().lower() in _CURRENT:
         return text
     try:
         value = parse_restricted_interval(text, kind.modifier) if kind.name == "interval" else parse_text(kind, text)

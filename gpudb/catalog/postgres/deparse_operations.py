@@ -14,83 +14,89 @@ _BY_COLUMN = {"=": " AND ", "<>": " OR "}
 _PLAIN_CALL = {"funcname", "args", "funcformat", "location"}
 
 
-def spelled_out(text: str) -> str:
+def deparse_expression(text: str) -> str:
     """Returns an expression as pg_get_constraintdef shows it, not pretty-printed."""
-    return _shown(postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val)
+    return _deparse(postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val)
 
 
-def _shown(node: Any) -> str:
+def _deparse(node: Any) -> str:
     match node.WhichOneof("node"):
         case "a_expr":
-            return _operation(node)
+            return _deparse_operation(node)
         case "bool_expr":
-            args = [_shown(each) for each in node.bool_expr.args]
+            args = [_deparse(argument) for argument in node.bool_expr.args]
             if node.bool_expr.boolop == pg.NOT_EXPR:
                 return f"(NOT {args[0]})"
-            return _joined(" AND " if node.bool_expr.boolop == pg.AND_EXPR else " OR ", args)
+            return _join_operands(" AND " if node.bool_expr.boolop == pg.AND_EXPR else " OR ", args)
         case "null_test":
             negated = "NOT " if node.null_test.nulltesttype == pg.IS_NOT_NULL else ""
-            return f"({_shown(node.null_test.arg)} IS {negated}NULL)"
+            return f"({_deparse(node.null_test.arg)} IS {negated}NULL)"
         case "row_expr":
-            return f"ROW({', '.join(map(_shown, node.row_expr.args))})"
+            return f"ROW({', '.join(map(_deparse, node.row_expr.args))})"
         case "func_call" if {field.name for field, _ in node.func_call.ListFields()} <= _PLAIN_CALL:
             call = node.func_call
             if call.funcformat == pg.COERCE_EXPLICIT_CALL:
                 bare = pg.Node()
                 bare.func_call.funcname.extend(call.funcname)
-                return f"{_deparsed(bare).removesuffix('()')}({', '.join(map(_shown, call.args))})"
+                return f"{_deparse_plainly(bare).removesuffix('()')}({', '.join(map(_deparse, call.args))})"
         case "a_const" if node.a_const.ival.ival < 0:
             return f"'{node.a_const.ival.ival}'::integer"
         case "boolean_test":
             test = pg.BoolTestType.Name(node.boolean_test.booltesttype).replace("_", " ")
-            return f"({_shown(node.boolean_test.arg)} {test})"
-    return _deparsed(node)
+            return f"({_deparse(node.boolean_test.arg)} {test})"
+    return _deparse_plainly(node)
 
 
-def _operation(node: Any) -> str:
-    made = node.a_expr
-    name = made.name[-1].string.sval if len(made.name) else ""
-    pairs = _pairs(made.lexpr, made.rexpr)
-    match made.kind:
+def _deparse_operation(node: Any) -> str:
+    operation = node.a_expr
+    name = operation.name[-1].string.sval if len(operation.name) else ""
+    pairs = _pair_fields(operation.lexpr, operation.rexpr)
+    match operation.kind:
         case pg.AEXPR_OP if pairs:
-            return _rows(name, pairs)
-        case pg.AEXPR_OP if len(made.name) == 1:
-            left = f"{_shown(made.lexpr)} " if made.lexpr.WhichOneof("node") else ""
-            return f"({left}{name} {_shown(made.rexpr)})"
+            return _deparse_row_comparison(name, pairs)
+        case pg.AEXPR_OP if len(operation.name) == 1:
+            left = f"{_deparse(operation.lexpr)} " if operation.lexpr.WhichOneof("node") else ""
+            return f"({left}{name} {_deparse(operation.rexpr)})"
         case pg.AEXPR_DISTINCT | pg.AEXPR_NOT_DISTINCT:
-            told = [f"({_shown(a)} IS DISTINCT FROM {_shown(b)})" for a, b in pairs or [(made.lexpr, made.rexpr)]]
-            whole = _joined(" OR ", told)
-            return whole if made.kind == pg.AEXPR_DISTINCT else f"(NOT {whole})"
+            tests = [
+                f"({_deparse(a)} IS DISTINCT FROM {_deparse(b)})"
+                for a, b in pairs or [(operation.lexpr, operation.rexpr)]
+            ]
+            test = _join_operands(" OR ", tests)
+            return test if operation.kind == pg.AEXPR_DISTINCT else f"(NOT {test})"
         case pg.AEXPR_BETWEEN | pg.AEXPR_NOT_BETWEEN:
-            (low, high), value = map(_shown, made.rexpr.list.items), _shown(made.lexpr)
-            if made.kind == pg.AEXPR_BETWEEN:
+            (low, high), value = map(_deparse, operation.rexpr.list.items), _deparse(operation.lexpr)
+            if operation.kind == pg.AEXPR_BETWEEN:
                 return f"(({value} >= {low}) AND ({value} <= {high}))"
             return f"(({value} < {low}) OR ({value} > {high}))"
-        case pg.AEXPR_IN if made.lexpr.WhichOneof("node") == "row_expr":
-            each = [_rows(name, _pairs(made.lexpr, item)) for item in made.rexpr.list.items]
-            return _joined(" OR " if name == "=" else " AND ", each)
-    return f"({_deparsed(node)})"
+        case pg.AEXPR_IN if operation.lexpr.WhichOneof("node") == "row_expr":
+            comparisons = [
+                _deparse_row_comparison(name, _pair_fields(operation.lexpr, item))
+                for item in operation.rexpr.list.items
+            ]
+            return _join_operands(" OR " if name == "=" else " AND ", comparisons)
+    return f"({_deparse_plainly(node)})"
 
 
-def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
+def _pair_fields(left: Any, right: Any) -> list[tuple[Any, Any]]:
     """Returns the fields of two compared rows; none if they are not rows."""
     if left.WhichOneof("node") != "row_expr" or right.WhichOneof("node") != "row_expr":
         return []
     return list(zip(left.row_expr.args, right.row_expr.args, strict=True))
 
 
-def _rows(name: str, pairs: list[tuple[Any, Any]]) -> str:
+def _deparse_row_comparison(name: str, pairs: list[tuple[Any, Any]]) -> str:
     if name in _BY_COLUMN or len(pairs) == 1:
-        return _joined(_BY_COLUMN.get(name, ""), [f"({_shown(a)} {name} {_shown(b)})" for a, b in pairs])
-    left, right = (", ".join(map(_shown, side)) for side in zip(*pairs, strict=True))
+        return _join_operands(_BY_COLUMN.get(name, ""), [f"({_deparse(a)} {name} {_deparse(b)})" for a, b in pairs])
+    left, right = (", ".join(map(_deparse, side)) for side in zip(*pairs, strict=True))
     return f"(ROW({left}) {name} ROW({right}))"
 
 
-def _joined(word: str, parts: list[str]) -> str:
+def _join_operands(word: str, parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"({word.join(parts)})"
 
 
-def _deparsed(node: Any) -> str:
+def _deparse_plainly(node: Any) -> str:
     result = pg.ParseResult()
     select = result.stmts.add().stmt.select_stmt
     select.target_list.add().res_target.val.CopyFrom(node)

@@ -8,29 +8,29 @@ from functools import lru_cache
 import postgast
 from google.protobuf.message import Message
 
-from gpudb.catalog.model import Catalog, Relation, stored_query
+from gpudb.catalog.model import Catalog, Relation, get_stored_query
 
 
-def referenced(view: Relation, catalog: Catalog) -> list[int]:
+def list_referenced_relations(view: Relation, catalog: Catalog) -> list[int]:
     """Returns the OIDs of the tables and views that a view's query names, without duplicates."""
-    found: dict[int, None] = {}
-    for schema, name in _names(stored_query(view) or ""):
+    oids_: dict[int, None] = {}
+    for schema, name in _list_names(get_stored_query(view) or ""):
         relation = catalog.find(name, (schema,) if schema else (view.schema, "public"))
         if relation is not None and relation.oid != view.oid:
-            found[relation.oid] = None
-    return list(found)
+            oids_[relation.oid] = None
+    return list(oids_)
 
 
 @lru_cache(1024)
-def _names(query: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_range_variables(postgast.parse(query)))
+def _list_names(query: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_iterate_range_variables(postgast.parse(query)))
 
 
-def _range_variables(node: Message) -> Iterator[tuple[str, str]]:
+def _iterate_range_variables(node: Message) -> Iterator[tuple[str, str]]:
     if node.DESCRIPTOR.name == "RangeVar":
         yield node.schemaname, node.relname
     for field, value in node.ListFields():
         if field.message_type is None:
             continue
-        for each in value if field.is_repeated else (value,):
-            yield from _range_variables(each)
+        for child in value if field.is_repeated else (value,):
+            yield from _iterate_range_variables(child)

@@ -29,7 +29,7 @@ pg_sequences.
 """
 
 _NAME, _INT4, _CLASS = SqlType("name"), SqlType("int4"), SqlType("regclass")
-_OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
+_OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     SEQUENCE_STATES: (("oid", OID), ("last_value", INT8), ("log_cnt", INT8), ("is_called", BOOL)),
     "pgxc_node": (
         ("oid", OID), ("node_name", _NAME), ("node_type", SqlType("char")), ("node_port", _INT4), ("node_host", _NAME),
@@ -54,10 +54,10 @@ RELATIONS = frozenset({"pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devic
 
 
 @cache
-def function_columns(name: str) -> tuple[tuple[str, SqlType], ...] | None:
+def get_function_columns(name: str) -> tuple[tuple[str, SqlType], ...] | None:
     """Returns the columns of a function's rows; None for other functions."""
-    if name in _OWN:
-        return _OWN[name]
+    if name in _OWN_COLUMNS:
+        return _OWN_COLUMNS[name]
     if name not in NAMES:
         return None
     function = functions_by_name()[name][0]

@@ -31,32 +31,32 @@ class SystemRelation:
 
 
 @cache
-def relations() -> Mapping[tuple[str, str], SystemRelation]:
+def load_relations() -> Mapping[tuple[str, str], SystemRelation]:
     """Returns all relations of both schemas, by schema and name."""
     columns: dict[tuple[str, str], list[tuple[str, SqlType]]] = {}
     facts: dict[tuple[str, str], tuple[str, int]] = {}
-    for schema, name, kind, oid, _, column, type_name, modifier in _file("columns"):
+    for schema, name, kind, oid, _, column, type_name, modifier in _load_rows("columns"):
         key = (schema, name)
         facts[key] = kind, int(oid)
-        columns.setdefault(key, []).append((column, _type(type_name, int(modifier))))
-    definitions = {(schema, name): text for schema, name, text in _file("views")}
+        columns.setdefault(key, []).append((column, _parse_type(type_name, int(modifier))))
+    definitions = {(schema, name): text for schema, name, text in _load_rows("views")}
     return {
         key: SystemRelation(*key, kind, oid, tuple(columns[key]), definitions.get(key))
         for key, (kind, oid) in facts.items()
     }
 
 
-def relation(schema: str, name: str) -> SystemRelation | None:
+def get_system_relation(schema: str, name: str) -> SystemRelation | None:
     """Returns a relation by schema and name."""
-    return relations().get((schema, name))
+    return load_relations().get((schema, name))
 
 
-def _file(name: str) -> list[list[str]]:
-    found = pgdata.system(name)
-    assert found is not None
-    return [[cell or "" for cell in row] for row in found[1]]
+def _load_rows(name: str) -> list[list[str]]:
+    stored = pgdata.system(name)
+    assert stored is not None
+    return [[cell or "" for cell in row] for row in stored[1]]
 
 
-def _type(name: str, modifier: int) -> SqlType:
+def _parse_type(name: str, modifier: int) -> SqlType:
     # Rows of pg_statistic as values: only an empty view has them.
     return SqlType("anyarray") if name == "_pg_statistic" else SqlType(name, modifier)

@@ -8,11 +8,11 @@ from functools import cache
 import pyarrow as pa
 
 from gpudb import pgdata
-from gpudb.catalog.postgres.relations import relation
+from gpudb.catalog.postgres.relations import get_system_relation
 from gpudb.types import BOOL, OID, TEXT, SqlType
 
 # Default values of a relation's columns; columns without one are NULL.
-_USUAL: Mapping[str, Mapping[str, object]] = {
+_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "pg_class": {
         "reltype": 0, "reloftype": 0, "reltablespace": 0, "relpages": 0, "reltuples": -1.0, "relallvisible": 0,
         "reltoastrelid": 0, "relhasindex": False, "relisshared": False, "relpersistence": "p", "relchecks": 0,
@@ -75,32 +75,32 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
 }  # fmt: skip
 
 
-def columns_of(name: str) -> tuple[tuple[str, SqlType], ...]:
+def get_stored_columns(name: str) -> tuple[tuple[str, SqlType], ...]:
     """Returns the columns of a stored relation, PostgreSQL's or gpudb's own."""
     if name in OWN:
         return OWN[name]
-    found = relation("pg_catalog", name) or relation("information_schema", name)
-    assert found is not None, name
-    return found.columns
+    system_relation = get_system_relation("pg_catalog", name) or get_system_relation("information_schema", name)
+    assert system_relation is not None, name
+    return system_relation.columns
 
 
 @cache
-def _functions() -> Mapping[str, int]:
+def _load_function_oids() -> Mapping[str, int]:
     return {row["proname"]: int(row["oid"]) for row in pgdata.table("proc")}
 
 
-def held_arrow(item: SqlType) -> pa.DataType:
+def get_collected_type(item: SqlType) -> pa.DataType:
     """Returns the Arrow type of a column's values while they are collected: OIDs stay integers."""
     if item.name.startswith("reg"):
         return pa.int64()
     return pa.list_(pa.int64()) if item.name.startswith("_reg") else item.arrow
 
 
-def _function(value: object) -> object:
-    return _functions().get(value, 0) if isinstance(value, str) else value
+def _resolve_function(value: object) -> object:
+    return _load_function_oids().get(value, 0) if isinstance(value, str) else value
 
 
-class Rows:
+class SystemRows:
     """Rows by relation. A function name in a regproc column becomes the function's OID."""
 
     def __init__(self) -> None:
@@ -128,19 +128,19 @@ class Rows:
 
     @staticmethod
     def _table(name: str, rows: list[dict[str, object]]) -> pa.Table:
-        usual = _USUAL.get(name, {})
+        defaults = _DEFAULTS.get(name, {})
         arrays, fields = [], []
-        said = set().union(*rows)
-        for column, item in columns_of(name):
-            fallback = usual.get(column)
-            held = held_arrow(item)
-            if column in said:
+        given = set().union(*rows)
+        for column, item in get_stored_columns(name):
+            fallback = defaults.get(column)
+            arrow_type = get_collected_type(item)
+            if column in given:
                 values = [row.get(column, fallback) for row in rows]
                 if item.name == "regproc":
-                    values = [_function(value) for value in values]
-                arrays.append(pa.array(values, type=held))
+                    values = [_resolve_function(value) for value in values]
+                arrays.append(pa.array(values, type=arrow_type))
             else:
-                same = _function(fallback) if item.name == "regproc" else fallback
-                arrays.append(pa.repeat(pa.scalar(same, type=held), len(rows)))
-            fields.append(pa.field(column, held))
+                constant = _resolve_function(fallback) if item.name == "regproc" else fallback
+                arrays.append(pa.repeat(pa.scalar(constant, type=arrow_type), len(rows)))
+            fields.append(pa.field(column, arrow_type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

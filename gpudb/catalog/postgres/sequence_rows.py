@@ -5,10 +5,10 @@ from __future__ import annotations
 from gpudb.catalog.model import Catalog, Sequence, Table
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_hidden_columns
-from gpudb.catalog.postgres.row_builder import Rows
+from gpudb.catalog.postgres.row_builder import SystemRows
 
 
-def add_sequence(rows: Rows, sequence: Sequence, namespace: int, owner: int) -> None:
+def add_sequence(rows: SystemRows, sequence: Sequence, namespace: int, owner: int) -> None:
     """Adds the rows of one sequence and its three columns; PostgreSQL gives it no row type."""
     rows.add(
         "pg_class", oid=sequence.oid, relname=sequence.name, relnamespace=namespace, reltype=0, relowner=owner, relam=0,
@@ -32,12 +32,12 @@ def add_sequence(rows: Rows, sequence: Sequence, namespace: int, owner: int) -> 
     rows.depend(oids.PG_CLASS, sequence.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
 
 
-def add_uses(rows: Rows, catalog: Catalog) -> None:
+def add_sequence_dependencies(rows: SystemRows, catalog: Catalog) -> None:
     """Adds the dependencies of sequences on their owning columns, and of defaults on sequences."""
     tables = {table.oid: table for table in catalog.tables()}
     for sequence in catalog.sequences():
         if sequence.owned_by is not None and (table := tables.get(sequence.owned_by[0])) is not None:
-            number = _number(table, sequence.owned_by[1])
+            number = _get_column_number(table, sequence.owned_by[1])
             kind = "i" if sequence.identity else "a"
             rows.depend(oids.PG_CLASS, sequence.oid, 0, oids.PG_CLASS, table.oid, number, kind)
     drawn = {f"'{sequence.oid}'::regclass": sequence.oid for sequence in catalog.sequences()}
@@ -46,9 +46,9 @@ def add_uses(rows: Rows, catalog: Catalog) -> None:
             if column.default is not None and not column.identity and "::regclass" in column.default:
                 for reference, oid in drawn.items():
                     if reference in column.default:
-                        made = oids.default(table.oid, number)
-                        rows.depend(oids.PG_ATTRDEF, made, 0, oids.PG_CLASS, oid, 0, "n")
+                        default_oid = oids.default(table.oid, number)
+                        rows.depend(oids.PG_ATTRDEF, default_oid, 0, oids.PG_CLASS, oid, 0, "n")
 
 
-def _number(table: Table, name: str) -> int:
+def _get_column_number(table: Table, name: str) -> int:
     return [column.name for column in table.columns].index(name) + 1

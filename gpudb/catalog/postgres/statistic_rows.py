@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from gpudb.catalog.model import Table
-from gpudb.catalog.postgres.column_rows import type_facts
-from gpudb.catalog.postgres.row_builder import Rows
+from gpudb.catalog.postgres.column_rows import get_type_facts
+from gpudb.catalog.postgres.row_builder import SystemRows
 
 _HEADER = 1
 """Bytes of the length header of a short value of variable length."""
 
 
-def add_statistics(rows: Rows, table: Table) -> None:
+def add_statistics(rows: SystemRows, table: Table) -> None:
     """Adds a row for each analysed column: its NULLs, width and distinct values."""
-    found = {each.field_id: each for each in table.statistics}
+    statistics_by_field = {statistics.field_id: statistics for statistics in table.statistics}
     for number, column in enumerate(table.columns, 1):
-        each = found.get(column.field_id)
-        if each is None:
+        statistics = statistics_by_field.get(column.field_id)
+        if statistics is None:
             continue
-        length = int(type_facts(column.type)["typlen"])
-        distinct = float(each.distinct)
-        if distinct > each.rows / 10:
+        length = int(get_type_facts(column.type)["typlen"])
+        distinct = float(statistics.distinct)
+        if distinct > statistics.rows / 10:
             # PostgreSQL's form of a number of distinct values that grows with the table.
-            distinct = -distinct / each.rows
+            distinct = -distinct / statistics.rows
         rows.add(
-            "pg_statistic", starelid=table.oid, staattnum=number, stainherit=False, stanullfrac=each.nulls / each.rows,
-            stawidth=length if length > 0 else each.width + _HEADER, stadistinct=distinct,
+            "pg_statistic", starelid=table.oid, staattnum=number, stainherit=False,
+            stanullfrac=statistics.nulls / statistics.rows,
+            stawidth=length if length > 0 else statistics.width + _HEADER, stadistinct=distinct,
         )  # fmt: skip

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, Table, stored_query
+from gpudb.catalog.model import Catalog, Relation, Sequence, Table, get_stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
-from gpudb.catalog.postgres.row_builder import Rows
+from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 from gpudb.catalog.postgres.statistic_rows import add_statistics
 
 
 def add_relation(
-    rows: Rows, catalog: Catalog, relation: Relation, namespace: int, owner: int, *, triggers: bool = False
+    rows: SystemRows, catalog: Catalog, relation: Relation, namespace: int, owner: int, *, triggers: bool = False
 ) -> None:
     """Adds the rows of one table or view, its columns, types, constraints and comments; `triggers`: it has some."""
     if isinstance(relation, Sequence):
         add_sequence(rows, relation, namespace, owner)
         return
     table = relation if isinstance(relation, Table) else None
-    query = stored_query(relation)
+    query = get_stored_query(relation)
     rows.add(
         "pg_class",
         oid=relation.oid,
@@ -57,7 +57,7 @@ def add_relation(
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
 
 
-def _add_types(rows: Rows, relation: Relation, namespace: int, owner: int) -> None:
+def _add_types(rows: SystemRows, relation: Relation, namespace: int, owner: int) -> None:
     row, array = oids.row_type(relation.oid), oids.array_type(relation.oid)
     shared = {"typnamespace": namespace, "typowner": owner, "typlen": -1, "typalign": "d", "typstorage": "x"}
     rows.add(

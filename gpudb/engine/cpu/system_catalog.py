@@ -18,19 +18,19 @@ import duckdb
 import pyarrow as pa
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, View, initial
+from gpudb.catalog.model import Catalog, View, make_initial_catalog
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.function_tables import RELATIONS, function_columns
+from gpudb.catalog.postgres.function_tables import RELATIONS, get_function_columns
 from gpudb.catalog.postgres.names import (
-    pretty_index_definitions,
-    procedure_names,
-    relation_names,
-    schema_oids,
-    type_names,
+    build_pretty_index_definitions,
+    build_procedure_names,
+    build_relation_names,
+    build_type_names,
+    map_schema_oids,
 )
-from gpudb.catalog.postgres.relations import SystemRelation, relation, relations
-from gpudb.catalog.postgres.row_builder import OWN, columns_of, held_arrow
-from gpudb.catalog.postgres.rows import rows, sizes
+from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation, load_relations
+from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
+from gpudb.catalog.postgres.rows import build_rows, build_sizes
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.duckdb.system_relations import FUNCTION_PREFIX
 from gpudb.engine.protocol import Settings
@@ -71,9 +71,9 @@ class SystemCatalog:
     def columns(schema: str, name: str) -> tuple[OutputColumn, ...] | None:
         """Returns the columns of a relation, or of the function `name()` over the server's state."""
         if name.endswith("()") or (schema == "pg_catalog" and name in RELATIONS):
-            found = function_columns(name.removesuffix("()"))
+            found = get_function_columns(name.removesuffix("()"))
             return None if found is None else tuple(OutputColumn(each, item) for each, item in found)
-        result = relation(schema, name)
+        result = get_system_relation(schema, name)
         if result is None:
             return None
         return tuple(OutputColumn(each, item) for each, item in result.stored_columns)
@@ -83,7 +83,7 @@ class SystemCatalog:
         schema, _, name = qualified.partition(".")
         if name.endswith("()") or name in RELATIONS:
             return quote_identifier(FUNCTION_PREFIX + name.removesuffix("()"))
-        found = relation(schema, name)
+        found = get_system_relation(schema, name)
         assert found is not None, qualified
         if found.definition is None:
             hidden = f"CAST({found.oid} AS BIGINT) AS tableoid, getvariable('pg_version') AS xmin"
@@ -102,7 +102,7 @@ class SystemCatalog:
         if key not in self._views:
             assert found.definition is not None
             text = _expand_row_functions(found.definition)
-            binder = StatementBinder(initial(), text, ("pg_catalog",), system_columns=self.columns)
+            binder = StatementBinder(make_initial_catalog(), text, ("pg_catalog",), system_columns=self.columns)
             self._views[key] = bind_query(binder, parse(text)[0].node, None)
         return self._views[key]
 
@@ -144,11 +144,13 @@ class SystemCatalog:
             return known
         self._made += 1
         schema = f"catalog_{self._made}"
-        result = {**rows(catalog), "updatable_columns": _updatable_columns(catalog)}
+        result = {**build_rows(catalog), "updatable_columns": _updatable_columns(catalog)}
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, own in result.items():
-                casts = ", ".join(f"CAST({quote_identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
+                casts = ", ".join(
+                    f"CAST({quote_identifier(c)} AS {item.duckdb})" for c, item in get_stored_columns(name)
+                )
                 cursor.register("pg_new_rows", own)
                 cursor.execute(
                     f"CREATE TABLE {schema}.{quote_identifier(name)} AS"
@@ -174,9 +176,9 @@ class SystemCatalog:
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, result in (
-                ("relation_names", relation_names(catalog, path)),
-                ("type_names", type_names(catalog, path)),
-                ("pretty_index_definitions", pretty_index_definitions(catalog, path, own)),
+                ("relation_names", build_relation_names(catalog, path)),
+                ("type_names", build_type_names(catalog, path)),
+                ("pretty_index_definitions", build_pretty_index_definitions(catalog, path, own)),
             ):
                 cursor.register("pg_new_rows", result)
                 cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")
@@ -193,7 +195,7 @@ class SystemCatalog:
             return known
         self._made += 1
         schema = f"sizes_{self._made}"
-        result = sizes(catalog)
+        result = build_sizes(catalog)
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             if result is None:
@@ -226,7 +228,7 @@ class SystemCatalog:
 
     def _build(self) -> None:
         """Loads PostgreSQL's own rows, and creates the macros over them."""
-        stored = [each.name for each in relations().values() if each.kind == "r"]
+        stored = [each.name for each in load_relations().values() if each.kind == "r"]
         with self._database.cursor() as cursor:
             cursor.execute("BEGIN; CREATE SCHEMA system_rows")
             for name in [*stored, *OWN]:
@@ -266,7 +268,7 @@ _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:
     """Returns the OIDs of a search path's schemas, and that of the temporary schema (0 for none)."""
-    known = schema_oids(catalog)
+    known = map_schema_oids(catalog)
     temporary = next((each for each in names if each.startswith("pg_temp")), "")
     if temporary:
         known.setdefault(temporary, oids.schema(temporary))
@@ -284,13 +286,13 @@ def _rows(name: str) -> Sequence[Sequence[str | None]]:
 
 def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     """Creates the table of a relation with PostgreSQL's rows, or an empty one."""
-    columns = columns_of(name)
+    columns = get_stored_columns(name)
     target = f"system_rows.{quote_identifier(name)}"
     read = pgdata.system(name)
     if name == "view_definitions":
         read = _view_definitions()
     if name == "procedure_names":
-        cursor.register("pg_new_rows", procedure_names())
+        cursor.register("pg_new_rows", build_procedure_names())
         cursor.execute(f"CREATE TABLE {target} AS FROM pg_new_rows")
         return
     if read is None:
@@ -314,7 +316,7 @@ def _convert(column: str, item: SqlType) -> str:
 
 
 def _view_definitions() -> tuple[list[str], list[list[str | None]]]:
-    result = [[str(each.oid), each.definition] for each in relations().values() if each.definition is not None]
+    result = [[str(each.oid), each.definition] for each in load_relations().values() if each.definition is not None]
     return ["oid", "definition"], result  # type: ignore[return-value]
 
 
@@ -323,7 +325,7 @@ def _function_tables(text: str) -> list[tuple[str, Columns]]:
     found: dict[str, Columns] = {}
     for part in text.split(f'"{FUNCTION_PREFIX}')[1:]:
         function = part.partition('"')[0]
-        columns = function_columns(function)
+        columns = get_function_columns(function)
         assert columns is not None
         found[function] = columns
     return list(found.items())
@@ -336,11 +338,11 @@ def _updatable_columns(catalog: Catalog) -> pa.Table:
         numbers = updatable_columns(catalog, each) if isinstance(each, View) else None
         if numbers is not None:
             result += [{"oid": each.oid, "number": number} for number in (numbers or {0})]
-    return _arrow(columns_of("updatable_columns"), result)
+    return _arrow(get_stored_columns("updatable_columns"), result)
 
 
 def _arrow(columns: Columns, result: Sequence[Mapping[str, object]]) -> pa.Table:
-    arrays = [pa.array([row.get(column) for row in result], type=held_arrow(item)) for column, item in columns]
+    arrays = [pa.array([row.get(column) for row in result], type=get_collected_type(item)) for column, item in columns]
     return pa.Table.from_arrays(arrays, names=[column for column, _ in columns])
 
 

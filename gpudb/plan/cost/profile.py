@@ -86,7 +86,7 @@ def profile_table(table: Table, columns: Sequence[int]) -> Profile:
     missing = [index for index in columns if index not in known]
     if missing:
         single = {key.columns[0] for key in table.keys if len(key.columns) == 1}
-        counted = {each.field_id: each.distinct_of(table.rows) for each in table.statistics if each.distinct}
+        counted = {each.field_id: each.estimate_distinct(table.rows) for each in table.statistics if each.distinct}
         known |= {index: _profile_column(table, table.columns[index], rows, single, counted) for index in missing}
     return Profile(rows, tuple([known[index] for index in columns]), rows)
 

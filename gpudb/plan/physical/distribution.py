@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gpudb.catalog.distribution import BUCKETS, hash_class
+from gpudb.catalog.distribution import BUCKETS, get_hash_class
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import INPUT, column
 from gpudb.plan.tree.traversal import remap_columns, transform
@@ -70,7 +70,12 @@ class Distribution:
 
 def _keeps_hash(old: SqlType, new: SqlType) -> bool:
     """Returns whether a cast is between numerics of one hash class and loses no digit."""
-    if old.name != "numeric" or new.name != "numeric" or hash_class(old) is None or hash_class(old) != hash_class(new):
+    if (
+        old.name != "numeric"
+        or new.name != "numeric"
+        or get_hash_class(old) is None
+        or get_hash_class(old) != get_hash_class(new)
+    ):
         return False
     return old.numeric_digits[0] <= new.numeric_digits[0]
 
@@ -88,7 +93,7 @@ def scan_distribution(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
 
 def bucket_hash_name(kind: SqlType) -> str:
     """Returns the hash name of a table that is bucketed by a column of this type; "" for a type without buckets."""
-    found = hash_class(kind)
+    found = get_hash_class(kind)
     return "" if found is None else f"{BUCKETS} buckets of {found}"
 
 

@@ -23,7 +23,7 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.server.wire.messages import ProtocolViolation
 from gpudb.values.scram import ITERATIONS, MECHANISM, SALT_BYTES, Verifier, make_verifier, parse_verifier
 
-__all__ = ["MECHANISM", "Scram", "is_loopback", "make_verifier", "rejected", "trusted"]
+__all__ = ["MECHANISM", "Scram", "is_loopback", "is_trusted", "make_rejection", "make_verifier"]
 
 _SECRET = secrets.token_bytes(32)
 """Secret from which the salts of unknown roles are derived; new at each start."""
@@ -43,33 +43,33 @@ def is_loopback(host: str) -> bool:
     return bool((mapped or address).is_loopback)
 
 
-def trusted(role: Role | None, host: str) -> bool:
+def is_trusted(role: Role | None, host: str) -> bool:
     """Whether a client at that address needs no password for the role."""
     return role is not None and role.verifier is None and is_loopback(host)
 
 
-def rejected(user: str) -> GpudbError:
+def make_rejection(user: str) -> GpudbError:
     """Returns 28P01, with the same message for every cause."""
     return SqlError.of("invalid_password", f'password authentication failed for user "{user}"')
 
 
 class Scram:
-    """One SCRAM exchange. `first` answers the client's first message, `final` its proof."""
+    """One SCRAM exchange. `answer_first` answers the client's first message, `answer_final` its proof."""
 
     def __init__(self, user: str, role: Role | None) -> None:
         self._user = user
         verifier = parse_verifier(role.verifier) if role is not None and role.verifier is not None else None
-        self._known = verifier is not None
-        self._verifier = verifier or _mock(user)
-        self._bare = self._server_first = self._header = b""
+        self._is_known = verifier is not None
+        self._verifier = verifier or _make_mock_verifier(user)
+        self._client_first_bare = self._server_first = self._header = b""
         self._nonce = b""
 
-    def first(self, message: bytes) -> bytes:
+    def answer_first(self, message: bytes) -> bytes:
         """Returns the server's first message; 08P01 for a malformed one, 0A000 for unsupported extensions."""
-        found = _CLIENT_FIRST.fullmatch(message)
-        if found is None:
+        match = _CLIENT_FIRST.fullmatch(message)
+        if match is None:
             raise ProtocolViolation("malformed SCRAM message", fatal=True)
-        self._header, binding, authorization, self._bare, extension, _, client_nonce, _ = found.groups()
+        self._header, binding, authorization, self._client_first_bare, extension, _, client_nonce, _ = match.groups()
         if binding.startswith(b"p="):
             text = "client selected SCRAM-SHA-256 without channel binding, but its message includes binding data"
             raise ProtocolViolation(text, fatal=True)
@@ -83,12 +83,12 @@ class Scram:
         self._server_first = b"r=%s,s=%s,i=%d" % (self._nonce, salt, self._verifier.iterations)
         return self._server_first
 
-    def final(self, message: bytes) -> bytes:
+    def answer_final(self, message: bytes) -> bytes:
         """Returns the server's signature; 28P01 unless the proof is right and the role exists."""
-        found = _CLIENT_FINAL.fullmatch(message)
-        if found is None:
+        match = _CLIENT_FINAL.fullmatch(message)
+        if match is None:
             raise ProtocolViolation("malformed SCRAM message", fatal=True)
-        without_proof, binding, nonce, proof_text = found.groups()
+        without_proof, binding, nonce, proof_text = match.groups()
         try:
             proof = base64.b64decode(proof_text, validate=True)
             header = base64.b64decode(binding, validate=True)
@@ -98,12 +98,12 @@ class Scram:
             raise ProtocolViolation("unexpected SCRAM channel-binding attribute in client-final-message", fatal=True)
         if not hmac.compare_digest(nonce, self._nonce):
             raise ProtocolViolation("invalid SCRAM response: nonce does not match", fatal=True)
-        signed = b",".join((self._bare, self._server_first, without_proof))
-        if not self._proven(proof, signed) or not self._known:
-            raise rejected(self._user)
+        signed = b",".join((self._client_first_bare, self._server_first, without_proof))
+        if not self._is_proof_valid(proof, signed) or not self._is_known:
+            raise make_rejection(self._user)
         return b"v=" + base64.b64encode(hmac.digest(self._verifier.server_key, signed, "sha256"))
 
-    def _proven(self, proof: bytes, signed: bytes) -> bool:
+    def _is_proof_valid(self, proof: bytes, signed: bytes) -> bool:
         signature = hmac.digest(self._verifier.stored_key, signed, "sha256")
         if len(proof) != len(signature):
             return False
@@ -111,7 +111,7 @@ class Scram:
         return hmac.compare_digest(hashlib.sha256(client_key).digest(), self._verifier.stored_key)
 
 
-def _mock(user: str) -> Verifier:
+def _make_mock_verifier(user: str) -> Verifier:
     """Returns a verifier that no password matches."""
     salt = hmac.digest(_SECRET, user.encode(), "sha256")[:SALT_BYTES]
     return Verifier(ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32))

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.messages import ClientGone, ProtocolViolation
+from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.portals import Portals
-from gpudb.server.wire.results import Rows, Send, send_copy
+from gpudb.server.wire.results import ResultRows, Send, send_copy
 from gpudb.session.interfaces import SessionInterface
 from gpudb.session.results import CopyIn, CopyOut, Prepared, Result
 from gpudb.values.binary import decode_utf8
@@ -35,11 +35,11 @@ CANCELED = "57014"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
-_SYNC, _FLUSH, _OF_COPY = ord("S"), ord("H"), frozenset(b"dcf")
+_SYNC, _FLUSH, _COPY_MESSAGES = ord("S"), ord("H"), frozenset(b"dcf")
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ExecutedStatement:
     """A statement that has ended, for the log. `seconds` are from its first message to its last row."""
 
     sql: str
@@ -68,14 +68,14 @@ class Conversation:
         session: SessionInterface,
         send: Send,
         flush: Callable[[], None],
-        failure: Callable[[BaseException], GpudbError],
-        ran: Callable[[Ran], None] | None = None,
+        convert_error: Callable[[BaseException], GpudbError],
+        log_statement: Callable[[ExecutedStatement], None] | None = None,
     ) -> None:
         self._session = session
         self._send = send
         self._flush = flush
-        self._failure = failure
-        self._ran = ran
+        self._convert_error = convert_error
+        self._log_statement = log_statement
         self._zone = session.reports().get("TimeZone", "UTC")
         self._reports: dict[str, str] = {}
         self._unnamed: Prepared | None = None
@@ -83,58 +83,58 @@ class Conversation:
         self._script: Iterator[Result] | None = None
         self._copy: _Copy | None = None
         self._skipping = False
-        self._timed, self._since = "", 0.0
+        self._timed_sql, self._started_at = "", 0.0
         self._handlers: dict[int, Callable[[bytes], None]] = {
-            ord("Q"): self._query,
-            ord("P"): self._parse,
-            ord("B"): self._bind,
-            ord("D"): self._describe,
-            ord("E"): self._execute,
-            ord("C"): self._close,
-            ord("F"): self._function_call,
+            ord("Q"): self._handle_query,
+            ord("P"): self._handle_parse,
+            ord("B"): self._handle_bind,
+            ord("D"): self._handle_describe,
+            ord("E"): self._handle_execute,
+            ord("C"): self._handle_close,
+            ord("F"): self._handle_function_call,
         }
 
     @property
-    def copying(self) -> bool:
+    def is_copying(self) -> bool:
         """Whether COPY data is expected."""
         return self._copy is not None
 
     @property
-    def idle_in_transaction(self) -> bool:
+    def is_idle_in_transaction(self) -> bool:
         """Whether a transaction is open and the client's next message is awaited."""
         return self._copy is None and self._session.status != "I"
 
-    def receive(self, kind: int, payload: bytes) -> None:
+    def handle_message(self, kind: int, payload: bytes) -> None:
         """Answers one message. Raises only what ends the connection: fatal ProtocolViolation, 57P01."""
         if self._copy is None:
             if kind == _SYNC:
-                self._sync()
+                self._handle_sync()
                 return
             if kind == _FLUSH:
                 self._flush()
                 return
-            if self._skipping or kind in _OF_COPY:
+            if self._skipping or kind in _COPY_MESSAGES:
                 return
         try:
             if self._copy is not None:
-                self._copy_message(kind, payload)
+                self._handle_copy_message(kind, payload)
             elif (handler := self._handlers.get(kind)) is not None:
                 handler(payload)
             else:
                 raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
-        except ClientGone:
+        except ClientDisconnected:
             raise
         except BaseException as error:
-            self._failed(error, simple=self._is_simple(kind))
+            self._handle_error(error, simple=self._is_simple(kind))
 
-    def ready(self) -> None:
+    def send_ready(self) -> None:
         """Sends ReadyForQuery."""
         self._take_reports()
         if self._reports:
             reports, self._reports = self._reports, {}
             for name, value in reports.items():
                 self._send(replies.parameter_status(name, value))
-        self._notices()
+        self._send_notices()
         self._send(replies.ready_for_query(self._session.status))
         self._flush()
 
@@ -158,53 +158,53 @@ class Conversation:
     def _is_simple(self, kind: int) -> bool:
         return self._copy.simple if self._copy is not None else kind in b"QF"
 
-    def _failed(self, error: BaseException, simple: bool) -> None:
-        told = self._failure(error)
+    def _handle_error(self, error: BaseException, simple: bool) -> None:
+        converted = self._convert_error(error)
         copy, self._copy = self._copy, None
         if copy is not None:
-            copy.result.abort(told.message)
+            copy.result.abort(converted.message)
             copy.result.close()
         self._session.fail()
         self._close_script()
         self._portals.clear()
-        self._note(0, told.sqlstate)
-        if told.sqlstate == TERMINATING and not isinstance(told, WorkerLost):
-            raise told
-        if isinstance(told, ProtocolViolation) and told.fatal:
-            raise told
-        self._notices()
-        self._send(replies.error_response(told))
+        self._record_statement(0, converted.sqlstate)
+        if converted.sqlstate == TERMINATING and not isinstance(converted, WorkerLost):
+            raise converted
+        if isinstance(converted, ProtocolViolation) and converted.fatal:
+            raise converted
+        self._send_notices()
+        self._send(replies.error_response(converted))
         if simple:
             self._session.sync()
-            self.ready()
+            self.send_ready()
         else:
             self._skipping = True
             self._flush()
 
-    def _time(self, sql: str) -> None:
-        """Starts timing a statement; `_note` ends it."""
-        self._timed, self._since = sql, time.monotonic()
+    def _start_timing(self, sql: str) -> None:
+        """Starts timing a statement; `_record_statement` ends it."""
+        self._timed_sql, self._started_at = sql, time.monotonic()
 
-    def _note(self, rows: int, sqlstate: str = "00000") -> None:
-        if self._ran is not None and self._timed:
-            self._ran(Ran(self._timed, time.monotonic() - self._since, rows, sqlstate))
-        self._timed = ""
+    def _record_statement(self, rows: int, sqlstate: str = "00000") -> None:
+        if self._log_statement is not None and self._timed_sql:
+            self._log_statement(ExecutedStatement(self._timed_sql, time.monotonic() - self._started_at, rows, sqlstate))
+        self._timed_sql = ""
 
-    def _notices(self) -> None:
+    def _send_notices(self) -> None:
         for notice in self._session.take_notices():
             self._send(replies.notice_response(notice))
 
     # ---- simple protocol
 
-    def _query(self, payload: bytes) -> None:
+    def _handle_query(self, payload: bytes) -> None:
         sql = messages.parse_query(payload)
-        self._time(sql)
+        self._start_timing(sql)
         self._unnamed = None
         self._portals.drop("")
         self._script = iter(self._session.run(sql))
-        self._go_on()
+        self._continue_script()
 
-    def _go_on(self) -> None:
+    def _continue_script(self) -> None:
         """Runs the Query's statements until one needs COPY data or none is left."""
         rows = 0
         assert self._script is not None
@@ -212,33 +212,33 @@ class Conversation:
             if isinstance(result, CopyIn):
                 self._begin_copy(result, simple=True)
                 return
-            rows += self._whole(result)
+            rows += self._send_result(result)
         self._close_script()
-        self._note(rows)
-        self.ready()
+        self._record_statement(rows)
+        self.send_ready()
 
-    def _whole(self, result: Result) -> int:
+    def _send_result(self, result: Result) -> int:
         """Sends a statement's whole result; returns its number of rows."""
         if result.columns is None and not isinstance(result, CopyOut):
-            self._complete(result.tag)
+            self._send_complete(result.tag)
             return 0
         formats = (0,) * len(result.columns or ())
-        rows = Rows(result, formats)
+        rows = ResultRows(result, formats)
         try:
             if isinstance(result, CopyOut):
                 tag = send_copy(result, self._send)
             else:
                 self._send(replies.row_description(result.columns or (), formats))
                 rows.send(self._send, 0, self._zone, None)
-                tag = rows.tag()
+                tag = rows.get_tag()
         finally:
             rows.close()
-        self._complete(tag)
+        self._send_complete(tag)
         return rows.sent
 
-    def _complete(self, tag: str) -> None:
+    def _send_complete(self, tag: str) -> None:
         self._take_reports()
-        self._notices()
+        self._send_notices()
         self._send(replies.command_complete(tag) if tag else replies.EMPTY_QUERY)
 
     def _close_script(self) -> None:
@@ -247,7 +247,7 @@ class Conversation:
         if close is not None:
             close()
 
-    def _function_call(self, payload: bytes) -> None:
+    def _handle_function_call(self, payload: bytes) -> None:
         raise SqlError.of("feature_not_supported", "function calls by protocol message are not supported")
 
     # ---- COPY FROM STDIN
@@ -257,7 +257,7 @@ class Conversation:
         self._send(replies.copy_in_response(result.binary, result.width))
         self._flush()
 
-    def _copy_message(self, kind: int, payload: bytes) -> None:
+    def _handle_copy_message(self, kind: int, payload: bytes) -> None:
         copy = self._copy
         assert copy is not None
         if kind == ord("d"):
@@ -266,11 +266,11 @@ class Conversation:
             tag = copy.result.finish()
             self._copy = None
             copy.result.close()
-            self._complete(tag)
+            self._send_complete(tag)
             if copy.simple:
-                self._go_on()
+                self._continue_script()
             else:
-                self._note(0)
+                self._record_statement(0)
         elif kind == ord("f"):
             reason = decode_utf8(payload.rstrip(b"\0"))
             raise QueryCanceled(f"COPY from stdin failed: {reason}")
@@ -279,9 +279,9 @@ class Conversation:
 
     # ---- extended protocol
 
-    def _parse(self, payload: bytes) -> None:
+    def _handle_parse(self, payload: bytes) -> None:
         message = messages.parse_parse(payload)
-        self._time(message.sql)
+        self._start_timing(message.sql)
         if not message.name:
             self._unnamed = None
         prepared = self._session.prepare(message.sql, message.oids)
@@ -291,7 +291,7 @@ class Conversation:
             self._unnamed = prepared
         self._send(replies.PARSE_COMPLETE)
 
-    def _prepared(self, name: str) -> Prepared:
+    def _get_prepared(self, name: str) -> Prepared:
         if name:
             return self._session.get_prepared(name)
         if self._unnamed is None:
@@ -299,17 +299,17 @@ class Conversation:
             raise SqlError.of("invalid_sql_statement_name", text)
         return self._unnamed
 
-    def _bind(self, payload: bytes) -> None:
+    def _handle_bind(self, payload: bytes) -> None:
         message = messages.parse_bind(payload)
-        prepared = self._prepared(message.statement)
-        self._time(prepared.sql)
+        prepared = self._get_prepared(message.statement)
+        self._start_timing(prepared.sql)
         self._portals.bind(message, prepared, self._zone)
         self._send(replies.BIND_COMPLETE)
 
-    def _describe(self, payload: bytes) -> None:
+    def _handle_describe(self, payload: bytes) -> None:
         target = messages.parse_target(payload, "DESCRIBE")
         if target.kind == "S":
-            prepared = self._prepared(target.name)
+            prepared = self._get_prepared(target.name)
             self._send(replies.parameter_description(prepared.parameters))
             formats: tuple[int, ...] = (0,) * len(prepared.columns or ())
         elif target.name and target.name not in self._portals:
@@ -323,30 +323,30 @@ class Conversation:
         columns = prepared.columns
         self._send(replies.NO_DATA if columns is None else replies.row_description(columns, formats))
 
-    def _execute(self, payload: bytes) -> None:
+    def _handle_execute(self, payload: bytes) -> None:
         message = messages.parse_execute(payload)
         portal = self._portals.find(message.portal)
         if portal.done and portal.prepared.columns is None:
             raise SqlError.of("object_not_in_prerequisite_state", f'portal "{message.portal}" cannot be run')
         if portal.rows is None:
-            self._time(portal.prepared.sql)
+            self._start_timing(portal.prepared.sql)
             result = self._session.execute(portal.prepared, portal.parameters)
             portal.done = True
             if isinstance(result, CopyIn):
                 self._begin_copy(result, simple=False)
                 return
             if isinstance(result, CopyOut) or result.columns is None:
-                self._note(self._whole(result))
+                self._record_statement(self._send_result(result))
                 return
-            portal.rows = Rows(result, portal.formats)
+            portal.rows = ResultRows(result, portal.formats)
         if portal.rows.send(self._send, message.limit, self._zone, None):
             portal.rows.close()
-            self._complete(portal.rows.tag())
-            self._note(portal.rows.sent)
+            self._send_complete(portal.rows.get_tag())
+            self._record_statement(portal.rows.sent)
         else:
             self._send(replies.PORTAL_SUSPENDED)
 
-    def _close(self, payload: bytes) -> None:
+    def _handle_close(self, payload: bytes) -> None:
         target = messages.parse_target(payload, "CLOSE")
         if target.kind == "P":
             self._portals.drop(target.name)
@@ -356,18 +356,18 @@ class Conversation:
             self._unnamed = None
         self._send(replies.CLOSE_COMPLETE)
 
-    def _sync(self) -> None:
+    def _handle_sync(self) -> None:
         self._skipping = False
         try:
             self._session.sync()
-        except ClientGone:
+        except ClientDisconnected:
             raise
         except BaseException as error:
             # the commit itself failed: the transaction is rolled back
-            told = self._failure(error)
+            converted = self._convert_error(error)
             self._session.fail()
             self._session.sync()
-            self._send(replies.error_response(told))
+            self._send(replies.error_response(converted))
         if self._session.status == "I":
             self._portals.clear()
-        self.ready()
+        self.send_ready()

@@ -5,21 +5,20 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
+import ssl
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from buenavista.postgres import BuenaVistaHandler, BVContext
 
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.server.wire import messages, replies, startup
-from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, Ran
-from gpudb.server.wire.messages import ClientGone, ProtocolViolation
+from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, ExecutedStatement
+from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
+from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.stream import DeadlinePassed, Stream
-from gpudb.session.interfaces import SessionInterface
-
-if TYPE_CHECKING:
-    from gpudb.server.wire.server import PgServer
+from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 _LOG = logging.getLogger(__name__)
 _TERMINATE = ord("X")
@@ -28,16 +27,37 @@ _TERMINATE = ord("X")
 class Client(BVContext):
     """An authenticated client: its session, and the secret key of cancel requests."""
 
-    def __init__(self, session: SessionInterface, given: dict[str, str]) -> None:
-        super().__init__(session, None, given)
+    def __init__(self, session: SessionInterface, parameters: dict[str, str]) -> None:
+        super().__init__(session, None, parameters)
         self.process_id = session.process_id
         self.secret_key = secrets.randbits(32)
+
+
+class ServerInterface(Protocol):
+    """The part of `PgServer` that a connection uses."""
+
+    database: DatabaseInterface
+    tls: ssl.SSLContext | None
+    authentication_timeout: float
+    statement_log: StatementLog | None
+
+    def check_capacity(self) -> None:
+        """Raises 53300 beyond max_connections, 57P03 while shutting down."""
+
+    def register(self, client: Client) -> None:
+        """Registers an authenticated client; 53300 if another one took the last place."""
+
+    def unregister(self, client: Client) -> None:
+        """Removes a client."""
+
+    def cancel(self, process_id: int, key: int) -> None:
+        """Executes a cancel request, if its key is the client's."""
 
 
 class Handler(BuenaVistaHandler):
     """One connection, in its own thread. `stop` and `terminate` may be called from other threads."""
 
-    server: PgServer
+    server: ServerInterface
 
     def setup(self) -> None:
         """Prepares the socket; no method of buenavista's handler runs."""
@@ -47,18 +67,18 @@ class Handler(BuenaVistaHandler):
         self.client: Client | None = None
         self._lock = threading.Lock()
         self._waiting = False
-        self._ending: GpudbError | None = None
+        self._end_error: GpudbError | None = None
         self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
 
     def handle(self) -> None:
         """Serves the connection to its end; never raises."""
         try:
             self._serve()
-        except ClientGone:
-            if self._ending is not None:  # the server itself stopped reading
-                self._say_goodbye(self._ending)
+        except ClientDisconnected:
+            if self._end_error is not None:  # the server itself stopped reading
+                self._send_fatal(self._end_error)
         except BaseException as error:
-            self._say_goodbye(self.failure(error))
+            self._send_fatal(self.convert_error(error))
 
     def finish(self) -> None:
         """Closes the socket."""
@@ -69,49 +89,53 @@ class Handler(BuenaVistaHandler):
         if isinstance(packet, startup.Cancel):
             self.server.cancel(packet.process_id, packet.key)
             return
-        given = startup.parameters(self.stream, packet)
-        self.server.check_room()
+        parameters = startup.read_parameters(self.stream, packet)
+        self.server.check_capacity()
         database = self.server.database
-        startup.authenticate(self.stream, database, given["user"], self.host)
-        session = startup.open_session(database, given, self.host)
+        startup.authenticate(self.stream, database, parameters["user"], self.host)
+        session = startup.open_session(database, parameters, self.host)
         try:
-            self._converse(session, given)
+            self._converse(session, parameters)
         finally:
             session.close()
 
-    def _converse(self, session: SessionInterface, given: dict[str, str]) -> None:
-        self.client = client = Client(session, given)
+    def _converse(self, session: SessionInterface, parameters: dict[str, str]) -> None:
+        self.client = client = Client(session, parameters)
         session.on_terminate = self.terminate
-        self.server.enter(client)
-        conversation = Conversation(session, self.stream.send, self.stream.flush, self.failure, self._ran)
+        self.server.register(client)
+        conversation = Conversation(
+            session, self.stream.send, self.stream.flush, self.convert_error, self._log_statement
+        )
         try:
-            self.stream.send(startup.greeting(session, client.secret_key))
-            conversation.ready()
+            self.stream.send(startup.build_greeting(session, client.secret_key))
+            conversation.send_ready()
             self.stream.set_deadline(None)
             self._read_messages(conversation)
         finally:
-            self.server.leave(client)
+            self.server.unregister(client)
             conversation.close()
 
     def _read_messages(self, conversation: Conversation) -> None:
         stream = self.stream
-        while self._ending is None:
-            kind, payload = stream.message() or self._awaited(conversation)
+        while self._end_error is None:
+            kind, payload = stream.read_message() or self._await_message(conversation)
             if kind == _TERMINATE:
                 return
-            if self._ending is not None:  # the message arrived after a reader was told to stop, and before it woke
-                raise self._ending
-            conversation.receive(kind, payload)
-        raise self._ending
+            if self._end_error is not None:  # the message arrived after a reader was told to stop, and before it woke
+                raise self._end_error
+            conversation.handle_message(kind, payload)
+        raise self._end_error
 
-    def _awaited(self, conversation: Conversation) -> tuple[int, bytes]:
+    def _await_message(self, conversation: Conversation) -> tuple[int, bytes]:
         """Returns the next message; while its head is awaited, `stop` may end the connection."""
         with self._lock:
-            if self._ending is not None:
-                raise self._ending
+            if self._end_error is not None:
+                raise self._end_error
             self._waiting = True
         try:
-            head = self._read_idle_in_transaction() if conversation.idle_in_transaction else self.stream.read_bytes(5)
+            head = (
+                self._read_idle_in_transaction() if conversation.is_idle_in_transaction else self.stream.read_bytes(5)
+            )
         finally:
             self._waiting = False
         kind = head[0]
@@ -131,17 +155,17 @@ class Handler(BuenaVistaHandler):
         finally:
             self.stream.set_deadline(None)
 
-    def _ran(self, ran: Ran) -> None:
+    def _log_statement(self, statement: ExecutedStatement) -> None:
         log = self.server.statement_log
         if log is not None and self.client is not None:
-            log.write(self.client.params["user"], self.client.process_id, ran)
+            log.write(self.client.params["user"], self.client.process_id, statement)
 
     # ---- the end, from outside
 
     def stop(self, error: GpudbError, now: bool = False) -> None:
         """Ends the connection with this error: between statements, or `now`, cancelling the running one."""
         with self._lock:
-            self._ending = self._ending or error
+            self._end_error = self._end_error or error
             if self._waiting or now or self.client is None:
                 self.stream.stop_reading()
         if now and self.client is not None:
@@ -154,10 +178,10 @@ class Handler(BuenaVistaHandler):
 
     # ---- errors
 
-    def failure(self, error: BaseException) -> GpudbError:
+    def convert_error(self, error: BaseException) -> GpudbError:
         """Returns the error that the client receives; for an internal error a number under which it is logged."""
-        if self._ending is not None and getattr(error, "sqlstate", None) in (CANCELED, TERMINATING):
-            return self._ending
+        if self._end_error is not None and getattr(error, "sqlstate", None) in (CANCELED, TERMINATING):
+            return self._end_error
         if isinstance(error, GpudbError):
             return error
         if isinstance(error, MemoryError):
@@ -167,14 +191,14 @@ class Handler(BuenaVistaHandler):
             return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
         number = secrets.token_hex(4)
         _LOG.error("internal error %s", number, exc_info=error)
-        hint = f"The server's log tells more under {number}."
+        hint = f"See the server's log for {number}."
         return InternalError(f"internal error {number}", hint=hint)
 
-    def _say_goodbye(self, error: GpudbError) -> None:
+    def _send_fatal(self, error: GpudbError) -> None:
         try:
             self.stream.send(replies.error_response(error, replies.FATAL))
             self.stream.flush()
-        except ClientGone:
+        except ClientDisconnected:
             return
         if isinstance(error, ProtocolViolation):
             _LOG.info("connection from %s ended: %s", self.host, error.message)

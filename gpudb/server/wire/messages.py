@@ -22,7 +22,7 @@ GSSENC_REQUEST = 80877104
 SMALL_MESSAGE = 10_000
 LARGE_MESSAGE = (1 << 30) - 1
 PASSWORD_MESSAGE = 65_535
-_LONGEST = {**dict.fromkeys(b"CDEHScX", SMALL_MESSAGE), **dict.fromkeys(b"QFBPdf", LARGE_MESSAGE)}
+_MAX_LENGTHS = {**dict.fromkeys(b"CDEHScX", SMALL_MESSAGE), **dict.fromkeys(b"QFBPdf", LARGE_MESSAGE)}
 _INT32, _UINT32, _COUNT = struct.Struct("!i"), struct.Struct("!I"), struct.Struct("!H")
 
 
@@ -36,7 +36,7 @@ class ProtocolViolation(GpudbError):
         self.fatal = fatal
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """The connection ended, or authentication timed out: no client is left to inform."""
 
 
@@ -49,7 +49,7 @@ class Reader:
         self._data = data
         self._at = 0
 
-    def take(self, count: int) -> bytes:
+    def read_bytes(self, count: int) -> bytes:
         """Reads a number of bytes."""
         end = self._at + count
         if count < 0 or end > len(self._data):
@@ -57,24 +57,24 @@ class Reader:
         self._at, start = end, self._at
         return self._data[start:end]
 
-    def integer(self, form: struct.Struct) -> int:
+    def read_integer(self, layout: struct.Struct) -> int:
         """Reads an integer in a struct format of one field."""
         try:
-            (found,) = form.unpack_from(self._data, self._at)
+            (value,) = layout.unpack_from(self._data, self._at)
         except struct.error:
             raise ProtocolViolation("insufficient data left in message") from None
-        self._at += form.size
-        return int(found)
+        self._at += layout.size
+        return int(value)
 
-    def array(self, form: str) -> tuple[int, ...]:
+    def read_array(self, item_format: str) -> tuple[int, ...]:
         """Reads big-endian integers of one format after their count."""
-        count = self.integer(_COUNT)
+        count = self.read_integer(_COUNT)
         if not count:
             return ()
-        form = f"!{count}{form}"
-        return struct.unpack(form, self.take(struct.calcsize(form)))
+        item_format = f"!{count}{item_format}"
+        return struct.unpack(item_format, self.read_bytes(struct.calcsize(item_format)))
 
-    def string(self) -> str:
+    def read_string(self) -> str:
         """Reads UTF-8 text and the NUL that ends it."""
         start = self._at
         end = self._data.find(b"\0", start)
@@ -85,9 +85,9 @@ class Reader:
 
     def rest(self) -> bytes:
         """Reads the rest."""
-        return self.take(len(self._data) - self._at)
+        return self.read_bytes(len(self._data) - self._at)
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         """Checks that everything has been read."""
         if self._at != len(self._data):
             raise ProtocolViolation("invalid message format")
@@ -138,7 +138,7 @@ class Startup:
 
 def check_length(kind: int, length: int) -> int:
     """Returns the payload's size for the length field `length`; fatal 08P01 for an invalid one."""
-    limit = _LONGEST.get(kind)
+    limit = _MAX_LENGTHS.get(kind)
     if limit is None:
         raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
     if not 4 <= length <= limit:
@@ -149,46 +149,46 @@ def check_length(kind: int, length: int) -> int:
 def parse_query(payload: bytes) -> str:
     """Parses a simple query; returns its text."""
     reader = Reader(payload)
-    sql = reader.string()
-    reader.end()
+    sql = reader.read_string()
+    reader.check_end()
     return sql
 
 
 def parse_parse(payload: bytes) -> Parse:
     """Parses Parse."""
     reader = Reader(payload)
-    name, sql = reader.string(), reader.string()
-    oids = reader.array("I")
-    reader.end()
+    name, sql = reader.read_string(), reader.read_string()
+    oids = reader.read_array("I")
+    reader.check_end()
     return Parse(name, sql, oids)
 
 
 def parse_bind(payload: bytes) -> Bind:
     """Parses Bind."""
     reader = Reader(payload)
-    portal, statement = reader.string(), reader.string()
-    formats = reader.array("h")
-    count = reader.integer(_COUNT)
+    portal, statement = reader.read_string(), reader.read_string()
+    formats = reader.read_array("h")
+    count = reader.read_integer(_COUNT)
     if len(formats) > 1 and len(formats) != count:
         raise ProtocolViolation(f"bind message has {len(formats)} parameter formats but {count} parameters")
     values: list[bytes | None] = []
     for _ in range(count):
-        size = reader.integer(_INT32)
-        values.append(None if size == -1 else reader.take(size))
-    result_formats = reader.array("h")
-    reader.end()
+        size = reader.read_integer(_INT32)
+        values.append(None if size == -1 else reader.read_bytes(size))
+    result_formats = reader.read_array("h")
+    reader.check_end()
     return Bind(portal, statement, formats, tuple(values), result_formats)
 
 
 @lru_cache(maxsize=256)  # mostly the unnamed one
-def parse_target(payload: bytes, what: str) -> Target:
-    """Parses Describe or Close; `what` is `DESCRIBE` or `CLOSE`."""
+def parse_target(payload: bytes, message_name: str) -> Target:
+    """Parses Describe or Close; `message_name` is `DESCRIBE` or `CLOSE`."""
     reader = Reader(payload)
-    kind = reader.take(1).decode("latin-1")
-    name = reader.string()
-    reader.end()
+    kind = reader.read_bytes(1).decode("latin-1")
+    name = reader.read_string()
+    reader.check_end()
     if kind not in ("S", "P"):
-        raise ProtocolViolation(f"invalid {what} message subtype {ord(kind)}")
+        raise ProtocolViolation(f"invalid {message_name} message subtype {ord(kind)}")
     return Target(kind, name)
 
 
@@ -196,44 +196,44 @@ def parse_target(payload: bytes, what: str) -> Target:
 def parse_execute(payload: bytes) -> Execute:
     """Parses Execute; a negative limit means no limit."""
     reader = Reader(payload)
-    portal, limit = reader.string(), reader.integer(_INT32)
-    reader.end()
+    portal, limit = reader.read_string(), reader.read_integer(_INT32)
+    reader.check_end()
     return Execute(portal, max(limit, 0))
 
 
 def parse_startup(packet: bytes) -> Startup:
     """Parses a start-up packet without its length."""
     reader = Reader(packet)
-    return Startup(reader.integer(_UINT32), reader.rest())
+    return Startup(reader.read_integer(_UINT32), reader.rest())
 
 
 def parse_cancel(rest: bytes) -> tuple[int, int]:
     """Parses (process id, secret key) of a cancel request."""
     reader = Reader(rest)
-    process_id, key = reader.integer(_INT32), reader.integer(_UINT32)
-    reader.end()
+    process_id, key = reader.read_integer(_INT32), reader.read_integer(_UINT32)
+    reader.check_end()
     return process_id, key
 
 
 def parse_parameters(rest: bytes) -> dict[str, str]:
     """Parses the parameters of a start-up packet, the last of equal names; fatal 08P01 without their closing NUL."""
     reader = Reader(rest)
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     try:
-        while name := reader.string():
-            found[name] = reader.string()
-        reader.end()
+        while name := reader.read_string():
+            parameters[name] = reader.read_string()
+        reader.check_end()
     except ProtocolViolation:
         message = "invalid startup packet layout: expected terminator as last byte"
         raise ProtocolViolation(message, fatal=True) from None
-    return found
+    return parameters
 
 
 def parse_sasl_initial(payload: bytes) -> tuple[str, bytes]:
     """Parses (mechanism, the client's first message) of SASLInitialResponse."""
     reader = Reader(payload)
-    mechanism = reader.string()
-    size = reader.integer(_INT32)
-    data = b"" if size == -1 else reader.take(size)
-    reader.end()
+    mechanism = reader.read_string()
+    size = reader.read_integer(_INT32)
+    data = b"" if size == -1 else reader.read_bytes(size)
+    reader.check_end()
     return mechanism, data

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpudb.errors import SqlError
 from gpudb.server.wire.messages import Bind, ProtocolViolation
-from gpudb.server.wire.results import Rows, check_format, result_formats
+from gpudb.server.wire.results import ResultRows, check_format, expand_formats
 from gpudb.session.results import Prepared
 from gpudb.values.binary import decode_utf8, parse_binary
 from gpudb.values.text import parse_text
@@ -19,7 +19,7 @@ class Portal:
     prepared: Prepared
     parameters: tuple[object, ...]
     formats: tuple[int, ...]
-    rows: Rows | None = None
+    rows: ResultRows | None = None
     done: bool = False
 
 
@@ -34,15 +34,15 @@ class Portals:
 
     def bind(self, message: Bind, prepared: Prepared, zone: str) -> None:
         """Creates a portal. 42P03 if its name is taken, 08P01 for wrong counts, 22xxx for wrong values."""
-        wanted, given = len(prepared.parameters), len(message.values)
-        if given != wanted:
-            text = f"bind message supplies {given} parameters, but prepared statement"
-            raise ProtocolViolation(f'{text} "{message.statement}" requires {wanted}')
+        expected, supplied = len(prepared.parameters), len(message.values)
+        if supplied != expected:
+            text = f"bind message supplies {supplied} parameters, but prepared statement"
+            raise ProtocolViolation(f'{text} "{message.statement}" requires {expected}')
         if message.portal and message.portal in self._portals:
             raise SqlError.of("duplicate_cursor", f'cursor "{message.portal}" already exists')
         self.drop(message.portal)
-        formats = result_formats(message.result_formats, len(prepared.columns or ()))
-        self._portals[message.portal] = Portal(prepared, parameters(message, prepared, zone), formats)
+        formats = expand_formats(message.result_formats, len(prepared.columns or ()))
+        self._portals[message.portal] = Portal(prepared, parse_parameters(message, prepared, zone), formats)
 
     def find(self, name: str) -> Portal:
         """Returns the portal with a name; 34000."""
@@ -65,18 +65,18 @@ class Portals:
                 portal.rows.close()
 
 
-def parameters(message: Bind, prepared: Prepared, zone: str) -> tuple[object, ...]:
+def parse_parameters(message: Bind, prepared: Prepared, zone: str) -> tuple[object, ...]:
     """Parses the parameters' values from text or binary form; `zone` is the session's TimeZone."""
     if not message.values:
         return ()
-    given = message.formats
-    formats = given if len(given) > 1 else (given or (0,)) * len(message.values)
+    codes = message.formats
+    formats = codes if len(codes) > 1 else (codes or (0,)) * len(message.values)
     values: list[object] = []
-    for value, form, type_ in zip(message.values, formats, prepared.parameters):
-        check_format(form)
+    for value, format_code, type_ in zip(message.values, formats, prepared.parameters):
+        check_format(format_code)
         if value is None:
             values.append(None)
-        elif form:
+        elif format_code:
             values.append(parse_binary(type_, value))
         else:
             values.append(parse_text(type_, decode_utf8(value), zone))

@@ -19,21 +19,21 @@ from gpudb.types import SqlType
 FATAL, ERROR = "FATAL", "ERROR"
 
 
-def message(kind: bytes, payload: bytes = b"") -> bytes:
+def build_message(kind: bytes, payload: bytes = b"") -> bytes:
     """Builds a message: type, length, payload."""
     return kind + (len(payload) + 4).to_bytes(4, "big") + payload
 
 
-AUTHENTICATION_OK = message(b"R", struct.pack("!i", 0))
-BIND_COMPLETE = message(b"2")
-CLOSE_COMPLETE = message(b"3")
-COPY_DONE = message(b"c")
-EMPTY_QUERY = message(b"I")
-NO_DATA = message(b"n")
-PARSE_COMPLETE = message(b"1")
-PORTAL_SUSPENDED = message(b"s")
+AUTHENTICATION_OK = build_message(b"R", struct.pack("!i", 0))
+BIND_COMPLETE = build_message(b"2")
+CLOSE_COMPLETE = build_message(b"3")
+COPY_DONE = build_message(b"c")
+EMPTY_QUERY = build_message(b"I")
+NO_DATA = build_message(b"n")
+PARSE_COMPLETE = build_message(b"1")
+PORTAL_SUSPENDED = build_message(b"s")
 
-_READY = {status: message(b"Z", status.encode()) for status in "ITE"}
+_READY = {status: build_message(b"Z", status.encode()) for status in "ITE"}
 
 
 def ready_for_query(status: str) -> bytes:
@@ -44,44 +44,44 @@ def ready_for_query(status: str) -> bytes:
 def authentication_sasl(mechanisms: Iterable[str]) -> bytes:
     """AuthenticationSASL."""
     names = b"".join(name.encode() + b"\0" for name in mechanisms)
-    return message(b"R", struct.pack("!i", 10) + names + b"\0")
+    return build_message(b"R", struct.pack("!i", 10) + names + b"\0")
 
 
 def authentication_sasl_continue(data: bytes) -> bytes:
     """AuthenticationSASLContinue."""
-    return message(b"R", struct.pack("!i", 11) + data)
+    return build_message(b"R", struct.pack("!i", 11) + data)
 
 
 def authentication_sasl_final(data: bytes) -> bytes:
     """AuthenticationSASLFinal."""
-    return message(b"R", struct.pack("!i", 12) + data)
+    return build_message(b"R", struct.pack("!i", 12) + data)
 
 
 def backend_key_data(process_id: int, key: int) -> bytes:
     """BackendKeyData: the process id and secret key for cancel requests."""
-    return message(b"K", struct.pack("!iI", process_id, key))
+    return build_message(b"K", struct.pack("!iI", process_id, key))
 
 
 def negotiate_protocol_version(options: Sequence[str]) -> bytes:
     """NegotiateProtocolVersion: 3.0, and the unknown `_pq_.` options."""
     names = b"".join(option.encode() + b"\0" for option in options)
-    return message(b"v", struct.pack("!ii", PROTOCOL_3_0, len(options)) + names)
+    return build_message(b"v", struct.pack("!ii", PROTOCOL_3_0, len(options)) + names)
 
 
 def parameter_status(name: str, value: str) -> bytes:
     """ParameterStatus."""
-    return message(b"S", _text(name) + _text(value))
+    return build_message(b"S", _encode_text(name) + _encode_text(value))
 
 
 @lru_cache(maxsize=256)
 def command_complete(tag: str) -> bytes:
     """CommandComplete."""
-    return message(b"C", _text(tag))
+    return build_message(b"C", _encode_text(tag))
 
 
 def parameter_description(types: Sequence[SqlType]) -> bytes:
     """ParameterDescription."""
-    return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *(type_.oid for type_ in types)))
+    return build_message(b"t", struct.pack(f"!H{len(types)}I", len(types), *(type_.oid for type_ in types)))
 
 
 _descriptions: LruCache[tuple[IdentityKey[tuple[ResultColumn, ...]], tuple[int, ...]], bytes] = LruCache(1000)
@@ -95,31 +95,31 @@ def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...])
     if cached is not None:
         return cached
     fields = [struct.pack("!H", len(columns))]
-    for column, form in zip(columns, formats):
+    for column, format_code in zip(columns, formats):
         type_ = column.type
-        numbers = (column.table_oid, column.number, type_.oid, _type_length(type_.name), type_.typmod, form)
-        fields.append(_text(column.name) + struct.pack("!IhIhih", *numbers))
-    encoded = message(b"T", b"".join(fields))
+        numbers = (column.table_oid, column.number, type_.oid, _get_type_length(type_.name), type_.typmod, format_code)
+        fields.append(_encode_text(column.name) + struct.pack("!IhIhih", *numbers))
+    encoded = build_message(b"T", b"".join(fields))
     _descriptions.put(key, encoded)
     return encoded
 
 
 @cache
-def _type_length(name: str) -> int:
+def _get_type_length(name: str) -> int:
     return next((int(row["typlen"]) for row in pgdata.table("type") if row["typname"] == name), -1)
 
 
 def copy_in_response(binary: bool, width: int) -> bytes:
     """CopyInResponse: rows of `width` columns are expected."""
-    return message(b"G", _copy_format(binary, width))
+    return build_message(b"G", _build_copy_format(binary, width))
 
 
 def copy_out_response(binary: bool, width: int) -> bytes:
     """CopyOutResponse: rows of `width` columns follow."""
-    return message(b"H", _copy_format(binary, width))
+    return build_message(b"H", _build_copy_format(binary, width))
 
 
-def _copy_format(binary: bool, width: int) -> bytes:
+def _build_copy_format(binary: bool, width: int) -> bytes:
     return struct.pack(f"!bH{width}h", binary, width, *([int(binary)] * width))
 
 
@@ -128,7 +128,7 @@ def copy_data_header(size: int) -> bytes:
     return b"d" + (size + 4).to_bytes(4, "big")
 
 
-_OBJECTS = {"schema": "s", "table": "t", "column": "c", "datatype": "d", "constraint": "n"}
+_OBJECT_FIELDS = {"schema": "s", "table": "t", "column": "c", "datatype": "d", "constraint": "n"}
 
 
 def error_response(error: GpudbError, severity: str = ERROR) -> bytes:
@@ -144,8 +144,8 @@ def error_response(error: GpudbError, severity: str = ERROR) -> bytes:
         "W": error.where,
         "R": error.routine,
     }
-    fields |= {_OBJECTS[kind]: name for kind, name in error.objects.items()}
-    return message(b"E", _report(fields))
+    fields |= {_OBJECT_FIELDS[kind]: name for kind, name in error.objects.items()}
+    return build_message(b"E", _build_report(fields))
 
 
 def notice_response(notice: Notice) -> bytes:
@@ -158,12 +158,12 @@ def notice_response(notice: Notice) -> bytes:
         "D": notice.detail,
         "H": notice.hint,
     }
-    return message(b"N", _report(fields))
+    return build_message(b"N", _build_report(fields))
 
 
-def _report(fields: Mapping[str, str | None]) -> bytes:
-    return b"".join(code.encode() + _text(text) for code, text in fields.items() if text is not None) + b"\0"
+def _build_report(fields: Mapping[str, str | None]) -> bytes:
+    return b"".join(code.encode() + _encode_text(text) for code, text in fields.items() if text is not None) + b"\0"
 
 
-def _text(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.replace("\0", "").encode(errors="replace") + b"\0"

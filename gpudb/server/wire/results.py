@@ -10,18 +10,18 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.encode import copy_data, encoders, framed, is_short
+from gpudb.server.wire.encode import encode_piece, frame_copy_data, is_short, make_encoders
 from gpudb.session.results import CopyOut, Result
 from gpudb.storage.copy.pipeline import map_in_order
 from gpudb.values.text_columns import Resolve
 
 Send = Callable[[bytes | memoryview], None]
 
-_LARGEST = messages.LARGE_MESSAGE // 2
-_COUNTED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "FETCH", "MOVE"})
+_MAX_PIECE = messages.LARGE_MESSAGE // 2
+_COUNTED_TAGS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "FETCH", "MOVE"})
 
 
-class Rows:
+class ResultRows:
     """The rows of a result that are sent to a client. Must be closed."""
 
     def __init__(self, result: Result, formats: Sequence[int]) -> None:
@@ -29,7 +29,7 @@ class Rows:
         self._result = result
         self._types = [column.type for column in columns]
         self._formats = formats
-        self._left: pa.RecordBatch | None = None
+        self._remainder: pa.RecordBatch | None = None
         self._total = 0
         self._closed = False
         self.sent = 0
@@ -38,11 +38,11 @@ class Rows:
     def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
         """Sends up to `limit` rows (0: all). Returns True if the result ended; reaching the limit leaves that open."""
         self.sent = 0
-        batches = self._within(limit)
+        batches = self._iterate_batches(limit)
         try:
             first = next(batches, None)
             if first is not None and is_short(first):
-                send(framed(first, self._types, self._formats, zone, resolve))
+                send(encode_piece(first, self._types, self._formats, zone, resolve))
                 first = next(batches, None)
             if first is not None:
                 self._send_many(send, chain((first,), batches), zone, resolve)
@@ -54,46 +54,46 @@ class Rows:
 
     def _send_many(self, send: Send, batches: Iterable[pa.RecordBatch], zone: str, resolve: Resolve | None) -> None:
         """Sends pieces while the following ones are computed and encoded."""
-        made = map_in_order(
-            task for batch in batches for task in encoders(batch, self._types, self._formats, zone, resolve)
+        encoded = map_in_order(
+            task for batch in batches for task in make_encoders(batch, self._types, self._formats, zone, resolve)
         )
-        with closing(made):
-            for piece in made:
+        with closing(encoded):
+            for piece in encoded:
                 send(piece)
 
-    def _within(self, limit: int) -> Iterator[pa.RecordBatch]:
+    def _iterate_batches(self, limit: int) -> Iterator[pa.RecordBatch]:
         """Yields the remaining batches up to a number of rows (0: all); rows beyond them remain."""
         while not self.ended and (not limit or self.sent < limit):
-            batch = self._next()
+            batch = self._read_batch()
             if batch is None:
                 return
             if limit and self.sent + batch.num_rows > limit:
                 taken = limit - self.sent
-                batch, self._left = batch.slice(0, taken), batch.slice(taken)
+                batch, self._remainder = batch.slice(0, taken), batch.slice(taken)
             self.sent += batch.num_rows
             self._total += batch.num_rows
             yield batch
 
-    def _next(self) -> pa.RecordBatch | None:
-        batch, self._left = self._left, None
+    def _read_batch(self) -> pa.RecordBatch | None:
+        batch, self._remainder = self._remainder, None
         if batch is None:
             batch = next(self._result.batches, None)
         if batch is None:
             self.ended = True
         return batch
 
-    def tag(self) -> str:
+    def get_tag(self) -> str:
         """Returns the command tag of the rows sent last; for a change with RETURNING it counts all its rows."""
         tag = self._result.tag
         word = tag.partition(" ")[0]
-        if word not in _COUNTED:
+        if word not in _COUNTED_TAGS:
             return tag
         return f"{tag} {self.sent if word in ('SELECT', 'FETCH') else self._total}"
 
     def close(self) -> None:
         """Releases the statement's resources."""
         self.ended = True
-        self._left = None
+        self._remainder = None
         if not self._closed:
             self._closed = True
             self._result.close()
@@ -103,32 +103,32 @@ def send_copy(result: CopyOut, send: Send) -> str:
     """Sends COPY TO's data; returns the tag."""
     send(replies.copy_out_response(result.binary, result.width))
     for chunk in result.chunks:
-        framed = None if isinstance(chunk, bytes) else copy_data(chunk)
-        if framed is not None:
-            send(framed)
+        message = None if isinstance(chunk, bytes) else frame_copy_data(chunk)
+        if message is not None:
+            send(message)
             continue
         for payload in [chunk] if isinstance(chunk, bytes) else chunk.to_pylist():
-            for start in range(0, len(payload), _LARGEST):
-                part = memoryview(payload)[start : start + _LARGEST]
-                send(replies.copy_data_header(len(part)))
-                send(part)
+            for start in range(0, len(payload), _MAX_PIECE):
+                piece = memoryview(payload)[start : start + _MAX_PIECE]
+                send(replies.copy_data_header(len(piece)))
+                send(piece)
     send(replies.COPY_DONE)
     return result.tag
 
 
-def result_formats(asked: Sequence[int], columns: int) -> tuple[int, ...]:
+def expand_formats(requested: Sequence[int], columns: int) -> tuple[int, ...]:
     """Returns one format a column from none, one or all; 08P01 for another count, 22023 for unknown formats."""
-    for form in asked:
-        check_format(form)
-    if len(asked) <= 1:
-        return tuple(asked or (0,)) * columns
-    if len(asked) != columns:
-        text = f"bind message has {len(asked)} result formats but query has {columns} columns"
+    for format_code in requested:
+        check_format(format_code)
+    if len(requested) <= 1:
+        return tuple(requested or (0,)) * columns
+    if len(requested) != columns:
+        text = f"bind message has {len(requested)} result formats but query has {columns} columns"
         raise messages.ProtocolViolation(text)
-    return tuple(asked)
+    return tuple(requested)
 
 
-def check_format(form: int) -> None:
+def check_format(format_code: int) -> None:
     """Raises 22023 unless the format is text (0) or binary (1)."""
-    if form not in (0, 1):
-        raise GpudbError(f"unsupported format code: {form}", condition="invalid_parameter_value")
+    if format_code not in (0, 1):
+        raise GpudbError(f"unsupported format code: {format_code}", condition="invalid_parameter_value")

@@ -103,30 +103,30 @@ class PgServer(BuenaVistaServer):
         """Logs errors outside any statement."""
         _LOG.exception("connection from %s failed", client_address)
 
-    def check_room(self) -> None:
+    def check_capacity(self) -> None:
         """Raises 53300 beyond max_connections, 57P03 while shutting down."""
         if self._stopping:
             raise SqlError.of("cannot_connect_now", "the database system is shutting down")
         if len(self.ctxts) >= self.max_connections:
             raise SqlError.of("too_many_connections", "sorry, too many clients already")
 
-    def enter(self, client: Client) -> None:
+    def register(self, client: Client) -> None:
         """Registers an authenticated client; 53300 if another one took the last place."""
         with self._lock:
-            self.check_room()
+            self.check_capacity()
             self.ctxts[client.process_id] = client
 
-    def leave(self, client: Client) -> None:
+    def unregister(self, client: Client) -> None:
         """Removes a client."""
         with self._lock:
             self.ctxts.pop(client.process_id, None)
 
     def cancel(self, process_id: int, key: int) -> None:
-        """Executes a cancel request, if its key is the client's; the requester is not told."""
+        """Executes a cancel request, if its key is the client's; the requester gets no reply."""
         client = self.ctxts.get(process_id)
         if client is not None:
-            known, brought = (number.to_bytes(4, "big") for number in (client.secret_key, key))
-            if hmac.compare_digest(known, brought):
+            expected, received = (number.to_bytes(4, "big") for number in (client.secret_key, key))
+            if hmac.compare_digest(expected, received):
                 client.session.cancel()
 
     # ---- the end
@@ -148,20 +148,20 @@ class PgServer(BuenaVistaServer):
         self._stop_all(error, now=True, timeout=_FORCED_S)
 
     def _stop_all(self, error: SqlError, now: bool, timeout: float) -> None:
-        for handler in self._running():
+        for handler in self._list_running():
             handler.stop(error, now)
         end = time.monotonic() + timeout
-        while self._running() and time.monotonic() < end:
+        while self._list_running() and time.monotonic() < end:
             time.sleep(0.01)
 
-    def _running(self) -> list[Handler]:
+    def _list_running(self) -> list[Handler]:
         with self._lock:
             return [handler for handler in self._handlers if hasattr(handler, "stream")]
 
 
 def check_exposure(database: DatabaseInterface, host: str) -> None:
     """Raises F0000 unless `host` is loopback or every role that can log in has a password."""
-    if _only_loopback(host):
+    if _is_only_loopback(host):
         return
     open_roles = sorted(role.name for role in database.roles().values() if role.login and role.verifier is None)
     if open_roles:
@@ -173,11 +173,11 @@ def check_exposure(database: DatabaseInterface, host: str) -> None:
         )
 
 
-def _only_loopback(host: str) -> bool:
+def _is_only_loopback(host: str) -> bool:
     if not host:
         return False
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
         raise SqlError.of("config_file_error", f'could not resolve "{host}": {error}') from error
-    return all(is_loopback(str(address[4][0])) for address in found)
+    return all(is_loopback(str(address[4][0])) for address in addresses)

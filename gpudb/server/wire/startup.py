@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from gpudb.errors import SqlError
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.auth import MECHANISM, Scram, is_loopback, trusted
+from gpudb.server.wire.auth import MECHANISM, Scram, is_loopback, is_trusted
 from gpudb.server.wire.messages import ProtocolViolation, Startup
 from gpudb.server.wire.stream import Stream
 from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 DATABASE = "gpudb"
 
-_CONNECTION_ONLY = frozenset({"user", "database", "replication", "options"})
+_CONNECTION_PARAMETERS = frozenset({"user", "database", "replication", "options"})
 _OPTION = re.compile(r"(?:-c\s*|--)([\w.\-]+)=(.*)", re.DOTALL)
 
 
@@ -51,28 +51,28 @@ def read_startup(stream: Stream, tls: ssl.SSLContext | None) -> Startup | Cancel
             stream.encrypt(tls)
 
 
-def parameters(stream: Stream, packet: Startup) -> dict[str, str]:
+def read_parameters(stream: Stream, packet: Startup) -> dict[str, str]:
     """Returns the parameters of a StartupMessage; negotiates 3.0 with clients of a newer minor version."""
     major, minor = packet.code >> 16, packet.code & 0xFFFF
     if major != 3:
         message = f"unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0"
         raise SqlError.of("feature_not_supported", message)
-    given = messages.parse_parameters(packet.rest)
-    unknown = [name for name in given if name.startswith("_pq_.")]
+    parameters = messages.parse_parameters(packet.rest)
+    unknown = [name for name in parameters if name.startswith("_pq_.")]
     if minor or unknown:
         stream.send(replies.negotiate_protocol_version(unknown))
-    if not given.get("user"):
+    if not parameters.get("user"):
         message = "no PostgreSQL user name specified in startup packet"
         raise SqlError.of("invalid_authorization_specification", message)
-    if given.get("replication", "false").lower() not in ("false", "off", "no", "0"):
+    if parameters.get("replication", "false").lower() not in ("false", "off", "no", "0"):
         raise SqlError.of("feature_not_supported", "replication connections are not supported")
-    return given
+    return parameters
 
 
-def settings(given: dict[str, str]) -> dict[str, str]:
+def extract_settings(parameters: dict[str, str]) -> dict[str, str]:
     """Returns the settings among start-up parameters, those of `options` (`-c name=value`) first; 42601."""
-    found: dict[str, str] = {}
-    words = re.findall(r"(?:\\.|\S)+", given.get("options", ""), re.DOTALL)
+    settings: dict[str, str] = {}
+    words = re.findall(r"(?:\\.|\S)+", parameters.get("options", ""), re.DOTALL)
     words = [re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL) for word in words]
     while words:
         word = words.pop(0)
@@ -82,34 +82,34 @@ def settings(given: dict[str, str]) -> dict[str, str]:
         if option is None:
             message = f"invalid command-line argument for server process: {word}"
             raise SqlError.of("syntax_error", message)
-        found[option.group(1).replace("-", "_")] = option.group(2)
-    for name, value in given.items():
-        if name not in _CONNECTION_ONLY and not name.startswith("_pq_."):
-            found[name] = value
-    return found
+        settings[option.group(1).replace("-", "_")] = option.group(2)
+    for name, value in parameters.items():
+        if name not in _CONNECTION_PARAMETERS and not name.startswith("_pq_."):
+            settings[name] = value
+    return settings
 
 
 def authenticate(stream: Stream, database: DatabaseInterface, user: str, host: str) -> None:
     """Authenticates a user, or raises 28P01, 28000, 08P01."""
     role = database.role(user)
-    if role is None and is_loopback(host) and not any(each.verifier for each in database.roles().values()):
+    if role is None and is_loopback(host) and not any(role_.verifier for role_ in database.roles().values()):
         # nothing here is secret: the message may be specific
         raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
-    if not trusted(role, host):
+    if not is_trusted(role, host):
         scram = Scram(user, role)
         stream.send(replies.authentication_sasl([MECHANISM]))
-        mechanism, first = messages.parse_sasl_initial(_password_message(stream))
+        mechanism, first = messages.parse_sasl_initial(_read_password_message(stream))
         if mechanism != MECHANISM:
             raise ProtocolViolation("client selected an invalid SASL authentication mechanism", fatal=True)
-        stream.send(replies.authentication_sasl_continue(scram.first(first)))
-        stream.send(replies.authentication_sasl_final(scram.final(_password_message(stream))))
+        stream.send(replies.authentication_sasl_continue(scram.answer_first(first)))
+        stream.send(replies.authentication_sasl_final(scram.answer_final(_read_password_message(stream))))
     if role is None or not role.login:
         message = f'role "{user}" is not permitted to log in'
         raise SqlError.of("invalid_authorization_specification", message)
     stream.send(replies.AUTHENTICATION_OK)
 
 
-def _password_message(stream: Stream) -> bytes:
+def _read_password_message(stream: Stream) -> bytes:
     stream.flush()
     kind = stream.read_bytes(1)
     if kind != b"p":
@@ -120,15 +120,15 @@ def _password_message(stream: Stream) -> bytes:
     return stream.read_bytes(length - 4)
 
 
-def open_session(database: DatabaseInterface, given: dict[str, str], host: str) -> SessionInterface:
+def open_session(database: DatabaseInterface, parameters: dict[str, str], host: str) -> SessionInterface:
     """Opens the session of an authenticated client; 3D000 for another database's name."""
-    name = given.get("database") or given["user"]
+    name = parameters.get("database") or parameters["user"]
     if name != DATABASE:
         raise SqlError.of("invalid_catalog_name", f'database "{name}" does not exist')
-    return database.session(given["user"], settings(given), host)
+    return database.session(parameters["user"], extract_settings(parameters), host)
 
 
-def greeting(session: SessionInterface, key: int) -> bytes:
+def build_greeting(session: SessionInterface, key: int) -> bytes:
     """Sends what precedes a new session's first ReadyForQuery."""
     reports = b"".join(replies.parameter_status(name, value) for name, value in session.reports().items())
     return reports + replies.backend_key_data(session.process_id, key)

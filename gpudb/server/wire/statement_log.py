@@ -10,7 +10,7 @@ from typing import TextIO
 
 import structlog
 
-from gpudb.server.wire.conversation import Ran
+from gpudb.server.wire.conversation import ExecutedStatement
 
 _PASSWORD = re.compile(r"(\bpassword\s+)e?'(?:[^'\\]|''|\\.)*'", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ class StatementLog:
             wrapper_class=structlog.BoundLogger,
         )
 
-    def write(self, user: str, process_id: int, ran: Ran) -> None:
+    def write(self, user: str, process_id: int, statement: ExecutedStatement) -> None:
         """Logs one statement."""
         with self._lock:
             if self._file.closed:
@@ -40,10 +40,10 @@ class StatementLog:
                 "statement",
                 user=user,
                 process_id=process_id,
-                duration_ms=round(ran.seconds * 1000, 3),
-                rows=ran.rows,
-                sqlstate=ran.sqlstate,
-                statement=_PASSWORD.sub(r"\1'…'", ran.sql),
+                duration_ms=round(statement.seconds * 1000, 3),
+                rows=statement.rows,
+                sqlstate=statement.sqlstate,
+                statement=_PASSWORD.sub(r"\1'…'", statement.sql),
             )
             self._file.flush()
 

@@ -9,15 +9,15 @@ import time
 
 from buenavista.postgres import BVBuffer
 
-from gpudb.server.wire.messages import ClientGone, check_length
+from gpudb.server.wire.messages import ClientDisconnected, check_length
 
 _READ_BUFFER = 1 << 16
 _WRITE_BUFFER = 1 << 16
 _CHUNK = 1 << 20
-_LAST_WORDS_S = 1.0
+_DRAIN_S = 1.0
 
 
-class DeadlinePassed(ClientGone):
+class DeadlinePassed(ClientDisconnected):
     """The client missed the deadline."""
 
 
@@ -33,7 +33,7 @@ class Stream(BVBuffer):
         self._in = b""
         self._at = 0
         self._out = bytearray()
-        self._whole: int = socket.MSG_WAITALL  # one call for a long message, however it arrives
+        self._flags: int = socket.MSG_WAITALL  # one call for a long message, however it arrives
         self.set_deadline(deadline)
 
     def set_deadline(self, deadline: float | None) -> None:
@@ -42,7 +42,7 @@ class Stream(BVBuffer):
         if deadline is None:
             self.connection.settimeout(None)
 
-    def message(self) -> tuple[int, bytes] | None:
+    def read_message(self) -> tuple[int, bytes] | None:
         """Returns type and payload of the next message, if it has been received whole; 08P01 for an invalid head."""
         data, at = self._in, self._at
         start = at + 5
@@ -58,57 +58,57 @@ class Stream(BVBuffer):
     def read_bytes(self, n: int) -> bytes:
         """Reads exactly n bytes; memory grows as they arrive, not as they are announced."""
         at, end = self._at, self._at + n
-        held = self._in
-        if len(held) >= end:
+        received = self._in
+        if len(received) >= end:
             self._at = end
-            return held[at:end]
-        held = held[at:]
+            return received[at:end]
+        received = received[at:]
         if n < _READ_BUFFER:
-            while len(held) < n:
-                held += self._receive(_READ_BUFFER)
-            self._in, self._at = held, n
-            return held[:n]
+            while len(received) < n:
+                received += self._receive(_READ_BUFFER)
+            self._in, self._at = received, n
+            return received[:n]
         self._in, self._at = b"", 0
         if n <= _CHUNK:
-            while len(held) < n:
-                held += self._receive(n - len(held), self._whole)
-            return held
-        whole = bytearray(held)
-        while len(whole) < n:
-            whole += self._receive(min(n - len(whole), _CHUNK), self._whole)
-        return bytes(whole)
+            while len(received) < n:
+                received += self._receive(n - len(received), self._flags)
+            return received
+        message = bytearray(received)
+        while len(message) < n:
+            message += self._receive(min(n - len(message), _CHUNK), self._flags)
+        return bytes(message)
 
     def _receive(self, n: int, flags: int = 0) -> bytes:
         """Reads up to n bytes from the client, at least one."""
         if self._deadline is not None:
-            left = self._deadline - time.monotonic()
-            if left <= 0:
+            remaining = self._deadline - time.monotonic()
+            if remaining <= 0:
                 raise DeadlinePassed("the client was too slow")
-            self.connection.settimeout(left)
+            self.connection.settimeout(remaining)
         try:
             data = self.connection.recv(n, flags)
         except TimeoutError as error:
             raise DeadlinePassed("the client was too slow") from error
         except OSError as error:
-            raise ClientGone(str(error)) from error
+            raise ClientDisconnected(str(error)) from error
         if not data:
-            raise ClientGone("the client closed the connection")
+            raise ClientDisconnected("the client closed the connection")
         return data
 
     def read_plain(self, n: int) -> bytes:
         """Reads exactly n bytes and none more from the socket, as needed before TLS."""
-        whole = b""
-        while len(whole) < n:
-            whole += self._receive(n - len(whole))
-        return whole
+        received = b""
+        while len(received) < n:
+            received += self._receive(n - len(received))
+        return received
 
     def encrypt(self, context: ssl.SSLContext) -> None:
         """Performs the TLS handshake; from here on everything is encrypted."""
         try:
             self.connection = context.wrap_socket(self.connection, server_side=True)
         except (OSError, ssl.SSLError) as error:
-            raise ClientGone(f"TLS handshake failed: {error}") from error
-        self._whole = 0  # TLS accepts no flags
+            raise ClientDisconnected(f"TLS handshake failed: {error}") from error
+        self._flags = 0  # TLS accepts no flags
 
     def send(self, data: bytes | memoryview) -> None:
         """Buffers bytes, to be written by `flush` at the latest."""
@@ -130,7 +130,7 @@ class Stream(BVBuffer):
         try:
             self.connection.sendall(data)
         except OSError as error:
-            raise ClientGone(str(error)) from error
+            raise ClientDisconnected(str(error)) from error
 
     def stop_reading(self) -> None:
         """Ends a waiting read, from any thread; buffered bytes can still be written."""
@@ -143,20 +143,20 @@ class Stream(BVBuffer):
         failure.
         """
         if isinstance(self.connection, ssl.SSLSocket):
-            self.connection.settimeout(_LAST_WORDS_S)
+            self.connection.settimeout(_DRAIN_S)
             with contextlib.suppress(OSError):
                 self.connection.unwrap()
 
     def close(self) -> None:
         """Closes, after a moment for the client to read the last bytes."""
-        with contextlib.suppress(OSError, ClientGone, ValueError):
+        with contextlib.suppress(OSError, ClientDisconnected, ValueError):
             self.flush()
             self._end_encryption()
             socket.socket.shutdown(self.connection, socket.SHUT_WR)
             # unread data would make the kernel discard what the client has not read yet
-            end = time.monotonic() + _LAST_WORDS_S
-            while (left := end - time.monotonic()) > 0:
-                self.connection.settimeout(left)
+            end = time.monotonic() + _DRAIN_S
+            while (remaining := end - time.monotonic()) > 0:
+                self.connection.settimeout(remaining)
                 if not self.connection.recv(_READ_BUFFER):
                     break
         with contextlib.suppress(OSError):

@@ -13,7 +13,7 @@ from gpudb.errors import SqlError
 _YEARS = 10
 
 
-def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
+def make_server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """Returns a context for TLS 1.2 or newer with these PEM files; F0000 if they are unusable, or the key is readable
     by others.
     """
@@ -25,27 +25,27 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
         if key.stat().st_mode & 0o027:
             hint = "Permissions should be u=rw (0600) or less, or u=rw,g=r (0640) or less if owned by root."
             raise SqlError.of("config_file_error", f'private key file "{key}" has group or world access', hint=hint)
-        context.load_cert_chain(certificate, key, password=_no_password)
+        context.load_cert_chain(certificate, key, password=_reject_password)
     except (OSError, ssl.SSLError) as error:
         raise SqlError.of("config_file_error", f'could not load certificate "{certificate}": {error}') from error
     return context
 
 
-def _no_password() -> str:
+def _reject_password() -> str:
     raise ssl.SSLError("the private key is protected by a password")
 
 
-def self_made_context(directory: Path, host: str = "localhost") -> ssl.SSLContext:
+def make_self_signed_context(directory: Path, host: str = "localhost") -> ssl.SSLContext:
     """Returns a context with a self-signed certificate, created in `directory` (server.crt, server.key) on first
     use.
     """
     certificate, key = directory / "server.crt", directory / "server.key"
     if not certificate.exists() or not key.exists():
-        _make(certificate, key, host)
-    return server_context(certificate, key)
+        _create_certificate(certificate, key, host)
+    return make_server_context(certificate, key)
 
 
-def _make(certificate_path: Path, key_path: Path, host: str) -> None:
+def _create_certificate(certificate_path: Path, key_path: Path, host: str) -> None:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

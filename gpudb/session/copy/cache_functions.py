@@ -50,7 +50,7 @@ def call_cache_function(context: Context, function: str, arguments: list[str | N
 
 def _find_table(context: Context, name: str) -> Table:
     if name.isdigit():
-        relation = context.transaction.catalog.by_oid(int(name))
+        relation = context.transaction.catalog.find_relation_by_oid(int(name))
     else:
         parts = [fold_identifier(part) for part in name.split(".")]
         if not 1 <= len(parts) <= 2:

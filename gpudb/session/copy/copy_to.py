@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Sequence, View, stored_query
+from gpudb.catalog.model import Sequence, View, get_stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.copy.copy_from import NOT_IN_COPY
@@ -55,7 +55,7 @@ def resolve_source(context: Context, node: Any) -> Source:
         all_names = tuple(column.name for column in sample.columns)
         schema = name.schemaname
     else:
-        if stored_query(relation) is not None:
+        if get_stored_query(relation) is not None:
             what = "view" if isinstance(relation, View) else "materialized view"
             message = f'cannot copy from {what} "{relation.name}"'
             hint = "Try the COPY (SELECT ...) TO variant."

@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Routine, Sequence, Table, TypeDefinition, View
-from gpudb.catalog.type_replacement import mentions, with_changed_type
+from gpudb.catalog.type_replacement import contains_type, replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import without_columns
@@ -85,7 +85,7 @@ def drop_with_users(context: Context, types: list[TypeDefinition], cascade: bool
                 if user.key in context.transaction.catalog.routines:
                     drop_routine(context, user, cascade=True)
             elif isinstance(user, View):
-                if context.transaction.catalog.by_oid(user.oid) is not None:
+                if context.transaction.catalog.find_relation_by_oid(user.oid) is not None:
                     drop_with_dependents(context, [user], True)
             else:
                 _drop_columns(context, user, definition)
@@ -102,21 +102,22 @@ def _find_users(context: Context, definition: TypeDefinition, removed: set[int])
     for other in catalog.types.values():
         if other.oid in removed:
             continue
-        over = other.type.domain is not None and mentions(replace(other.type, domain=None), definition.user)
+        over = other.type.domain is not None and contains_type(replace(other.type, domain=None), definition.user)
         if over or other.parent == definition.oid:
             found.append((f"type {other.user}", other))
         for name, item in other.type.fields if other.type.user is not None else ():
-            if mentions(item, definition.user):
+            if contains_type(item, definition.user):
                 found.append((f"column {name} of composite type {other.user}", other))
     for routine in catalog.routines.values():
         state = (routine.aggregate.state,) if routine.aggregate is not None else ()
         if any(
-            mentions(item, definition.user) for item in (routine.result, *(a.type for a in routine.arguments), *state)
+            contains_type(item, definition.user)
+            for item in (routine.result, *(a.type for a in routine.arguments), *state)
         ):
             found.append((f"{'function' if routine.kind == 'a' else routine.noun} {routine.identity}", routine))
     for relation in sorted(catalog.relations.values(), key=lambda each: each.oid):
         if isinstance(relation, View):
-            if any(mentions(c.type, definition.user) for c in relation.columns) or definition.name in _type_names(
+            if any(contains_type(c.type, definition.user) for c in relation.columns) or definition.name in _type_names(
                 relation
             ):
                 found.append((describe_relation(context, relation), relation))
@@ -124,7 +125,7 @@ def _find_users(context: Context, definition: TypeDefinition, removed: set[int])
         if isinstance(relation, Sequence):
             continue
         for column in relation.columns:
-            if mentions(column.type, definition.user):
+            if contains_type(column.type, definition.user):
                 found.append((f"column {column.name} of {describe_relation(context, relation)}", relation))
     return found
 
@@ -145,17 +146,19 @@ def _type_names(view: View) -> set[str]:
 
 def _drop_fields(context: Context, composite: TypeDefinition, definition: TypeDefinition) -> None:
     catalog = context.transaction.catalog
-    remaining = tuple((name, item) for name, item in composite.type.fields if not mentions(item, definition.user))
-    used = any(mentions(c.type, composite.user) for relation in catalog.relations.values() for c in relation.columns)
+    remaining = tuple((name, item) for name, item in composite.type.fields if not contains_type(item, definition.user))
+    used = any(
+        contains_type(c.type, composite.user) for relation in catalog.relations.values() for c in relation.columns
+    )
     if used or not remaining:
         raise FeatureNotSupported(f"dropping fields of composite type {composite.user} is not supported")
     changed = replace(composite, type=replace(composite.type, fields=remaining))
-    context.transaction.set_catalog(with_changed_type(catalog, changed))
+    context.transaction.set_catalog(replace_type_definition(catalog, changed))
 
 
 def _drop_columns(context: Context, table: Table, definition: TypeDefinition) -> None:
     current = context.transaction.table(table.oid)
-    dropped = {column.name for column in current.columns if mentions(column.type, definition.user)}
+    dropped = {column.name for column in current.columns if contains_type(column.type, definition.user)}
     if not dropped:
         return
     remaining = tuple(column for column in current.columns if column.name not in dropped)
@@ -215,5 +218,5 @@ def rename_definition(definition: TypeDefinition, schema: str, name: str) -> Typ
 
 
 def _store(context: Context, definition: TypeDefinition, what: str) -> Result:
-    context.transaction.set_catalog(with_changed_type(context.transaction.catalog, definition))
+    context.transaction.set_catalog(replace_type_definition(context.transaction.catalog, definition))
     return Result(f"ALTER {what}")

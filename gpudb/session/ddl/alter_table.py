@@ -89,7 +89,7 @@ def alter_table(context: Context) -> Result:
         raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     for step in sorted(map(inner, node.cmds), key=_pass):
         action = _action(step)
-        current = context.transaction.catalog.by_oid(relation.oid)
+        current = context.transaction.catalog.find_relation_by_oid(relation.oid)
         if action == "ChangeOwner":
             _change_owner(context, current, step)
             continue

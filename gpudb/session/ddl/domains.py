@@ -9,7 +9,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog, Check, Column, Table, TypeDefinition
-from gpudb.catalog.type_replacement import mentions
+from gpudb.catalog.type_replacement import contains_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.parse_nodes import definition_field
@@ -237,7 +237,7 @@ def _domain_columns(context: Context, definition: TypeDefinition) -> list[tuple[
             column_domain = column.type.domain
             if column_domain is not None and column_domain.oid in over and column_domain.base == column.type.name:
                 found.append((table, column, index))
-            elif mentions(column.type, definition.user) and table.files:
+            elif contains_type(column.type, definition.user) and table.files:
                 raise FeatureNotSupported(
                     f"changing domain {definition.user}, which is inside of other types, is not supported"
                 )

@@ -86,7 +86,7 @@ def _find_relation(context: Context, names: tuple[str, ...], what: str, missing_
         hint = f"Use DROP {relation_kind(found).upper()} to remove a {relation_kind(found)}."
         raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {spoken}', hint=hint)
     if isinstance(found, Sequence) and found.identity and found.owned_by is not None:
-        table = catalog.by_oid(found.owned_by[0])
+        table = catalog.find_relation_by_oid(found.owned_by[0])
         column = f"column {found.owned_by[1]} of {describe_relation(context, table) if table is not None else ''}"
         message = f"cannot drop sequence {qualified_name(context, found)} because {column} requires it"
         raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {column} instead.")

@@ -139,7 +139,7 @@ def drop_foreign_keys(context: Context, found: Sequence[tuple[Table, ForeignKey]
 def rename_referenced_column(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:
     """The catalog after a referenced column is renamed."""
     for owner, _ in referencing_keys(catalog, oid):
-        current = catalog.by_oid(owner.oid)
+        current = catalog.find_relation_by_oid(owner.oid)
         assert isinstance(current, Table)
         listed = tuple(
             replace(c, referenced=tuple(new if name == old else name for name in c.referenced))

@@ -133,7 +133,7 @@ def set_schema(context: Context) -> Result:
     check_name_free(context.transaction.catalog, schema, relation.name)
     moved: list[Relation] = [relation]
     if isinstance(relation, Sequence) and relation.owned_by is not None:
-        table = context.transaction.catalog.by_oid(relation.owned_by[0])
+        table = context.transaction.catalog.find_relation_by_oid(relation.owned_by[0])
         detail = f'Sequence "{relation.name}" is linked to table "{table.name if table is not None else ""}".'
         raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
     if isinstance(relation, Table):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, stored_query
-from gpudb.catalog.type_replacement import with_changed_type
+from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, get_stored_query
+from gpudb.catalog.type_replacement import replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import rename_definition, set_type_owner
@@ -125,7 +125,7 @@ def rename_schema(catalog: Catalog, old: str, new: str) -> Catalog:
     for routine in [each for each in catalog.routines.values() if each.schema == old]:
         catalog = catalog.without_routine(routine.key).with_routine(replace(routine, schema=new))
     for definition in [each for each in catalog.types.values() if each.schema == old]:
-        catalog = with_changed_type(catalog, rename_definition(definition, new, definition.name))
+        catalog = replace_type_definition(catalog, rename_definition(definition, new, definition.name))
     return catalog.without_schema(old)
 
 
@@ -134,7 +134,7 @@ def rename_relations(catalog: Catalog, names: RelationNames, schemas: dict[str, 
     relations: list[Relation] = []
     changed = schemas or {}
     for key, relation in catalog.relations.items():
-        query = stored_query(relation)
+        query = get_stored_query(relation)
         if query is not None and not isinstance(relation, Sequence):
             text = rewrite_renamed(query, names, changed)
             relation = relation if text == query else replace(relation, query=text)

@@ -71,7 +71,7 @@ def change_sequence(context: Context, sequence: Sequence, options: Iterable[Any]
     """Changes a sequence by options; RESTART continues in a new file, so that a rollback restores the old one."""
     values = _options(context, options)
     if sequence.identity and "owned_by" in values:
-        table = context.transaction.catalog.by_oid(sequence.owned_by[0]) if sequence.owned_by else None
+        table = context.transaction.catalog.find_relation_by_oid(sequence.owned_by[0]) if sequence.owned_by else None
         detail = f'Sequence "{sequence.name}" is linked to table "{table.name if table else ""}".'
         raise FeatureNotSupported("cannot change ownership of identity sequence", detail=detail)
     state = sequence_values.sequence_state(context, sequence)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog, TypeDefinition
 from gpudb.catalog.postgres.oids import type_array
-from gpudb.catalog.type_replacement import with_changed_type
+from gpudb.catalog.type_replacement import replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import check_column_type
@@ -131,7 +131,7 @@ def alter_enum(context: Context) -> Result:
             stored = f"{stored} {oid}"
         labels.insert(index, Label(oid, node.new_val, stored))
     user = replace(found.user, labels=tuple(labels))
-    context.transaction.set_catalog(with_changed_type(catalog, replace(found, type=user.type)))
+    context.transaction.set_catalog(replace_type_definition(catalog, replace(found, type=user.type)))
     return Result("ALTER TYPE")
 
 

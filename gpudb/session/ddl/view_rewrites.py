@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, stored_query
+from gpudb.catalog.model import Catalog, Relation, Sequence, get_stored_query
 from gpudb.sql.parse.parser import deparse, parse, strings
 
 
@@ -33,7 +33,7 @@ def keep_column_name(catalog: Catalog, relation: Relation, index: int, old: str)
 def _rewrite(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
     """Applies `change` to every RangeVar of a schema and name in stored queries."""
     for relation in list(catalog.relations.values()):
-        query = stored_query(relation)
+        query = get_stored_query(relation)
         if query is None or isinstance(relation, Sequence):
             continue
         node = parse(query)[0].node

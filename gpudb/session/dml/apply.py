@@ -79,7 +79,7 @@ def check_inserted(context: Context, before: Table) -> None:
 def check_deferred(context: Context, changes: Iterable[Change]) -> None:
     """23503 for deferred checks, of tables and foreign keys that still exist."""
     for change in changes:
-        owner = context.transaction.catalog.by_oid(change.owner)
+        owner = context.transaction.catalog.find_relation_by_oid(change.owner)
         known = owner.foreign_keys if isinstance(owner, Table) else ()
         foreign = next((each for each in known if each.oid == change.foreign.oid), None)
         if foreign is not None and isinstance(change, ReferencingChange):
@@ -112,7 +112,7 @@ def _enforce_references(
         else:
             _run_action(context, each)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
-        known = before.by_oid(oid)
+        known = before.find_relation_by_oid(oid)
         files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
         for foreign in context.transaction.table(oid).foreign_keys:
             own = [change for table, change in changes if table.oid == oid]

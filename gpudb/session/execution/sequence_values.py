@@ -15,7 +15,7 @@ def named_sequence(context: Context, reference: object) -> Sequence:
     relation: Relation | None
     catalog = context.transaction.catalog
     if isinstance(reference, int) or str(reference).isdigit():
-        relation = catalog.by_oid(int(str(reference)))
+        relation = catalog.find_relation_by_oid(int(str(reference)))
         if relation is None:
             raise UndefinedTable(f"could not open relation with OID {reference}")
     else:
@@ -40,8 +40,8 @@ def split_name(text: str) -> list[str]:
 def _current_definition(context: Context, sequence: Sequence) -> Sequence:
     """The committed definition of a sequence, unless this transaction changed it: sequences ignore snapshots."""
     transaction = context.transaction
-    if transaction.base.by_oid(sequence.oid) is sequence:
-        committed = context.session.database.store.catalog().by_oid(sequence.oid)
+    if transaction.base.find_relation_by_oid(sequence.oid) is sequence:
+        committed = context.session.database.store.catalog().find_relation_by_oid(sequence.oid)
         if isinstance(committed, Sequence):
             return committed
     return sequence
@@ -94,7 +94,7 @@ def currval(context: Context, sequence: Sequence) -> int:
 def lastval(context: Context) -> int:
     """The value that nextval returned last in this session, if its sequence still exists; 55000."""
     cache = context.session.sequences
-    if cache.last is None or context.transaction.catalog.by_oid(cache.last) is None:
+    if cache.last is None or context.transaction.catalog.find_relation_by_oid(cache.last) is None:
         raise SqlError.of("object_not_in_prerequisite_state", "lastval is not yet defined in this session")
     return cache.current[cache.last]
 

@@ -6,7 +6,7 @@ import datetime as dt
 import time
 from collections.abc import Mapping
 
-from gpudb.catalog.postgres.names import schema_oids
+from gpudb.catalog.postgres.names import map_schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
 from gpudb.session.context import Context
@@ -34,7 +34,7 @@ def values(context: Context) -> Mapping[str, object]:
         return session.settings[_text(name)]
 
     def schemas(implicit: object) -> list[str]:
-        known = schema_oids(context.transaction.catalog)
+        known = map_schema_oids(context.transaction.catalog)
         first, *listed = path = session.search_path()
         if "pg_temp" in session.settings["search_path"]:
             listed = list(path)
@@ -104,7 +104,7 @@ def values(context: Context) -> Mapping[str, object]:
         "pg_conf_load_time": session.database.started,
         "pg_cancel_backend": signal("cancel"),
         "pg_terminate_backend": lambda process_id, timeout=0: signal("terminate")(process_id),  # type: ignore[operator]
-        "pg_my_temp_schema": lambda: schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
+        "pg_my_temp_schema": lambda: map_schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
         "txid_current": context.transaction.number,
         "pg_current_xact_id": context.transaction.number,
         "inet_client_addr": session.client or None,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Table, stored_query
-from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.catalog.model import Catalog, Relation, Table, get_stored_query
+from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.objects.names import schema_path
@@ -57,8 +57,8 @@ def relation_kind(relation: Relation) -> str:
 def qualified_name(context: Context, relation: Relation) -> str:
     """A relation's name in messages, with its schema if the search path does not resolve it."""
     found = context.transaction.catalog.find(relation.name, schema_path(context, ""))
-    name = quoted_name(relation.name)
-    return name if found is not None and found.oid == relation.oid else f"{quoted_name(relation.schema)}.{name}"
+    name = quote_name(relation.name)
+    return name if found is not None and found.oid == relation.oid else f"{quote_name(relation.schema)}.{name}"
 
 
 def describe_relation(context: Context, relation: Relation) -> str:
@@ -70,7 +70,7 @@ def views_over(catalog: Catalog, relation: Relation) -> list[Relation]:
     """The views and materialized views whose queries name a relation, in order of creation."""
     found: list[Relation] = []
     for view in catalog.relations.values():
-        query = stored_query(view)
+        query = get_stored_query(view)
         if query is not None and view.oid != relation.oid:
             names = relation_names(parse(query)[0].node)
             if (relation.schema, relation.name) in names:
@@ -99,7 +99,7 @@ def views_of_column(context: Context, table: Table, name: str) -> list[Relation]
 
 
 def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
-    query = stored_query(view)
+    query = get_stored_query(view)
     assert query is not None
     binder = context.binder()
     binder.text = query

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
-from gpudb.catalog.row_types import as_of_now, row_type
-from gpudb.catalog.type_replacement import mentions
+from gpudb.catalog.row_types import get_row_type, refresh_row_types
+from gpudb.catalog.type_replacement import contains_type
 from gpudb.session.context import Context
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.dependents import (
@@ -31,7 +31,7 @@ def drop_with_dependents(context: Context, relations: list[Relation], cascade: b
     what = describe_relation(context, relations[0]) if len(relations) == 1 else SEVERAL_OBJECTS
     refuse_or_report(context, what, removal.dependents, cascade=cascade)
     for owner, foreign in removal.foreign_keys:
-        current = catalog.by_oid(owner)
+        current = catalog.find_relation_by_oid(owner)
         assert isinstance(current, Table)
         remaining = tuple(each for each in current.constraints if each.oid != foreign)
         catalog = catalog.with_relation(replace(current, constraints=remaining))
@@ -40,7 +40,7 @@ def drop_with_dependents(context: Context, relations: list[Relation], cascade: b
     for relation in removal.relations.values():
         catalog = catalog.without_relation(relation.schema, relation.name)
     for oid, name in removal.defaults:
-        user = catalog.by_oid(oid)
+        user = catalog.find_relation_by_oid(oid)
         if isinstance(user, Table):
             columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
             catalog = catalog.with_relation(replace(user, columns=columns))
@@ -102,14 +102,14 @@ def _routines_using(catalog: Catalog, relation: Relation) -> list[Routine]:
         for statement in parse(each.body) if each.standard else ():
             names |= relation_names(statement.node)
         if _uses_rows(each, relation) or (relation.schema, relation.name) in names:
-            found.append(as_of_now(catalog, each))
+            found.append(refresh_row_types(catalog, each))
     return found
 
 
 def _uses_rows(routine: Routine, relation: Relation) -> bool:
-    rows = row_type(relation).user
+    rows = get_row_type(relation).user
     assert rows is not None
-    return routine.rows_of == relation.oid or any(mentions(each.type, rows) for each in routine.arguments)
+    return routine.rows_of == relation.oid or any(contains_type(each.type, rows) for each in routine.arguments)
 
 
 def _columns_drawing(catalog: Catalog, sequence: Sequence, removed: Container[int]) -> Iterator[tuple[Table, str]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
-from gpudb.catalog.row_types import as_of_now
+from gpudb.catalog.model import Catalog, Relation, Routine, get_stored_query
+from gpudb.catalog.row_types import refresh_row_types
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
 from gpudb.session.objects.dependents import Dependent, refuse_or_report, view_dependents
@@ -26,7 +26,7 @@ def find_routine(context: Context, node: Any, what: str) -> Routine | None:
     names = strings(node.objname)
     path = names[-2:-1] or context.session.search_path()
     catalog = context.transaction.catalog
-    found = [as_of_now(catalog, each) for each in catalog.find_routines(names[-1], path)]
+    found = [refresh_row_types(catalog, each) for each in catalog.find_routines(names[-1], path)]
     fitting = [each for each in found if each.kind in KINDS[what]]
     if not node.args_unspecified:
         types = [parameter_type(context, inner(each)) for each in node.objargs]
@@ -97,7 +97,8 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     users = [
         relation
         for relation in catalog.relations.values()
-        if (query := stored_query(relation)) is not None and (routine.schema, routine.name) in _called_functions(query)
+        if (query := get_stored_query(relation)) is not None
+        and (routine.schema, routine.name) in _called_functions(query)
     ]
     what = f"{routine.noun} {routine.identity}"
     aggregates = find_aggregates(catalog, routine)
@@ -108,7 +109,9 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     for aggregate in aggregates:
         drop_routine(context, aggregate, cascade=True)
     if users:
-        drop_with_dependents(context, [each for each in users if context.transaction.catalog.by_oid(each.oid)], True)
+        drop_with_dependents(
+            context, [each for each in users if context.transaction.catalog.find_relation_by_oid(each.oid)], True
+        )
     context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
 
 

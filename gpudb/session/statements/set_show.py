@@ -6,7 +6,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
@@ -49,7 +49,7 @@ def set_variable(context: Context) -> Result:
     texts = [constant_text(each, node.name) for each in node.args]
     if node.name == "search_path":
         # A list of names; each is quoted, since it may contain a comma.
-        texts = [quoted_name(each) if each else '""' for each in texts]
+        texts = [quote_name(each) if each else '""' for each in texts]
     settings.set(node.name, ", ".join(texts), local=node.is_local)
     return Result("SET")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from gpudb.catalog.model import Catalog, Relation, Table, initial
+from gpudb.catalog.model import Catalog, Relation, Table, make_initial_catalog
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode, encode
 
@@ -80,7 +80,7 @@ class CatalogDatabase:
             message = f'the catalog "{path}" has format {state["format"]}, this gpudb reads format {FORMAT}'
             raise GpudbError(message, condition="feature_not_supported")
         if not state:
-            self._create(initial())
+            self._create(make_initial_catalog())
 
     def _create(self, catalog: Catalog) -> None:
         write = CatalogChanges(catalog.version, catalog.next_oid, 0)
@@ -200,7 +200,7 @@ class CatalogDatabase:
 
 def list_object_kinds() -> tuple[str, ...]:
     """Returns the catalog's mappings by name, except relations: schemas, roles and all others of the model."""
-    catalog = initial()
+    catalog = make_initial_catalog()
     return tuple(
         f.name for f in fields(Catalog) if f.name != "relations" and isinstance(getattr(catalog, f.name), Mapping)
     )

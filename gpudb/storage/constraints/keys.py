@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Key, Table
-from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import SqlError
 from gpudb.functions.equality import has_many_representations
 from gpudb.functions.equality import render_equality_key as comparable
@@ -74,7 +74,7 @@ class KeyChecker:
     def _raise_for(self, table: Table, key: Key, sql: str, message: str, how: str) -> None:
         values = self.find_first(table, key, sql)
         if values is not None:
-            columns = ", ".join(quoted_name(name) for name in key.columns)
+            columns = ", ".join(quote_name(name) for name in key.columns)
             objects = {"schema": table.schema, "table": table.name, "constraint": key.name}
             detail = f"Key ({columns})=({values}) {how}."
             raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)

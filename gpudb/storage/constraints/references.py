@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Key, Table
-from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import SerializationFailure, SqlError
 from gpudb.storage.catalog.merge import Change
 from gpudb.storage.constraints.keys import KeyChecker, comparable_names, format_key, render_keys
@@ -65,7 +65,7 @@ def _error_objects(table: Table, foreign: ForeignKey) -> dict[str, str]:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(quoted_name(name) for name in names)
+    return ", ".join(quote_name(name) for name in names)
 
 
 def check_commit(keys: KeyChecker, base: Catalog, merged: Catalog, changes: Sequence[Change]) -> None:
@@ -78,13 +78,13 @@ def check_commit(keys: KeyChecker, base: Catalog, merged: Catalog, changes: Sequ
     for table in merged.tables():
         own = changed.get(table.oid)
         for foreign in table.foreign_keys:
-            referenced = merged.by_oid(foreign.table)
+            referenced = merged.find_relation_by_oid(foreign.table)
             if not isinstance(referenced, Table) or not _has_key(referenced, foreign):
                 raise SerializationFailure("could not serialize access due to concurrent update")
-            if own is not None and referenced is not base.by_oid(foreign.table):
+            if own is not None and referenced is not base.find_relation_by_oid(foreign.table):
                 check_references(keys, table, own.added, foreign, referenced)
             if foreign.table in changed and table.oid != foreign.table:
-                before = base.by_oid(table.oid)
+                before = base.find_relation_by_oid(table.oid)
                 known = {file.path for file in before.files} if isinstance(before, Table) else set()
                 added = {file.path for file in own.added} if own is not None else set()
                 joined = [file for file in table.files if file.path not in known | added]

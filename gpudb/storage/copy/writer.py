@@ -183,5 +183,5 @@ class RowWriter:
         rows = RowBuilder(batch.num_rows)
         rows.append_fixed(">i2", len(self._types))
         for type_, column in zip(self._types, batch.columns):
-            rows.binary(type_, column)
+            rows.append_binary(type_, column)
         return rows.build()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.distribution import BUCKETS, NULLS, hash_class
+from gpudb.catalog.distribution import BUCKETS, NULLS, get_hash_class
 from gpudb.errors import FeatureNotSupported
 from gpudb.types import SqlType
 
@@ -25,7 +25,7 @@ Offsets = npt.NDArray[np.int64]
 
 def check_hashable(kind: SqlType, name: str) -> None:
     """Raises 0A000 for a column whose type has no buckets."""
-    if hash_class(kind) is None:
+    if get_hash_class(kind) is None:
         raise FeatureNotSupported(f'column "{name}" of type {kind} cannot be what a table is distributed by')
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpudb.catalog.distribution import worker_of
+from gpudb.catalog.distribution import get_bucket_worker
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.fused.runner import NumpyRunner
@@ -233,7 +233,7 @@ def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
         for n, tables in enumerate(held)
     ]
     assert sum(rows) == 2500
-    assert rows == [sum(f.rows for f in table.files if worker_of(f.bucket or 0, 3) == n) for n in range(3)]
+    assert rows == [sum(f.rows for f in table.files if get_bucket_worker(f.bucket or 0, 3) == n) for n in range(3)]
     assert len(table.files) == 33  # NULL has a file of its own
 
 

@@ -82,7 +82,7 @@ def test_counted_values_grow_with_the_table_and_outlive_it_open(tmp_path: Path) 
     database.close()
     database = Database(tmp_path / "data")
     (table,) = (each for each in database.store.begin().catalog.tables() if each.name == "t")
-    many, few = (each.distinct_of(table.rows) for each in table.statistics)
+    many, few = (each.estimate_distinct(table.rows) for each in table.statistics)
     assert 1900 < many < 2100
     assert few == 3
     database.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from gpudb.catalog.model import initial
+from gpudb.catalog.model import make_initial_catalog
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Request, Settings
 from gpudb.errors import GpudbError
@@ -24,7 +24,7 @@ class Evaluator:
 
     def __init__(self) -> None:
         self._engine = CpuEngine(memory_limit=1 << 30, threads=2)
-        self._catalog = initial()
+        self._catalog = make_initial_catalog()
 
     def execute(self, sql: str, zone: str = "UTC") -> Outcome:
         """Runs a SELECT; returns its outcome with values in PostgreSQL's text format."""

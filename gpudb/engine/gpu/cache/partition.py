@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gpudb.catalog.distribution import BUCKETS, worker_of
+from gpudb.catalog.distribution import BUCKETS, get_bucket_worker
 from gpudb.catalog.model import DataFile, Table
 from gpudb.plan.tree.nodes import Scan
 
@@ -72,7 +72,7 @@ WHOLE = Partition(0, 1)
 def _owned(file: DataFile, worker: int, workers: int, *, bucketed: bool) -> tuple[int, int]:
     if file.bucket is None or not bucketed:
         return file.rows * worker // workers, file.rows * (worker + 1) // workers
-    return 0, file.rows * (worker_of(file.bucket, workers) == worker)
+    return 0, file.rows * (get_bucket_worker(file.bucket, workers) == worker)
 
 
 def cached_partition(table: Table, partition: Partition) -> Partition:

@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.model import Sequence, Table
-from gpudb.catalog.row_types import row_type
+from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.part_assignments import assign_part
@@ -229,7 +229,7 @@ def bind_returning(
     frame = (*columns, *(OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs)))
     scan = FrameScan(rel, CHANGED, frame)
     if changed.view is None:
-        source = build_source(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
+        source = build_source(binder, rel, scan, columns, table.name, alias, table.schema, get_row_type(table))
         scope.add(source.items, source.columns)
     else:
         seen = resolve_target(binder, changed.view, rel, "delete from")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Table
-from gpudb.catalog.row_types import row_type
+from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import compute_generated
@@ -90,7 +90,9 @@ def _bind_target(
     scan = Scan(rel, table, row_ids=True)
     alias = node.relation.alias if node.relation.HasField("alias") else None
     if changed.view is None:
-        source = build_source(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
+        source = build_source(
+            binder, rel, scan, table_columns(table), table.name, alias, table.schema, get_row_type(table)
+        )
     else:
         source = Source(scan, (build_view_item(changed, alias),), changed.columns, frozenset({rel}))
     scope.add(source.items, source.columns)

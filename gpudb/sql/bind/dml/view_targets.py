@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog, Relation, Table, View
 from gpudb.catalog.model import Column as TableColumn
-from gpudb.catalog.row_types import row_type
+from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -166,7 +166,9 @@ def build_view_item(changed: ChangeTarget, alias: Any) -> NamespaceItem:
     """Returns a view as an item of a scope, under its name or that of an Alias message."""
     assert changed.view is not None
     if alias is None:
-        return NamespaceItem(changed.view.name, changed.columns, changed.view.schema, row_type=row_type(changed.view))
+        return NamespaceItem(
+            changed.view.name, changed.columns, changed.view.schema, row_type=get_row_type(changed.view)
+        )
     if len(alias.colnames):
         raise FeatureNotSupported("names for the columns of a view that is changed are not supported")
-    return NamespaceItem(alias.aliasname, changed.columns, row_type=row_type(changed.view))
+    return NamespaceItem(alias.aliasname, changed.columns, row_type=get_row_type(changed.view))

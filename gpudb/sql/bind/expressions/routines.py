@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpudb.catalog.model import Routine
-from gpudb.catalog.row_types import as_of_now, row_type
+from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
@@ -54,7 +54,7 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
     if not binder.catalog.routines:
         return ()
     path = (names[-2],) if len(names) > 1 else binder.search_path
-    found = (as_of_now(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
+    found = (refresh_row_types(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
     # An overload over a base type fits exactly, so it precedes one over a domain of that type
     return tuple(sorted(found, key=lambda each: any(item.type.domain is not None for item in each.inputs)))
 
@@ -278,9 +278,9 @@ def _as_records(binder: Binder, routine: Routine, query: Query) -> Query:
     """Returns a query of another query's rows, each as one value."""
     rel = binder.new_rel()
     columns = tuple(Column(rel, index, each.type, each.name) for index, each in enumerate(query.columns))
-    table = binder.catalog.by_oid(routine.rows_of) if routine.rows_of else None
+    table = binder.catalog.find_relation_by_oid(routine.rows_of) if routine.rows_of else None
     fields = tuple((each.name, each.type) for each in query.columns)
-    item = SqlType("record", fields=fields) if table is None else row_type(table)
+    item = SqlType("record", fields=fields) if table is None else get_row_type(table)
     return Select((OutputColumn("row", item),), (Row(columns, item, whole=True),), Derived(rel, query))
 
 

@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
-from gpudb.catalog.row_types import row_type
+from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
@@ -113,7 +113,7 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
         return _bind_sequence(binder, rel, relation, alias)
     scan = Scan(rel, relation)
     return build_source(
-        binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation)
+        binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, get_row_type(relation)
     )
 
 
@@ -144,7 +144,7 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
     )
-    return build_source(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, row_type(view))
+    return build_source(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, get_row_type(view))
 
 
 def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Source:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from gpudb.catalog.postgres.relations import relation as system_relation
+from gpudb.catalog.postgres.relations import get_system_relation as system_relation
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.row_types import row_type
+from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.parse.parser import inner, kind, strings
@@ -53,7 +53,7 @@ def resolve_value_type(node: Any, binder: Binder) -> SqlType:
         relation = binder.catalog.find(names[-1], names[-2:-1] or binder.search_path)
         if relation is None or not relation.columns:
             raise
-        result = row_type(relation)
+        result = get_row_type(relation)
         return result.array if len(node.array_bounds) > 0 else result
 
 

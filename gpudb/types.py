@@ -507,7 +507,7 @@ def exact_numeric(precision: int, scale: int, *, varying: bool = False) -> SqlTy
 @cache
 def type_by_oid(oid: int) -> SqlType:
     """Returns the type of an OID; 42704 if PostgreSQL has none."""
-    for row in pgdata.table("type"):
+    for row in pgdata.load_table("type"):
         if int(row["oid"]) == oid:
             return SqlType(row["typname"])
     raise UndefinedObject(f"type with OID {oid} does not exist")
@@ -526,7 +526,7 @@ def type_exists(name: str) -> bool:
 
 @cache
 def _load_rows() -> dict[str, dict[str, str]]:
-    return {row["typname"]: row for row in pgdata.table("type")}
+    return {row["typname"]: row for row in pgdata.load_table("type")}
 
 
 def _get_row(name: str) -> dict[str, str]:

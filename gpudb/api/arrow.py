@@ -49,54 +49,56 @@ from gpudb.values.timetz import timetz_from_key
 _CONTEXT = Context(prec=2 * MAX_DIGITS)
 
 
-def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def to_public_arrow(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Returns a whole column in its public Arrow type; a numeric's scale is that of its widest value."""
     element = type_
     while element.element is not None:
         element = element.element
     if element.name == "numeric" and (element.modifier == -1 or element.is_carried):
-        scale = max((_shown_scale(element, chunk) for chunk in column.chunks), default=0)
-        wanted = pa.decimal128(MAX_DIGITS, scale)
-        return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
+        scale = max((_get_max_scale(element, chunk) for chunk in column.chunks), default=0)
+        decimal_type = pa.decimal128(MAX_DIGITS, scale)
+        return _map_leaves(column, lambda array: _to_decimal(element, array, decimal_type), decimal_type)
     if (length := element.padded_length) is not None:
-        return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
+        return _map_leaves(column, lambda array: pc.utf8_rpad(array, width=length, padding=" "), pa.string())
     if element.name == "money":
-        return _mapped(column, decimals_from_cents, pa.decimal128(19, 2))
+        return _map_leaves(column, decimals_from_cents, pa.decimal128(19, 2))
     if element.range_type is not None:
-        made = [_multiranges(type_, chunk) for chunk in column.chunks]
-        return pa.chunked_array(made, type=None if made else pa.string())
+        texts = [_format_multiranges(type_, chunk) for chunk in column.chunks]
+        return pa.chunked_array(texts, type=None if texts else pa.string())
     if element.subtype is not None or element.name in {"timetz", "inet", "cidr"}:
-        return _mapped(column, lambda leaf: format_text_column(element, leaf), pa.string())
+        return _map_leaves(column, lambda array: format_text_column(element, array), pa.string())
     return column
 
 
-def _multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
+def _format_multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
     """Returns the texts of multiranges, within the lists of arrays of them."""
     if type_.range_type is not None:
         return format_text_column(type_, array)
     assert type_.item is not None
-    return replace_items(array, _multiranges(type_.item, array.flatten()))
+    return replace_items(array, _format_multiranges(type_.item, array.flatten()))
 
 
-def _mapped(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array], leaf_type: pa.DataType) -> pa.ChunkedArray:
-    chunks = [_leafwise(chunk, change) for chunk in column.chunks]
+def _map_leaves(
+    column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array], leaf_type: pa.DataType
+) -> pa.ChunkedArray:
+    chunks = [_map_array_leaves(chunk, change) for chunk in column.chunks]
     kind = leaf_type
-    held = column.type
-    while pa.types.is_list(held):
-        kind, held = pa.list_(kind), held.value_type
+    value_type = column.type
+    while pa.types.is_list(value_type):
+        kind, value_type = pa.list_(kind), value_type.value_type
     return pa.chunked_array(chunks, kind)
 
 
-def _leafwise(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+def _map_array_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
     if not pa.types.is_list(array.type):
         return change(array)
-    items = _leafwise(array.flatten(), change)  # without the items of NULL rows and outside the slice
+    items = _map_array_leaves(array.flatten(), change)  # without the items of NULL rows and outside the slice
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
     return pa.ListArray.from_arrays(offsets, items, mask=array.is_null())
 
 
-def _shown_scale(type_: SqlType, array: pa.Array) -> int:
+def _get_max_scale(type_: SqlType, array: pa.Array) -> int:
     while pa.types.is_list(array.type):
         array = array.flatten()
     if not pa.types.is_struct(array.type):
@@ -106,46 +108,46 @@ def _shown_scale(type_: SqlType, array: pa.Array) -> int:
     return widest or 0
 
 
-def _decimal(type_: SqlType, array: pa.Array, wanted: pa.Decimal128Type) -> pa.Array:
+def _to_decimal(type_: SqlType, array: pa.Array, target: pa.Decimal128Type) -> pa.Array:
     if not pa.types.is_struct(array.type):
-        return array.cast(wanted)
+        return array.cast(target)
     values, scales = array.flatten()
-    held = values.type.scale
-    made = pa.nulls(len(values), wanted)
+    stored_scale = values.type.scale
+    result = pa.nulls(len(values), target)
     for scale in pc.unique(scales.filter(values.is_valid())).to_pylist():
-        one = values
-        if scale < held:
-            one = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
-        chosen = pc.fill_null(pc.equal(scales, pa.scalar(scale, scales.type)), False)
+        rounded = values
+        if scale < stored_scale:
+            rounded = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
+        has_scale = pc.fill_null(pc.equal(scales, pa.scalar(scale, scales.type)), False)
         # hidden items may not fit the narrower scale: remove them before the cast
-        made = pc.if_else(chosen, pc.if_else(chosen, one, None).cast(wanted), made)
-    return made
+        result = pc.if_else(has_scale, pc.if_else(has_scale, rounded, None).cast(target), result)
+    return result
 
 
-def python_values(type_: SqlType, column: pa.Array) -> list[object]:
+def to_python_values(type_: SqlType, column: pa.Array) -> list[object]:
     """Returns a session's column as Python values; None is NULL."""
     if pa.types.is_list(column.type):
         element = type_.item or type_
         rows = (item.values for item in column)
-        made = [None if row is None else python_values(element, row) for row in rows]
+        values = [None if row is None else to_python_values(element, row) for row in rows]
         if type_.range_type is None:
-            return list(made)
-        return [None if row is None else Multirange(tuple(r for r in row if isinstance(r, Range))) for row in made]
+            return list(values)
+        return [None if row is None else Multirange(tuple(r for r in row if isinstance(r, Range))) for row in values]
     if type_.fields:
-        parts = [python_values(item, each) for (_, item), each in zip(type_.fields, column.flatten(), strict=True)]
+        parts = [to_python_values(item, field) for (_, item), field in zip(type_.fields, column.flatten(), strict=True)]
         valid = column.is_valid().to_pylist()
-        return [row if there else None for row, there in zip(zip(*parts, strict=True), valid, strict=True)]
+        return [row if is_valid else None for row, is_valid in zip(zip(*parts, strict=True), valid, strict=True)]
     if type_.subtype is not None:
-        return _ranges(type_, column)
+        return _to_ranges(type_, column)
     if pa.types.is_struct(column.type):
-        return [_carried(item) for item in column.to_pylist()]
+        return [_to_decimal_value(item) for item in column.to_pylist()]
     match type_.name:
         case "float4":
             return [None if v is None else float(format_float4(v)) for v in column.to_pylist()]
         case "date":
-            return _moments(column, pa.int32(), date_from_days, format_date)
+            return _to_datetimes(column, pa.int32(), date_from_days, format_date)
         case "time":
-            return _moments(column, pa.int64(), time_from_microseconds, format_time)
+            return _to_datetimes(column, pa.int64(), time_from_microseconds, format_time)
         case "money":
             return [None if cents is None else decimal_from_cents(cents) for cents in column.to_pylist()]
         case "inet" | "cidr":
@@ -153,9 +155,9 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         case "timetz":
             return [None if key is None else timetz_from_key(key) for key in column.to_pylist()]
         case "timestamp":
-            return _moments(column, pa.int64(), timestamp_from_microseconds, format_timestamp)
+            return _to_datetimes(column, pa.int64(), timestamp_from_microseconds, format_timestamp)
         case "timestamptz":
-            return _moments(
+            return _to_datetimes(
                 column,
                 pa.int64(),
                 partial(timestamp_from_microseconds, aware=True),
@@ -176,7 +178,7 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
     return plain
 
 
-def _carried(item: dict[str, Decimal | int | None] | None) -> Decimal | None:
+def _to_decimal_value(item: dict[str, Decimal | int | None] | None) -> Decimal | None:
     if item is None or not isinstance(value := item["v"], Decimal) or not isinstance(scale := item["s"], int):
         return None
     if value.is_zero():
@@ -184,19 +186,19 @@ def _carried(item: dict[str, Decimal | int | None] | None) -> Decimal | None:
     return value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _CONTEXT)
 
 
-def _ranges(type_: SqlType, column: pa.Array) -> list[object]:
+def _to_ranges(type_: SqlType, column: pa.Array) -> list[object]:
     parts = split_ranges(type_, column)
     missing = propagate_nulls(type_, column).is_null().to_pylist()
-    bounds = (python_values(parts.subtype, each) for each in (parts.lower, parts.upper))
+    bounds = (to_python_values(parts.subtype, bound) for bound in (parts.lower, parts.upper))
     rows = zip(missing, *bounds, parts.lower_inc.tolist(), parts.upper_inc.tolist(), parts.empty.tolist(), strict=True)
     return [None if null else Range(*row) for null, *row in rows]
 
 
-def _moments(
-    column: pa.Array, held: pa.DataType, value: Callable[[int], object], text: Callable[[int], str]
+def _to_datetimes(
+    column: pa.Array, storage_type: pa.DataType, convert: Callable[[int], object], format_value: Callable[[int], str]
 ) -> list[object]:
-    made: list[object] = []
-    for number in column.view(held).to_pylist():
-        found = None if number is None else value(number)
-        made.append(text(number) if isinstance(found, str) else found)  # beyond Python's range
-    return made
+    values: list[object] = []
+    for number in column.view(storage_type).to_pylist():
+        value = None if number is None else convert(number)
+        values.append(format_value(number) if isinstance(value, str) else value)  # beyond Python's range
+    return values

@@ -61,9 +61,9 @@ class Backend(Protocol):
         """Rolls back and releases everything; idempotent."""
 
 
-def copy_refused(*, taking: bool) -> SqlError:
+def make_copy_error(*, is_copy_from: bool) -> SqlError:
     """The error for a COPY from or to the client that is run like any other statement."""
-    if taking:
+    if is_copy_from:
         hint = "Use Connection.copy_from, or COPY … FROM with a file's name."
         return SqlError.of("feature_not_supported", "COPY FROM STDIN needs its data", hint=hint)
     hint = "Use Connection.sql(…).arrow(), or COPY … TO with a file's name."

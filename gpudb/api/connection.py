@@ -13,10 +13,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from gpudb.api.backend import Backend
-from gpudb.api.frames import as_relation
-from gpudb.api.names import quoted
+from gpudb.api.frames import convert_frame
+from gpudb.api.names import quote_identifier
 from gpudb.api.relation import Relation
-from gpudb.api.rows import Row, Rows, tuples
+from gpudb.api.rows import Row, Rows, iterate_tuples
 from gpudb.errors import GpudbError, SqlError, UndefinedTable
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.sql.parse.parser import RawStatement, parse
@@ -50,9 +50,9 @@ class Connection:
         """
         statements = parse(query)
         if len(statements) != 1 or not _is_query(statements[0]):
-            kinds = "one query is expected" if len(statements) != 1 else "this statement is no query"
+            problem = "one query is expected" if len(statements) != 1 else "this statement is no query"
             hint = "Statements that change something are run by Connection.execute."
-            raise SqlError.of("syntax_error", kinds, hint=hint)
+            raise SqlError.of("syntax_error", problem, hint=hint)
         text = statements[0].text
         return Relation(self, text, tuple(params), composable=statements[0].kind == _COMPOSABLE)
 
@@ -65,38 +65,38 @@ class Connection:
 
         Returns the rows (of the last one).
         """
-        with self._turn():
+        with self._take_turn():
             if not params and len(parse(sql)) > 1:
-                result = self._told(lambda: self._backend.script(sql))
-                return self._collected(result)
+                result = self._run_and_take_notices(lambda: self._backend.script(sql))
+                return self._collect(result)
             reading = self._start(sql, params)
             with reading:
-                return self._collected(reading.result, list(reading))
+                return self._collect(reading.result, list(reading))
 
     def head(self, query: str, params: Sequence[object], rows: int) -> Rows:
         """Returns at least the first `rows` rows of a query, which is then abandoned."""
-        with self._turn():
+        with self._take_turn():
             reading = self._start(query, params)
             batches: list[pa.RecordBatch] = []
             with reading:
                 for batch in reading:
                     batches.append(batch)
-                    if sum(each.num_rows for each in batches) >= rows:
+                    if sum(collected.num_rows for collected in batches) >= rows:
                         break
-            return self._collected(reading.result, batches)
+            return self._collect(reading.result, batches)
 
     def describe(self, query: str, params: Sequence[object] = ()) -> tuple[ResultColumn, ...]:
         """Returns the columns of a query: names and types."""
-        with self._turn():
+        with self._take_turn():
             return self._backend.describe(query, params)
 
     def stream(self, query: str, params: Sequence[object] = ()) -> Iterator[Row]:
         """Yields the rows of a query as tuples, while it runs (see `Relation.__iter__`)."""
-        with self._turn():
+        with self._take_turn():
             reading = self._start(query, params)
         with reading:
             for batch in reading:
-                yield from tuples(reading.result.columns or (), batch)
+                yield from iterate_tuples(reading.result.columns or (), batch)
 
     # ---- tables from elsewhere
 
@@ -107,21 +107,21 @@ class Connection:
         replaces a frame of that name. A lazy frame is collected here. Errors: 42804, 0A000 for a column without a
         matching SQL type or no column at all, 42701 for duplicate names.
         """
-        table, types = as_relation(frame)
-        with self._turn():
+        table, types = convert_frame(frame)
+        with self._take_turn():
             self._backend.register(name, table, types)
-        return self.table(quoted(name))
+        return self.table(quote_identifier(name))
 
     def unregister(self, name: str) -> None:
         """Unregisters a frame; 42P01 if there is none of that name."""
-        with self._turn():
+        with self._take_turn():
             if not self._backend.unregister(name):
                 raise UndefinedTable(f'no frame is registered as "{name}"')
 
     def copy_from(self, sql: str, chunks: Iterable[bytes]) -> int:
         """Runs `COPY … FROM STDIN` over chunks of data, cut anywhere, all or nothing; returns the number of rows."""
-        with self._turn():
-            tag = self._told(lambda: self._backend.copy_in(sql, chunks))
+        with self._take_turn():
+            tag = self._run_and_take_notices(lambda: self._backend.copy_in(sql, chunks))
         return int(tag.rpartition(" ")[2])
 
     def append(self, table: str, frame: object) -> int:
@@ -131,9 +131,9 @@ class Connection:
         `table` is a name as in SQL. 42703 for a column that the table lacks; columns that the frame lacks get their
         defaults. Other errors are those of `register` and of INSERT.
         """
-        rows, types = as_relation(frame)
-        with self._turn():
-            return self._told(lambda: self._backend.append(table, rows, types))
+        rows, types = convert_frame(frame)
+        with self._take_turn():
+            return self._run_and_take_notices(lambda: self._backend.append(table, rows, types))
 
     # ---- transactions
 
@@ -198,7 +198,7 @@ class Connection:
     # ---- taking turns
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _take_turn(self) -> Iterator[None]:
         """Serialises statements; a result that is being read is first read into memory."""
         with self._lock:
             if self._closed:
@@ -218,15 +218,15 @@ class Connection:
         self._reading = weakref.ref(reading)
         return reading
 
-    def _told(self, run: Callable[[], _T]) -> _T:
+    def _run_and_take_notices(self, run: Callable[[], _T]) -> _T:
         try:
             return run()
         finally:
             self.notices = self._backend.take_notices()
 
-    def _collected(self, result: Result, batches: list[pa.RecordBatch] | None = None) -> Rows:
-        found = list(result.batches) if batches is None else batches
-        return Rows(result.tag, result.columns, found, self._backend.timezone)
+    def _collect(self, result: Result, batches: list[pa.RecordBatch] | None = None) -> Rows:
+        rows = list(result.batches) if batches is None else batches
+        return Rows(result.tag, result.columns, rows, self._backend.timezone)
 
 
 def _is_query(statement: RawStatement) -> bool:

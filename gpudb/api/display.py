@@ -7,36 +7,47 @@ from collections.abc import Iterable, Sequence
 
 from gpudb.session.results import ResultColumn
 
-RIGHT = frozenset("int2 int4 int8 float4 float8 numeric oid xid cid money".split())
+RIGHT_ALIGNED_TYPES = frozenset("int2 int4 int8 float4 float8 numeric oid xid cid money".split())
 
 
-def aligned(fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...]], *, more: bool = False) -> str:
+def format_aligned(
+    fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...]], *, more: bool = False
+) -> str:
     """Returns the table, ending with `(n rows)`; with `more` the last line says that there are further rows."""
-    cells = [[_lines("" if value is None else value) for value in row] for row in rows]
-    heads = [_lines(field.name) for field in fields]
+    cells = [[_split_lines("" if value is None else value) for value in row] for row in rows]
+    heads = [_split_lines(field.name) for field in fields]
     widths = [
-        max([width(line) for line in heads[i]] + [width(line) for row in cells for line in row[i]])
+        max(
+            [get_display_width(line) for line in heads[i]]
+            + [get_display_width(line) for row in cells for line in row[i]]
+        )
         for i in range(len(fields))
     ]
     out: list[str] = []
     for number in range(max((len(head) for head in heads), default=0)):
-        out.append("|".join(_head_cell(head, number, w) for head, w in zip(heads, widths)))
+        out.append("|".join(_format_heading(head, number, w) for head, w in zip(heads, widths)))
     out.append("-+-".join("-" * w for w in widths).join(("-", "-")) if widths else "--")
     for row in cells:
-        out += _row(fields, row, widths)
+        out += _format_row(fields, row, widths)
     count = len(cells)
     label = "1 row" if count == 1 else f"{count} rows"
     out.append(f"({label}; there are more)" if more else f"({label})")
     return "\n".join(out)
 
 
-def _head_cell(lines: list[str], number: int, wanted: int) -> str:
+def _format_heading(lines: list[str], number: int, cell_width: int) -> str:
     text = lines[number] if number < len(lines) else ""
-    left = (wanted - width(text)) // 2
-    return " " + " " * left + text + " " * (wanted - width(text) - left) + ("+" if number < len(lines) - 1 else " ")
+    indent = (cell_width - get_display_width(text)) // 2
+    return (
+        " "
+        + " " * indent
+        + text
+        + " " * (cell_width - get_display_width(text) - indent)
+        + ("+" if number < len(lines) - 1 else " ")
+    )
 
 
-def _row(fields: Sequence[ResultColumn], row: list[list[str]], widths: list[int]) -> list[str]:
+def _format_row(fields: Sequence[ResultColumn], row: list[list[str]], widths: list[int]) -> list[str]:
     out = []
     height = max((len(lines) for lines in row), default=1)
     last = len(row) - 1
@@ -44,23 +55,25 @@ def _row(fields: Sequence[ResultColumn], row: list[list[str]], widths: list[int]
         line = ""
         for index, (field, lines) in enumerate(zip(fields, row)):
             text = lines[number] if number < len(lines) else ""
-            gap = " " * (widths[index] - width(text))
-            shown = gap + text if field.type.name in RIGHT else text + gap
-            goes_on = "+" if number < len(lines) - 1 else " "
+            gap = " " * (widths[index] - get_display_width(text))
+            padded = gap + text if field.type.name in RIGHT_ALIGNED_TYPES else text + gap
+            continuation = "+" if number < len(lines) - 1 else " "
             if index == last:
-                tail = shown.rstrip(" ") if field.type.name not in RIGHT and goes_on == " " else shown
-                line += " " + tail + ("+" if goes_on == "+" else "")
+                tail = (
+                    padded.rstrip(" ") if field.type.name not in RIGHT_ALIGNED_TYPES and continuation == " " else padded
+                )
+                line += " " + tail + ("+" if continuation == "+" else "")
             else:
-                line += " " + shown + goes_on + "|"
+                line += " " + padded + continuation + "|"
         out.append(line)
     return out
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")
 
 
-def width(text: str) -> int:
+def get_display_width(text: str) -> int:
     """Returns the terminal width of a text: wide characters count two, combining ones none."""
     if text.isascii():
         return len(text)

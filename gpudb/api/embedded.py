@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from gpudb.api.backend import copy_refused
-from gpudb.api.names import quoted
-from gpudb.api.parameters import input_text, wanted_type
+from gpudb.api.backend import make_copy_error
+from gpudb.api.names import quote_identifier
+from gpudb.api.parameters import format_parameter, get_parameter_type
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
@@ -47,10 +47,10 @@ def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
 def release(database: Database) -> None:
     """Releases a database; the last user closes it."""
     with _lock:
-        for key, (held, users) in list(_open.items()):
-            if held is database:
+        for key, (shared, users) in list(_open.items()):
+            if shared is database:
                 if users > 1:
-                    _open[key] = held, users - 1
+                    _open[key] = shared, users - 1
                     return
                 del _open[key]
     database.close()
@@ -79,7 +79,7 @@ class EmbeddedBackend:
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
         failed = True
         try:
-            columns = self._prepared(sql, parameters).columns
+            columns = self._prepare(sql, parameters).columns
             failed = False
         finally:
             self.finish(failed=failed)
@@ -87,28 +87,28 @@ class EmbeddedBackend:
 
     def run(self, sql: str, parameters: Sequence[object]) -> Result:
         try:
-            prepared = self._prepared(sql, parameters)
+            prepared = self._prepare(sql, parameters)
             if len(parameters) != len(prepared.parameters):
                 count = len(prepared.parameters)
                 message = f"{len(parameters)} parameters were given, and the statement has {count}"
                 raise SqlError.of("protocol_violation", message)
             values = [
-                None if value is None else parse_text(wanted, input_text(value), self.timezone)
-                for wanted, value in zip(prepared.parameters, parameters, strict=True)
+                None if value is None else parse_text(type_, format_parameter(value), self.timezone)
+                for type_, value in zip(prepared.parameters, parameters, strict=True)
             ]
             result = self._session.execute(prepared, values)
             if isinstance(result, CopyIn):
                 result.abort("no data was given")
             if isinstance(result, CopyIn | CopyOut):
                 result.close()
-                raise copy_refused(taking=isinstance(result, CopyIn))
+                raise make_copy_error(is_copy_from=isinstance(result, CopyIn))
             return result
         except BaseException as error:
             self.finish(failed=True)
             raise error
 
-    def _prepared(self, sql: str, parameters: Sequence[object]) -> Prepared:
-        oids = [0 if (kind := wanted_type(value)) is None else kind.oid for value in parameters]
+    def _prepare(self, sql: str, parameters: Sequence[object]) -> Prepared:
+        oids = [0 if (kind := get_parameter_type(value)) is None else kind.oid for value in parameters]
         return self._session.prepare(sql, oids)
 
     def finish(self, *, failed: bool) -> None:
@@ -122,7 +122,7 @@ class EmbeddedBackend:
             if isinstance(result, CopyIn):
                 result.abort("no data was given")
             if isinstance(result, CopyIn | CopyOut):
-                raise copy_refused(taking=isinstance(result, CopyIn))
+                raise make_copy_error(is_copy_from=isinstance(result, CopyIn))
             last = Result(result.tag, result.columns, iter(list(result.batches)))
         return last
 
@@ -149,11 +149,11 @@ class EmbeddedBackend:
         self._session.frames[name] = table
 
     def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
-        columns = ", ".join(quoted(column) for column in table.column_names)
+        columns = ", ".join(quote_identifier(column) for column in table.column_names)
         self.register(_APPENDED, table, types)
         try:
             failed = True
-            result = self.run(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {quoted(_APPENDED)}", ())
+            result = self.run(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {quote_identifier(_APPENDED)}", ())
             try:
                 result.close()
                 failed = False

@@ -45,7 +45,7 @@ from gpudb.types import (
 )
 from gpudb.values.calendar import DAY
 
-_SIMPLE: tuple[tuple[pa.DataType, SqlType], ...] = (
+_SQL_TYPES: tuple[tuple[pa.DataType, SqlType], ...] = (
     (pa.bool_(), BOOL),
     (pa.int8(), INT2),
     (pa.uint8(), INT2),
@@ -72,7 +72,7 @@ _SIMPLE: tuple[tuple[pa.DataType, SqlType], ...] = (
 _NANOSECONDS_A_UNIT = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
-def arrow_table(frame: object) -> pa.Table:
+def to_arrow_table(frame: object) -> pa.Table:
     """Returns a frame as an Arrow table: pyarrow Table or RecordBatch, Polars DataFrame or LazyFrame (collected),
     pandas DataFrame (without its index). 42804 for anything else.
     """
@@ -85,20 +85,20 @@ def arrow_table(frame: object) -> pa.Table:
     if package == "polars" and hasattr(value, "collect"):
         value = value.collect()
     if package == "polars" and hasattr(value, "to_arrow") and hasattr(value, "columns"):
-        made: pa.Table = value.to_arrow()
-        return made
+        arrow: pa.Table = value.to_arrow()
+        return arrow
     if package == "pandas" and hasattr(value, "columns"):
         return pa.Table.from_pandas(value.rename(columns=str), preserve_index=False)
     message = f"a {type(frame).__module__}.{type(frame).__qualname__} is no frame"
     raise SqlError.of("datatype_mismatch", message, hint="Pass an Arrow table, a Polars frame or a pandas DataFrame.")
 
 
-def as_relation(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
+def convert_frame(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
     """Returns a frame as an Arrow table with its SQL types; its columns have exactly these types' `SqlType.arrow`.
 
     0A000 for a column without a matching SQL type or no column at all, 42701 for duplicate names.
     """
-    table = arrow_table(frame)
+    table = to_arrow_table(frame)
     if not table.num_columns:
         raise FeatureNotSupported("a frame without columns is not supported")
     seen: set[str] = set()
@@ -108,62 +108,62 @@ def as_relation(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
         seen.add(name)
     arrays, types = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        type_ = sql_type(column.type, name)
+        type_ = get_sql_type(column.type, name)
         try:
-            arrays.append(converted(column, type_))
+            arrays.append(convert_column(column, type_))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise SqlError.of("datatype_mismatch", f'column "{name}": {error}') from None
         types.append(type_)
     return pa.Table.from_arrays(arrays, names=table.column_names), tuple(types)
 
 
-def sql_type(held: pa.DataType, column: str) -> SqlType:
+def get_sql_type(arrow_type: pa.DataType, column: str) -> SqlType:
     """Returns the SQL type of an Arrow type; 0A000 naming the column if there is none."""
-    for arrow, type_ in _SIMPLE:
-        if held == arrow:
+    for arrow, type_ in _SQL_TYPES:
+        if arrow_type == arrow:
             return type_
-    if isinstance(held, pa.BaseExtensionType):
-        return UUID if held.extension_name == "arrow.uuid" else sql_type(held.storage_type, column)
-    if pa.types.is_dictionary(held):
-        return sql_type(held.value_type, column)
-    if pa.types.is_decimal(held) and held.precision <= 38 and 0 <= held.scale <= held.precision:
-        return numeric(held.precision, held.scale)
-    if pa.types.is_fixed_size_binary(held):
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        return UUID if arrow_type.extension_name == "arrow.uuid" else get_sql_type(arrow_type.storage_type, column)
+    if pa.types.is_dictionary(arrow_type):
+        return get_sql_type(arrow_type.value_type, column)
+    if pa.types.is_decimal(arrow_type) and arrow_type.precision <= 38 and 0 <= arrow_type.scale <= arrow_type.precision:
+        return numeric(arrow_type.precision, arrow_type.scale)
+    if pa.types.is_fixed_size_binary(arrow_type):
         return BYTEA
-    if pa.types.is_time(held):
+    if pa.types.is_time(arrow_type):
         return TIME
-    if pa.types.is_timestamp(held):
-        return TIMESTAMP if held.tz is None else TIMESTAMPTZ
-    if pa.types.is_duration(held):
+    if pa.types.is_timestamp(arrow_type):
+        return TIMESTAMP if arrow_type.tz is None else TIMESTAMPTZ
+    if pa.types.is_duration(arrow_type):
         return INTERVAL
-    if pa.types.is_list(held) or pa.types.is_large_list(held) or pa.types.is_fixed_size_list(held):
-        element = sql_type(held.value_type, column)
+    if pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type) or pa.types.is_fixed_size_list(arrow_type):
+        element = get_sql_type(arrow_type.value_type, column)
         if element.element is None:
             return element.array
-    raise FeatureNotSupported(f'column "{column}" has the Arrow type {held}, which no SQL type holds')
+    raise FeatureNotSupported(f'column "{column}" has the Arrow type {arrow_type}, which no SQL type holds')
 
 
-def converted(column: pa.ChunkedArray, type_: SqlType) -> pa.ChunkedArray:
+def convert_column(column: pa.ChunkedArray, type_: SqlType) -> pa.ChunkedArray:
     """Converts a column to `type_.arrow`."""
-    held, wanted = column.type, type_.arrow
-    if held == wanted:
+    source, target = column.type, type_.arrow
+    if source == target:
         return column
-    if isinstance(held, pa.BaseExtensionType):
+    if isinstance(source, pa.BaseExtensionType):
         if type_ == UUID:
-            return pa.chunked_array([_uuid_text(chunk.storage) for chunk in column.chunks], pa.string())
-        return converted(pa.chunked_array([c.storage for c in column.chunks], held.storage_type), type_)
-    if pa.types.is_dictionary(held):
-        return converted(column.cast(held.value_type), type_)
-    if pa.types.is_duration(held):
-        return pa.chunked_array([_interval(chunk) for chunk in column.chunks], wanted)
-    if (pa.types.is_timestamp(held) or pa.types.is_time(held)) and held.unit == "ns":
-        return pc.round_temporal(column, unit="microsecond").cast(wanted)
-    if pa.types.is_fixed_size_list(held) or pa.types.is_large_list(held):
-        return column.cast(pa.list_(held.value_type)).cast(wanted)
-    return column.cast(wanted)
+            return pa.chunked_array([_format_uuids(chunk.storage) for chunk in column.chunks], pa.string())
+        return convert_column(pa.chunked_array([c.storage for c in column.chunks], source.storage_type), type_)
+    if pa.types.is_dictionary(source):
+        return convert_column(column.cast(source.value_type), type_)
+    if pa.types.is_duration(source):
+        return pa.chunked_array([_to_intervals(chunk) for chunk in column.chunks], target)
+    if (pa.types.is_timestamp(source) or pa.types.is_time(source)) and source.unit == "ns":
+        return pc.round_temporal(column, unit="microsecond").cast(target)
+    if pa.types.is_fixed_size_list(source) or pa.types.is_large_list(source):
+        return column.cast(pa.list_(source.value_type)).cast(target)
+    return column.cast(target)
 
 
-def _interval(column: pa.Array) -> pa.Array:
+def _to_intervals(column: pa.Array) -> pa.Array:
     """Converts durations to intervals of days and a rest, like the difference of two timestamps."""
     nanoseconds = _NANOSECONDS_A_UNIT[column.type.unit]
     counts = column.cast(pa.int64()).fill_null(0)
@@ -171,14 +171,14 @@ def _interval(column: pa.Array) -> pa.Array:
         micros = pc.divide(counts, 1000)
     else:
         micros = pc.multiply_checked(counts, nanoseconds // 1000)
-    made = np.zeros(len(column), np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]))
+    parts = np.zeros(len(column), np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]))
     days = pc.divide(micros, DAY)
-    made["days"] = days.cast(pa.int32()).to_numpy()
-    made["nanoseconds"] = pc.subtract(micros, pc.multiply(days, DAY)).to_numpy() * 1000
+    parts["days"] = days.cast(pa.int32()).to_numpy()
+    parts["nanoseconds"] = pc.subtract(micros, pc.multiply(days, DAY)).to_numpy() * 1000
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
     mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(pa.month_day_nano_interval(), len(column), [mask, pa.py_buffer(made)])
+    return pa.Array.from_buffers(pa.month_day_nano_interval(), len(column), [mask, pa.py_buffer(parts)])
 
 
-def _uuid_text(column: pa.Array) -> pa.Array:
+def _format_uuids(column: pa.Array) -> pa.Array:
     return pa.array([None if v is None else str(uuid.UUID(bytes=v)) for v in column.to_pylist()], pa.string())

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from gpudb.types import SqlType
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Returns a name as a quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def qualified(name: str) -> str:
+def qualify(name: str) -> str:
     """Returns a table's name given as `schema.table` or `table`, in lower case unless quoted."""
     if '"' in name:
         return name
-    return ".".join(quoted(part.lower()) for part in name.split("."))
+    return ".".join(quote_identifier(part.lower()) for part in name.split("."))
 
 
-def column_definitions(names: Sequence[str], types: Sequence[SqlType]) -> str:
+def format_column_definitions(names: Sequence[str], types: Sequence[SqlType]) -> str:
     """Returns columns in CREATE TABLE's form."""
-    return ", ".join(f"{quoted(name)} {type_}" for name, type_ in zip(names, types, strict=True))
+    return ", ".join(f"{quote_identifier(name)} {type_}" for name, type_ in zip(names, types, strict=True))

@@ -30,7 +30,7 @@ from gpudb.values import Interval, Multirange, Range
 from gpudb.values.array import format_array
 
 
-def wanted_type(value: object) -> SqlType | None:
+def get_parameter_type(value: object) -> SqlType | None:
     """Returns the type that a value is sent as; None (for NULL, str and ranges) leaves it to the statement.
 
     42846 for a Python type without an SQL type.
@@ -65,13 +65,13 @@ def wanted_type(value: object) -> SqlType | None:
         case dict():
             return JSONB
         case list() | tuple():
-            return _array_type(value)
+            return _get_array_type(value)
     message = f"a Python value of type {type(value).__name__} cannot be a parameter"
     raise SqlError.of("cannot_coerce", message)
 
 
-def _array_type(values: Sequence[object]) -> SqlType | None:
-    kinds = {kind for kind in map(wanted_type, _leaves(values)) if kind is not None}
+def _get_array_type(values: Sequence[object]) -> SqlType | None:
+    kinds = {kind for kind in map(get_parameter_type, _flatten(values)) if kind is not None}
     if not kinds:
         return None
     if kinds <= {INT4, INT8, NUMERIC}:
@@ -84,14 +84,14 @@ def _array_type(values: Sequence[object]) -> SqlType | None:
     return kinds.pop().array
 
 
-def _leaves(values: Sequence[object]) -> list[object]:
-    found: list[object] = []
+def _flatten(values: Sequence[object]) -> list[object]:
+    leaves: list[object] = []
     for value in values:
-        found += _leaves(value) if isinstance(value, list | tuple) else [value]
-    return found
+        leaves += _flatten(value) if isinstance(value, list | tuple) else [value]
+    return leaves
 
 
-def input_text(value: object) -> str:
+def format_parameter(value: object) -> str:
     """Returns a value (not None) in the form of PostgreSQL's input functions."""
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
@@ -111,10 +111,10 @@ def input_text(value: object) -> str:
         case dict():
             return json.dumps(value, ensure_ascii=False)
         case list() | tuple():
-            return format_array(_nested(value), input_text)
+            return format_array(_to_lists(value), format_parameter)
         case _:
             return str(value)
 
 
-def _nested(values: Sequence[object]) -> list[object]:
-    return [_nested(value) if isinstance(value, list | tuple) else value for value in values]
+def _to_lists(values: Sequence[object]) -> list[object]:
+    return [_to_lists(value) if isinstance(value, list | tuple) else value for value in values]

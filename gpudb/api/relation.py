@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from gpudb.api.display import aligned
+from gpudb.api.display import format_aligned
 from gpudb.api.rows import Row, Rows
 from gpudb.errors import FeatureNotSupported
+from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from gpudb.api.connection import Connection
+
+class QueryRunner(Protocol):
+    """The part of `Connection` that relations use; its methods are described there."""
+
+    def describe(self, query: str, params: Sequence[object] = ()) -> tuple[ResultColumn, ...]:
+        """Returns the columns of a query."""
+
+    def execute(self, sql: str, params: Sequence[object] = ()) -> Rows:
+        """Runs a statement."""
+
+    def head(self, query: str, params: Sequence[object], rows: int) -> Rows:
+        """Returns at least the first `rows` rows of a query."""
+
+    def stream(self, query: str, params: Sequence[object] = ()) -> Iterator[Row]:
+        """Yields the rows of a query."""
+
+    def register(self, name: str, frame: object) -> Relation:
+        """Registers a frame as a table."""
 
 
 class Relation:
@@ -29,7 +47,7 @@ class Relation:
     """
 
     def __init__(
-        self, connection: Connection, query: str, params: tuple[object, ...], *, composable: bool = True
+        self, connection: QueryRunner, query: str, params: tuple[object, ...], *, composable: bool = True
     ) -> None:
         self._connection = connection
         self._query = query
@@ -94,9 +112,9 @@ class Relation:
 
     def show(self, rows: int = 20) -> None:
         """Prints the first rows in psql's format."""
-        found = self._connection.head(self._query, self._params, rows + 1)
-        shown = list(islice(found.texts(), rows))
-        sys.stdout.write(aligned(found.fields, shown, more=len(found) > rows) + "\n")
+        rows_ = self._connection.head(self._query, self._params, rows + 1)
+        texts = list(islice(rows_.texts(), rows))
+        sys.stdout.write(format_aligned(rows_.fields, texts, more=len(rows_) > rows) + "\n")
 
     def _rows(self) -> Rows:
         return self._connection.execute(self._query, self._params)
@@ -105,25 +123,25 @@ class Relation:
 
     def filter(self, condition: str) -> Relation:
         """Returns the rows that satisfy an SQL condition over the columns."""
-        return self._around(f"WHERE {condition}")
+        return self._wrap(f"WHERE {condition}")
 
     def select(self, *expressions: str) -> Relation:
         """Returns other columns: SQL expressions over these (`"a", "a + b AS c"`)."""
-        return self._around("", ", ".join(expressions) or "*")
+        return self._wrap("", ", ".join(expressions) or "*")
 
     def order(self, *by: str) -> Relation:
         """Returns the rows sorted by SQL expressions (`"a DESC", "b"`)."""
-        return self._around("ORDER BY " + ", ".join(by))
+        return self._wrap("ORDER BY " + ", ".join(by))
 
     def limit(self, rows: int, offset: int = 0) -> Relation:
         """Returns at most `rows` rows, after skipping `offset`."""
-        return self._around(f"LIMIT {int(rows)}" + (f" OFFSET {int(offset)}" if offset else ""))
+        return self._wrap(f"LIMIT {int(rows)}" + (f" OFFSET {int(offset)}" if offset else ""))
 
     def register(self, name: str) -> Relation:
         """Runs the query and keeps its rows as a table of this connection; returns that table as a relation."""
         return self._connection.register(name, self.arrow())
 
-    def _around(self, clause: str, columns: str = "*") -> Relation:
+    def _wrap(self, clause: str, columns: str = "*") -> Relation:
         if not self._composable:
             raise FeatureNotSupported("only a query can be used within another")
         # The line break ends a comment at the query's end.

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gpudb import errors
-from gpudb.api.backend import copy_refused
-from gpudb.api.names import column_definitions, quoted
-from gpudb.api.text_columns import from_text
+from gpudb.api.backend import make_copy_error
+from gpudb.api.names import format_column_definitions, quote_identifier
+from gpudb.api.text_columns import parse_column
 from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.types import TEXT, SqlType, type_by_oid
@@ -25,7 +25,7 @@ CONNECT_TIMEOUT_S = 10
 CHUNK_ROWS = 8192
 
 
-def _psycopg() -> Any:
+def _import_psycopg() -> Any:
     try:
         return importlib.import_module("psycopg")
     except ImportError as error:
@@ -38,15 +38,15 @@ class RemoteBackend:
     """See `backend.Backend`."""
 
     def __init__(self, url: str, settings: Mapping[str, str]) -> None:
-        self._psycopg = psycopg = _psycopg()
+        self._psycopg = psycopg = _import_psycopg()
         self._notices: list[Notice] = []
         self._registered: set[str] = set()
         self._connection: Any = None
-        with self._errors():
+        with self._translate_errors():
             self._connection = psycopg.connect(
                 url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=CONNECT_TIMEOUT_S
             )
-        self._connection.add_notice_handler(self._noticed)
+        self._connection.add_notice_handler(self._add_notice)
         # Every value is received as the server's text.
         adapters = psycopg.adapt.AdaptersMap(self._connection.adapters)
         loader = psycopg.types.string.TextLoader
@@ -56,7 +56,7 @@ class RemoteBackend:
                     adapters.register_loader(oid, loader)
         adapters.register_loader(0, loader)
         self._connection._adapters = adapters
-        with self._errors():
+        with self._translate_errors():
             self._connection.execute("SET DateStyle TO 'ISO, MDY'")
             self._connection.execute("SET IntervalStyle TO 'postgres'")
             for name, value in settings.items():
@@ -72,43 +72,43 @@ class RemoteBackend:
         return self._connection.info.parameter_status("TimeZone") or "UTC"
 
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
-        from gpudb.api.parameters import wanted_type
+        from gpudb.api.parameters import get_parameter_type
 
-        oids = [0 if (kind := wanted_type(value)) is None else kind.oid for value in parameters]
-        with self._errors():
+        oids = [0 if (kind := get_parameter_type(value)) is None else kind.oid for value in parameters]
+        with self._translate_errors():
             pgconn = self._connection.pgconn
             for result in (
                 pgconn.prepare(b"", sql.encode(), oids),
-                described := pgconn.describe_prepared(b""),
+                result_ := pgconn.describe_prepared(b""),
             ):
                 if result.status == self._psycopg.pq.ExecStatus.FATAL_ERROR:
                     raise self._psycopg.errors.error_from_result(result, encoding="utf-8")
-        return _columns(described)
+        return _get_columns(result_)
 
     def run(self, sql: str, parameters: Sequence[object]) -> Result:
         cursor = self._connection.cursor()
-        with self._errors():
+        with self._translate_errors():
             if parameters:
-                cursor.execute(sql, [self._adapted(value) for value in parameters])
+                cursor.execute(sql, [self._adapt_parameter(value) for value in parameters])
             else:
                 cursor.execute(sql)
-            return self._whole(cursor)
+            return self._collect(cursor)
 
-    def _whole(self, cursor: Any) -> Result:
+    def _collect(self, cursor: Any) -> Result:
         """Returns the last result in columns, whole: a numeric column's digits are known only when all values are."""
         status = cursor.statusmessage or ""
         if cursor.description is None:
             return Result(status)
-        described = _columns(cursor.pgresult)
+        columns_ = _get_columns(cursor.pgresult)
         rows = cursor.fetchall()
         tag = status.rstrip("0123456789").rstrip() or "SELECT"
-        if not described:
-            whole = pa.RecordBatch.from_pylist([{}] * len(rows), pa.schema([]))
-            return Result(tag, (), iter([whole] if rows else []))
-        texts = zip(*rows, strict=True) if rows else [()] * len(described)
-        made = [from_text(column.type, list(values)) for column, values in zip(described, texts, strict=True)]
-        columns = tuple(replace(column, type=kind) for column, (kind, _) in zip(described, made, strict=True))
-        arrays = [array for _, array in made]
+        if not columns_:
+            batch_ = pa.RecordBatch.from_pylist([{}] * len(rows), pa.schema([]))
+            return Result(tag, (), iter([batch_] if rows else []))
+        texts = zip(*rows, strict=True) if rows else [()] * len(columns_)
+        parsed = [parse_column(column.type, list(values)) for column, values in zip(columns_, texts, strict=True)]
+        columns = tuple(replace(column, type=kind) for column, (kind, _) in zip(columns_, parsed, strict=True))
+        arrays = [array for _, array in parsed]
         batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(1, len(arrays) + 1)])
         return Result(tag, columns, iter([batch] if rows else []))
 
@@ -117,44 +117,44 @@ class RemoteBackend:
 
     def script(self, sql: str) -> Result:
         cursor = self._connection.cursor()
-        with self._errors():
+        with self._translate_errors():
             cursor.execute(sql)
             while cursor.nextset():
                 pass
-            return self._whole(cursor)
+            return self._collect(cursor)
 
     def copy_in(self, sql: str, chunks: Iterable[bytes]) -> str:
         cursor = self._connection.cursor()
-        with self._errors(), cursor.copy(sql) as copy:
+        with self._translate_errors(), cursor.copy(sql) as copy:
             for chunk in chunks:
                 copy.write(chunk)
         return cursor.statusmessage or ""
 
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
-        with self._errors(), self._connection.transaction():
+        with self._translate_errors(), self._connection.transaction():
             if name in self._registered:
-                self._connection.execute(f"DROP TABLE {quoted(name)}")
-            columns = column_definitions(table.column_names, types)
-            self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(name)} ({columns})")
-            self.copy_in(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)", csv_chunks(table, types))
+                self._connection.execute(f"DROP TABLE {quote_identifier(name)}")
+            columns = format_column_definitions(table.column_names, types)
+            self._connection.execute(f"CREATE TEMPORARY TABLE {quote_identifier(name)} ({columns})")
+            self.copy_in(f"COPY {quote_identifier(name)} FROM STDIN (FORMAT csv)", iterate_csv(table, types))
         self._registered.add(name)
 
     def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
-        columns = ", ".join(quoted(column) for column in table.column_names)
-        tag = self.copy_in(f"COPY {name} ({columns}) FROM STDIN (FORMAT csv)", csv_chunks(table, types))
+        columns = ", ".join(quote_identifier(column) for column in table.column_names)
+        tag = self.copy_in(f"COPY {name} ({columns}) FROM STDIN (FORMAT csv)", iterate_csv(table, types))
         return int(tag.rpartition(" ")[2])
 
     def unregister(self, name: str) -> bool:
         if name not in self._registered:
             return False
-        with self._errors():
-            self._connection.execute(f"DROP TABLE {quoted(name)}")
+        with self._translate_errors():
+            self._connection.execute(f"DROP TABLE {quote_identifier(name)}")
         self._registered.discard(name)
         return True
 
     def take_notices(self) -> list[Notice]:
-        taken, self._notices = self._notices, []
-        return taken
+        notices, self._notices = self._notices, []
+        return notices
 
     def cancel(self) -> None:
         if not self._connection.closed and self._connection.info.transaction_status.name == "ACTIVE":
@@ -165,12 +165,12 @@ class RemoteBackend:
 
     # ---- psycopg's values and errors
 
-    def _adapted(self, value: object) -> object:
+    def _adapt_parameter(self, value: object) -> object:
         if isinstance(value, dict):
             return self._psycopg.types.json.Jsonb(value)
         return str(value) if isinstance(value, Interval) else value
 
-    def _noticed(self, diagnostic: Any) -> None:
+    def _add_notice(self, diagnostic: Any) -> None:
         self._notices.append(
             Notice(
                 diagnostic.message_primary or "",
@@ -182,33 +182,33 @@ class RemoteBackend:
         )
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Converts psycopg's errors to gpudb's, with the server's SQLSTATE."""
         try:
             yield
         except self._psycopg.Error as error:
-            copying = self._copy_ended() if isinstance(error, self._psycopg.ProgrammingError) else None
-            raise _translated(error) if copying is None else copying from error
+            copying = self._end_copy() if isinstance(error, self._psycopg.ProgrammingError) else None
+            raise _translate_error(error) if copying is None else copying from error
 
-    def _copy_ended(self) -> SqlError | None:
+    def _end_copy(self) -> SqlError | None:
         """Ends a COPY that psycopg began and left open; returns the error for it, None if there was none."""
         if self._connection is None:
             return None
         pgconn, status = self._connection.pgconn, self._psycopg.pq.ExecStatus
-        found = None
+        error = None
         if pgconn.transaction_status == self._psycopg.pq.TransactionStatus.ACTIVE:
             while (result := pgconn.get_result()) is not None:
                 if result.status == status.COPY_IN:
-                    found = copy_refused(taking=True)
+                    error = make_copy_error(is_copy_from=True)
                     pgconn.put_copy_end(b"no data was given")
                 elif result.status == status.COPY_OUT:
-                    found = copy_refused(taking=False)
+                    error = make_copy_error(is_copy_from=False)
                     while pgconn.get_copy_data(0)[0] > 0:
                         pass
-        return found
+        return error
 
 
-def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
+def iterate_csv(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
     """Returns a table as CSV for COPY: every value in quotes, NULL an empty field."""
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
     for batch in table.to_batches(CHUNK_ROWS * 4):
@@ -218,21 +218,21 @@ def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
         yield sink.getvalue().to_pybytes()
 
 
-def _columns(result: Any) -> tuple[ResultColumn, ...]:
-    made = []
+def _get_columns(result: Any) -> tuple[ResultColumn, ...]:
+    columns = []
     for index in range(result.nfields):
         name = (result.fname(index) or b"").decode()
-        kind = _kind(result.ftype(index), result.fmod(index))
-        made.append(ResultColumn(name, kind, result.ftable(index), result.ftablecol(index)))
-    return tuple(made)
+        kind = _get_type(result.ftype(index), result.fmod(index))
+        columns.append(ResultColumn(name, kind, result.ftable(index), result.ftablecol(index)))
+    return tuple(columns)
 
 
-def _kind(oid: int, modifier: int) -> SqlType:
+def _get_type(oid: int, modifier: int) -> SqlType:
     try:
         kind = type_by_oid(oid)
-        found = SqlType(kind.name, modifier if kind.name.lstrip("_") in _MODIFIED else -1)
-        _ = found.arrow  # KeyError for unsupported types
-        return found
+        type_ = SqlType(kind.name, modifier if kind.name.lstrip("_") in _MODIFIED else -1)
+        _ = type_.arrow  # KeyError for unsupported types
+        return type_
     except (UndefinedObject, KeyError):
         return TEXT
 
@@ -240,21 +240,21 @@ def _kind(oid: int, modifier: int) -> SqlType:
 _MODIFIED = frozenset({"numeric", "varchar", "bpchar", "bit", "varbit", "time", "timetz", "timestamp", "timestamptz"})
 
 
-def _translated(error: Any) -> GpudbError:
+def _translate_error(error: Any) -> GpudbError:
     state = error.sqlstate or "08006"
     conditions = {value: key for key, value in reversed(sqlstates().items())}
     condition = conditions.get(state, "internal_error")
     classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GpudbError)]
-    found = next((kind for kind in classes if kind.condition == condition), SqlError)
+    error_class = next((kind for kind in classes if kind.condition == condition), SqlError)
     diagnostic = error.diag
-    place = diagnostic.statement_position
-    made: GpudbError = found(
+    position = diagnostic.statement_position
+    translated: GpudbError = error_class(
         diagnostic.message_primary or str(error).strip() or "the connection failed",
         detail=diagnostic.message_detail,
         hint=diagnostic.message_hint,
-        position=int(place) if place else None,
+        position=int(position) if position else None,
         condition=condition,
         where=diagnostic.context,
     )
-    made.sqlstate = state
-    return made
+    translated.sqlstate = state
+    return translated

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.api.arrow import published, python_values
+from gpudb.api.arrow import to_public_arrow, to_python_values
 from gpudb.errors import SqlError
 from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
@@ -64,7 +64,7 @@ class Rows:
     def __iter__(self) -> Iterator[Row]:
         """Yields rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
         for batch in self._batches:
-            yield from tuples(self.fields, batch)
+            yield from iterate_tuples(self.fields, batch)
 
     def fetchall(self) -> list[Row]:
         """Returns all rows as tuples."""
@@ -79,7 +79,7 @@ class Rows:
         arrays = []
         for index, field in enumerate(self.fields):
             chunks = [batch.column(index) for batch in self._batches]
-            arrays.append(published(field.type, pa.chunked_array(chunks, field.type.arrow)))
+            arrays.append(to_public_arrow(field.type, pa.chunked_array(chunks, field.type.arrow)))
         return pa.Table.from_arrays(arrays, names=list(self.columns))
 
     def polars(self) -> pl.DataFrame:
@@ -89,11 +89,11 @@ class Rows:
         """
         import polars as pl
 
-        table = self.arrow().rename_columns(_distinct(self.columns))
+        table = self.arrow().rename_columns(_make_distinct(self.columns))
         _check_years(table)
         for index, field in enumerate(table.schema):
             if field.type == pa.month_day_nano_interval():
-                table = table.set_column(index, field.name, _interval_struct(table.column(index)))
+                table = table.set_column(index, field.name, _to_interval_structs(table.column(index)))
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return frame
@@ -112,7 +112,7 @@ class Rows:
         _check_years(table)
         interval = pa.month_day_nano_interval()  # pandas has no Arrow-backed type for it
         frame: pd.DataFrame = table.to_pandas(
-            types_mapper=lambda held: None if held == interval else pd.ArrowDtype(held)
+            types_mapper=lambda arrow_type: None if arrow_type == interval else pd.ArrowDtype(arrow_type)
         )
         return frame
 
@@ -129,54 +129,54 @@ class Rows:
 
     def __str__(self) -> str:
         """The rows in psql's format."""
-        from gpudb.api.display import aligned
+        from gpudb.api.display import format_aligned
 
-        return aligned(self.fields, self.texts()) if self.gives_rows else self.tag
+        return format_aligned(self.fields, self.texts()) if self.gives_rows else self.tag
 
     def __repr__(self) -> str:
         """The tag and the columns."""
         return f"<gpudb.Rows {self.tag}: {', '.join(self.columns)}>"
 
 
-def tuples(fields: tuple[ResultColumn, ...], batch: pa.RecordBatch) -> Iterator[Row]:
+def iterate_tuples(fields: tuple[ResultColumn, ...], batch: pa.RecordBatch) -> Iterator[Row]:
     """Returns a batch as tuples of Python values."""
     if not fields:
         return iter([()] * batch.num_rows)
-    columns = [python_values(field.type, batch.column(index)) for index, field in enumerate(fields)]
+    columns = [to_python_values(field.type, batch.column(index)) for index, field in enumerate(fields)]
     return zip(*columns, strict=True)
 
 
-def _distinct(names: tuple[str, ...]) -> list[str]:
+def _make_distinct(names: tuple[str, ...]) -> list[str]:
     taken = set(names)
     seen: set[str] = set()
-    made = []
+    distinct = []
     for name in names:
         candidate, number = name, 0
         while candidate in seen or (number and candidate in taken):
             number += 1
             candidate = f"{name}_{number}"
         seen.add(candidate)
-        made.append(candidate)
-    return made
+        distinct.append(candidate)
+    return distinct
 
 
 def _check_years(table: pa.Table) -> None:
     """Raises 22008 for infinite dates, which Python's and Rust's calendars cannot print."""
     for field, column in zip(table.schema, table.columns):
         if pa.types.is_date(field.type):
-            low, high, held = -719162, 2932896, pa.int32()
+            low, high, storage_type = -719162, 2932896, pa.int32()
         elif pa.types.is_timestamp(field.type):
-            low, high, held = -62135596800000000, 253402300799999999, pa.int64()
+            low, high, storage_type = -62135596800000000, 253402300799999999, pa.int64()
         else:
             continue
-        ends = pc.min_max(pa.chunked_array([chunk.view(held) for chunk in column.chunks], held)).as_py()
+        ends = pc.min_max(pa.chunked_array([chunk.view(storage_type) for chunk in column.chunks], storage_type)).as_py()
         if ends["min"] is not None and (ends["min"] < low or ends["max"] > high):
             message = f'column "{field.name}" holds a {field.type} that is infinite or outside the years 1 to 9999'
             hint = "Cast it to text, or take it as an Arrow table or as rows."
             raise SqlError.of("datetime_field_overflow", message, hint=hint)
 
 
-def _interval_struct(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _to_interval_structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = pa.struct([("months", pa.int32()), ("days", pa.int32()), ("microseconds", pa.int64())])
     rows = [
         None

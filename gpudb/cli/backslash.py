@@ -10,12 +10,15 @@ from gpudb.api.connection import Connection
 from gpudb.api.rows import Rows
 from gpudb.errors import GpudbError, SqlError
 
+Show = Callable[[Rows], None]
+RunScript = Callable[[Connection, str, Show], None]
+
 HELP = r"""
   \d               tables and views            \d NAME   columns of a table or view
   \dt \dv \dn \du  tables, views, schemas, roles        \l   databases
   \i FILE          run the statements of a file
-  \copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]   load a file of this machine
-  \timing          tell how long statements take
+  \copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]   load a local file
+  \timing          print the time of each statement
   \?               this                        \q        leave
 """
 
@@ -52,8 +55,8 @@ FROM pg_catalog.pg_database ORDER BY 1
 _COPY = re.compile(r"\\copy\s+(?P<what>.+?)\s+from\s+'(?P<file>(?:[^']|'')+)'\s*(?P<rest>.*)", re.I | re.S)
 
 
-def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None:
-    """Runs one command; 42601 for an unknown one."""
+def run(connection: Connection, line: str, show: Show, run_script: RunScript) -> None:
+    """Runs one command; 42601 for an unknown one. `run_script` runs the statements of a file."""
     word, _, rest = line.rstrip("; ").partition(" ")
     name = rest.strip()
     match word:
@@ -75,46 +78,44 @@ def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None
         case "\\l":
             show(connection.execute(_DATABASES))
         case "\\i":
-            _include(connection, name, show)
+            _include(connection, name, show, run_script)
         case "\\copy":
             _copy(connection, line)
         case _:
             raise SqlError.of("syntax_error", f"there is no command {word}", hint="Try \\? for help.")
 
 
-def _include(connection: Connection, name: str, show: Callable[[Rows], None]) -> None:
+def _include(connection: Connection, name: str, show: Show, run_script: RunScript) -> None:
     """Runs a file; the position of an error in it is reported as a line."""
-    from gpudb.cli.sql import run_each
-
-    text = _file(name).read_text(encoding="utf-8")
+    text = _resolve_file(name).read_text(encoding="utf-8")
     try:
-        run_each(connection, text, show)
+        run_script(connection, text, show)
     except GpudbError as error:
         if error.position is not None:
-            place = f'file "{name}", line {text.count(chr(10), 0, error.position - 1) + 1}'
-            error.where = f"{error.where}\n{place}" if error.where else place
+            line_text = f'file "{name}", line {text.count(chr(10), 0, error.position - 1) + 1}'
+            error.where = f"{error.where}\n{line_text}" if error.where else line_text
             error.position = None
         raise
 
 
 def _copy(connection: Connection, line: str) -> None:
-    found = _COPY.match(line.strip().rstrip(";"))
-    if found is None:
+    match = _COPY.match(line.strip().rstrip(";"))
+    if match is None:
         hint = "\\copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]"
         raise SqlError.of("syntax_error", "\\copy takes data from a file", hint=hint)
-    path = _file(found["file"].replace("''", "'"))
-    count = connection.copy_from(f"COPY {found['what']} FROM STDIN {found['rest']}", _chunks(path))
+    path = _resolve_file(match["file"].replace("''", "'"))
+    count = connection.copy_from(f"COPY {match['what']} FROM STDIN {match['rest']}", _read_chunks(path))
     print(f"COPY {count}")
 
 
-def _file(name: str) -> Path:
+def _resolve_file(name: str) -> Path:
     path = Path(name).expanduser()
     if not path.is_file():
         raise SqlError.of("undefined_file", f'there is no file "{name}"')
     return path
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def _read_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
             yield chunk

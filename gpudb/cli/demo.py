@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gpudb.cli.output import duration, size
+from gpudb.cli.output import format_duration, format_size
 from gpudb.cli.program import Program
 from gpudb.demo import statements
 from gpudb.errors import GpudbError
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 PORT = 5433
-AHEAD = 8
+QUEUED_PIECES = 8
 """Pieces of CSV that may be queued for the server, of about 7 MB each."""
 
-_SHOWN = 10
+_MAX_ROWS = 10
 _RUNS = 5
 """Runs of a query: the first one reads its columns from files, the fastest of the others is reported."""
 
@@ -42,24 +42,24 @@ def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
         raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection")
     console = Console(highlight=False)
     folder = Path(tempfile.mkdtemp(prefix="gpudb-demo-"))
-    left = False
+    is_kept = False
     program = None
     try:
         started = time.perf_counter()
         program = _start(data_dir or folder / "data", folder / "server.log")
         console.print(
             f"[bold]gpudb[/] is listening on 127.0.0.1:{program.port} "
-            f"(started in {duration(time.perf_counter() - started)})"
+            f"(started in {format_duration(time.perf_counter() - started)})"
         )
-        _show(console, program.url, rows, seed)
-        _how_to_connect(console, program, data_dir or folder / "data", keep=keep)
-        left = keep
+        _load_and_query(console, program.url, rows, seed)
+        _print_connection_help(console, program, data_dir or folder / "data", keep=keep)
+        is_kept = keep
     finally:
-        if not left:
+        if not is_kept:
             if program is not None:
                 program.stop()
             shutil.rmtree(folder, ignore_errors=True)
-    if not left:
+    if not is_kept:
         console.print("The server was stopped" + ("." if data_dir else ", and its data removed."))
 
 
@@ -77,23 +77,23 @@ def _start(data_dir: Path, log: Path) -> Program:
         return Program(data_dir, log)
 
 
-def _show(console: Console, url: str, rows: int, seed: int) -> None:
+def _load_and_query(console: Console, url: str, rows: int, seed: int) -> None:
     import psycopg
 
     with psycopg.connect(url, connect_timeout=10, autocommit=True) as connection:
-        there = connection.execute("SELECT count(*) FROM pg_tables WHERE tablename = 'trips'").fetchone()
-        if there == (1,):
-            found = connection.execute("SELECT count(*) FROM trips").fetchone()
-            assert found is not None
-            console.print(f"\nThe table trips is there already, with {found[0]:,} rides.")
+        existing = connection.execute("SELECT count(*) FROM pg_tables WHERE tablename = 'trips'").fetchone()
+        if existing == (1,):
+            counted = connection.execute("SELECT count(*) FROM trips").fetchone()
+            assert counted is not None
+            console.print(f"\nThe table trips is there already, with {counted[0]:,} rides.")
         else:
             _load(console, connection, rows, seed)
-        for number, (title, text) in enumerate(statements.queries(), 1):
-            _query(console, connection, number, title, text)
+        for number, (title, text) in enumerate(statements.read_queries(), 1):
+            _run_query(console, connection, number, title, text)
 
 
 def _load(console: Console, connection: Connection, rows: int, seed: int) -> None:
-    connection.execute(statements.create_table())
+    connection.execute(statements.read_create_table())
     console.print(f"\nCOPY trips FROM STDIN: {rows:,} taxi rides of 51 columns, made as they are sent")
     columns = (
         BarColumn(),
@@ -107,23 +107,23 @@ def _load(console: Console, connection: Connection, rows: int, seed: int) -> Non
         task = progress.add_task("", total=rows, rate=0.0)
         done = 0
         with connection.cursor().copy("COPY trips FROM STDIN (FORMAT csv)") as copy:
-            for count, piece in _made_ahead(rows, seed):
+            for count, piece in _generate_ahead(rows, seed):
                 copy.write(piece)
                 sent += len(piece)
                 done += count
                 progress.update(task, completed=done, rate=done / (time.perf_counter() - started))
     took = time.perf_counter() - started
     console.print(
-        f"loaded {rows:,} rides ({size(sent)} of CSV) in {duration(took)}: "
-        f"[bold]{rows / took:,.0f} rides/s[/], {size(sent / took)}/s"
+        f"loaded {rows:,} rides ({format_size(sent)} of CSV) in {format_duration(took)}: "
+        f"[bold]{rows / took:,.0f} rides/s[/], {format_size(sent / took)}/s"
     )
 
 
-def _made_ahead(rows: int, seed: int) -> Iterator[tuple[int, bytes]]:
+def _generate_ahead(rows: int, seed: int) -> Iterator[tuple[int, bytes]]:
     """Yields pieces of (rides, CSV), generated in a thread while earlier ones are sent."""
-    from gpudb.demo.taxi import BLOCK, csv
+    from gpudb.demo.taxi import BLOCK, generate_csv
 
-    pieces: queue.Queue[tuple[int, bytes] | BaseException | None] = queue.Queue(AHEAD)
+    pieces: queue.Queue[tuple[int, bytes] | BaseException | None] = queue.Queue(QUEUED_PIECES)
     stopped = threading.Event()
 
     def put(item: tuple[int, bytes] | BaseException | None) -> None:
@@ -137,7 +137,7 @@ def _made_ahead(rows: int, seed: int) -> Iterator[tuple[int, bytes]]:
     def make() -> None:
         try:
             done = 0
-            for piece in csv(rows, seed):
+            for piece in generate_csv(rows, seed):
                 count = min(BLOCK, rows - done)
                 done += count
                 put((count, piece))
@@ -157,29 +157,30 @@ def _made_ahead(rows: int, seed: int) -> Iterator[tuple[int, bytes]]:
         thread.join(10)
 
 
-def _query(console: Console, connection: Connection, number: int, title: str, text: str) -> None:
+def _run_query(console: Console, connection: Connection, number: int, title: str, text: str) -> None:
     times = []
     for _ in range(_RUNS):
         started = time.perf_counter()
         cursor = connection.execute(text)
-        found = cursor.fetchall()
+        rows = cursor.fetchall()
         times.append(time.perf_counter() - started)
     table = Table(box=None, padding=(0, 2), header_style="bold")
     for column in cursor.description or ():
         table.add_column(column.name, justify="right")
-    for row in found[:_SHOWN]:
+    for row in rows[:_MAX_ROWS]:
         table.add_row(*("NULL" if value is None else str(value) for value in row))
     console.print(f"\n[bold]{number}. {title}[/]")
     console.print(text, style="cyan", soft_wrap=True)
     console.print(table)
-    more = f", the first {_SHOWN} shown" if len(found) > _SHOWN else ""
+    more = f", the first {_MAX_ROWS} shown" if len(rows) > _MAX_ROWS else ""
     console.print(
-        f"({len(found)} rows{more}; {duration(times[0])} at first, {duration(min(times[1:]))} once loaded)",
+        f"({len(rows)} rows{more}; {format_duration(times[0])} at first,"
+        f" {format_duration(min(times[1:]))} once loaded)",
         style="dim",
     )
 
 
-def _how_to_connect(console: Console, program: Program, data_dir: Path, *, keep: bool) -> None:
+def _print_connection_help(console: Console, program: Program, data_dir: Path, *, keep: bool) -> None:
     if keep:
         console.print("\n[bold]The server goes on.[/] Connect with")
         console.print(f"  psql -h 127.0.0.1 -p {program.port} -U gpudb gpudb", soft_wrap=True)

@@ -16,10 +16,10 @@ from pathlib import Path
 from rich.console import Console
 
 from gpudb.cli import machine
-from gpudb.cli.output import size
+from gpudb.cli.output import format_size
 
-LEAST_MEMORY = 2 << 30
-LEAST_DISK = 5 << 30
+MIN_MEMORY = 2 << 30
+MIN_DISK = 5 << 30
 
 _STYLES = {"ok": "[green]✓[/]", "missing": "[yellow]![/]", "info": " "}
 
@@ -51,19 +51,25 @@ class Report:
 
 def examine(data_dir: Path, environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Report:
     """Inspects the machine; `root` is the directory of /proc and /sys."""
-    gpus = machine.gpus(environment, root)
-    findings = [*_host(data_dir, root), *_libraries(), *_gpu(gpus), *_rapids(gpus), *_storage(gpus, environment, root)]
-    return Report(*machine.engine_of(gpus), findings)
+    gpus = machine.query_gpus(environment, root)
+    findings = [
+        *_examine_host(data_dir, root),
+        *_examine_libraries(),
+        *_examine_gpus(gpus),
+        *_examine_rapids(gpus),
+        *_examine_storage(gpus, environment, root),
+    ]
+    return Report(*machine.select_engine(gpus), findings)
 
 
-def _host(data_dir: Path, root: Path) -> list[Finding]:
+def _examine_host(data_dir: Path, root: Path) -> list[Finding]:
     section = "Host"
-    name, threads = machine.cpu()
-    memory = machine.memory(root)
-    free = machine.disk_free(data_dir)
-    small = memory.available < LEAST_MEMORY
-    full = free < LEAST_DISK
-    writable = os.access(_existing(data_dir), os.W_OK)
+    name, threads = machine.get_cpu()
+    memory = machine.read_memory(root)
+    free = machine.get_free_disk(data_dir)
+    small = memory.available < MIN_MEMORY
+    full = free < MIN_DISK
+    writable = os.access(_find_existing(data_dir), os.W_OK)
     advice = "" if writable else "Choose another --data-dir, or give this user the right to write there."
     if full:
         advice = advice or "Free some space: tables, their older snapshots and spilled rows need it."
@@ -76,86 +82,86 @@ def _host(data_dir: Path, root: Path) -> list[Finding]:
             section,
             "memory",
             "missing" if small else "ok",
-            f"{size(memory.available)} free of {size(memory.total)}",
+            f"{format_size(memory.available)} free of {format_size(memory.total)}",
             "Queries will spill to the disk: free some memory, or set memory_limit." if small else "",
         ),
         Finding(
             section,
             "disk",
             "ok" if writable and not full else "missing",
-            f"{size(free)} free at {data_dir}" + ("" if writable else ", which cannot be written"),
+            f"{format_size(free)} free at {data_dir}" + ("" if writable else ", which cannot be written"),
             advice,
         ),
     ]
 
 
-def _existing(path: Path) -> Path:
-    there = path.absolute()
-    while not there.exists():
-        there = there.parent
-    return there
+def _find_existing(path: Path) -> Path:
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return existing
 
 
-def _libraries() -> list[Finding]:
-    made = []
+def _examine_libraries() -> list[Finding]:
+    findings = []
     for name in machine.LIBRARIES:
-        found = machine.installed(name)
-        if found is not None:
-            made.append(Finding("Libraries", name, "ok", found))
+        version_ = machine.get_installed_version(name)
+        if version_ is not None:
+            findings.append(Finding("Libraries", name, "ok", version_))
         elif name in machine.OPTIONAL:
             value = f"not installed; needed for {machine.OPTIONAL[name]}"
-            made.append(Finding("Libraries", name, "info", value, f"Where wanted: pip install {name}"))
+            findings.append(Finding("Libraries", name, "info", value, f"Where wanted: pip install {name}"))
         else:
-            made.append(Finding("Libraries", name, "missing", "not installed", f"Run: pip install {name}"))
-    return made
+            findings.append(Finding("Libraries", name, "missing", "not installed", f"Run: pip install {name}"))
+    return findings
 
 
-def _gpu(found: machine.Gpus) -> list[Finding]:
+def _examine_gpus(gpus: machine.Gpus) -> list[Finding]:
     section = "GPU"
-    if found.problem is not None:
+    if gpus.problem is not None:
         advice = "Install the driver's tools, or mend the driver: nvidia-smi should list the GPUs."
-        return [Finding(section, "GPUs", "missing", found.problem, advice)]
-    if not found.gpus:
-        return [Finding(section, "GPUs", "info", "none (no nvidia-smi)" if found.driver is None else "none")]
-    made = [
+        return [Finding(section, "GPUs", "missing", gpus.problem, advice)]
+    if not gpus.gpus:
+        return [Finding(section, "GPUs", "info", "none (no nvidia-smi)" if gpus.driver is None else "none")]
+    findings = [
         Finding(
             section,
             f"GPU {gpu.index}",
             "ok",
             f"{gpu.name}, {gpu.memory_mib / 1024:.0f} GiB, compute capability {gpu.compute_capability}",
         )
-        for gpu in found.gpus
+        for gpu in gpus.gpus
     ]
-    made.append(Finding(section, "driver", "ok", f"{found.driver}, runs CUDA up to {found.cuda or '?'}"))
-    return made
+    findings.append(Finding(section, "driver", "ok", f"{gpus.driver}, runs CUDA up to {gpus.cuda or '?'}"))
+    return findings
 
 
-def _rapids(found: machine.Gpus) -> list[Finding]:
+def _examine_rapids(gpus: machine.Gpus) -> list[Finding]:
     section = "RAPIDS"
-    versions = {name: machine.installed_gpu(name) for name in machine.GPU_LIBRARIES}
-    major = (found.cuda or "").partition(".")[0]
+    versions = {name: machine.get_installed_gpu_version(name) for name in machine.GPU_LIBRARIES}
+    major = (gpus.cuda or "").partition(".")[0]
     extra = "cu13" if not major.isdigit() or int(major) >= 13 else "cu12"
     missing = [name for name, value in versions.items() if value is None]
-    if not found.gpus:
-        here = {name: value for name, value in versions.items() if value is not None}
-        if not here:
+    if not gpus.gpus:
+        present = {name: value for name, value in versions.items() if value is not None}
+        if not present:
             return [Finding(section, "packages", "info", "not installed; of use with a GPU alone")]
-        return [Finding(section, name.rstrip("-"), "info", value) for name, value in here.items()]
-    made = [
+        return [Finding(section, name.rstrip("-"), "info", value) for name, value in present.items()]
+    findings = [
         Finding(section, name, "ok" if value else "missing", value or "not installed")
         for name, value in versions.items()
     ]
     if missing:
-        made.append(
+        findings.append(
             Finding(section, "to do", "missing", f"{len(missing)} missing", f"Run: pip install 'gpudb[{extra}]'")
         )
-    return made
+    return findings
 
 
-def _storage(found: machine.Gpus, environment: Mapping[str, str], root: Path) -> list[Finding]:
+def _examine_storage(gpus: machine.Gpus, environment: Mapping[str, str], root: Path) -> list[Finding]:
     section = "GPUDirect Storage"
-    storage = machine.direct_storage(environment, root)
-    if not found.gpus:
+    storage = machine.inspect_direct_storage(environment, root)
+    if not gpus.gpus:
         return [Finding(section, "nvidia-fs", "info", "of use with a GPU alone")]
     compat = storage.compat_mode or "not set, which libcudf takes for ON"
     advice = ""
@@ -174,18 +180,18 @@ def run(*, as_json: bool, data_dir: Path | None) -> None:
     """Prints the report."""
     report = examine(data_dir or Path("gpudb-data"))
     if as_json:
-        found = {"engine": report.engine, "reason": report.reason, "verdict": report.verdict}
-        print(json.dumps({**found, "findings": [asdict(each) for each in report.findings]}, indent=2))
+        summary = {"engine": report.engine, "reason": report.reason, "verdict": report.verdict}
+        print(json.dumps({**summary, "findings": [asdict(finding) for finding in report.findings]}, indent=2))
         return
     console = Console(highlight=False, soft_wrap=True)
     section = ""
-    for each in report.findings:
-        if each.section != section:
-            section = each.section
+    for finding in report.findings:
+        if finding.section != section:
+            section = finding.section
             console.print(f"[bold]{section}[/]")
-        console.print(f"  {_STYLES[each.state]} {each.name:<20} ", end="")
-        console.print(each.value, markup=False)
-        if each.advice:
-            console.print(f"      → {each.advice}", markup=False)
+        console.print(f"  {_STYLES[finding.state]} {finding.name:<20} ", end="")
+        console.print(finding.value, markup=False)
+        if finding.advice:
+            console.print(f"      → {finding.advice}", markup=False)
     console.print()
     console.print(report.verdict, markup=False)

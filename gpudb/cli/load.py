@@ -12,9 +12,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 import gpudb.api
 from gpudb import config
 from gpudb.api.connection import Connection
-from gpudb.api.names import column_definitions, qualified
+from gpudb.api.names import format_column_definitions, qualify, quote_identifier
 from gpudb.cli import sources
-from gpudb.cli.output import duration, notice_text, size
+from gpudb.cli.output import format_duration, format_notice, format_size
 from gpudb.cli.sources import Source
 from gpudb.errors import UndefinedTable
 
@@ -32,7 +32,7 @@ class Options:
 
 def run(target: str | None, table: str, patterns: list[str], options: Options) -> None:
     """Loads the files. Errors: 58P01 for a missing file, 0A000 for a format, and those of COPY and INSERT."""
-    files = sources.find(patterns, options.format)
+    files = sources.find_sources(patterns, options.format)
     total = sum(source.path.stat().st_size for source in files)
     console = Console(highlight=False, soft_wrap=True)
     columns = (
@@ -52,60 +52,69 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
         ):
             task = progress.add_task("", total=total, rows=0, rate=0.0)
             before = 0
-            name = qualified(table)
+            name = qualify(table)
             if options.create:
-                _create(connection, name, files[0], options)
+                _create_table(connection, name, files[0], options)
             for source in files:
 
-                def told(read: int, seen: int, base: int = before, count: int = rows) -> None:
+                def report(read: int, seen: int, base: int = before, count: int = rows) -> None:
                     rate = (count + seen) / (time.perf_counter() - started)
                     progress.update(task, completed=base + read, rows=count + seen, rate=rate)
 
                 progress.update(task, description=source.path.name)
-                rows += _load(connection, name, source, options, told)
+                rows += _load_file(connection, name, source, options, report)
                 before += source.path.stat().st_size
                 progress.update(task, completed=before, rows=rows)
         for notice in connection.notices:
-            console.print(notice_text(notice), markup=False)
+            console.print(format_notice(notice), markup=False)
     took = time.perf_counter() - started
     number = f"{len(files)} file{'s' if len(files) > 1 else ''}"
-    console.print(f"loaded {rows:,} rows ({size(total)}, {number}) in {duration(took)}: {rows / took:,.0f} rows/s")
+    console.print(
+        f"loaded {rows:,} rows ({format_size(total)}, {number}) in {format_duration(took)}: {rows / took:,.0f} rows/s"
+    )
 
 
-def _create(connection: Connection, name: str, source: Source, options: Options) -> None:
-    names, types = sources.columns(source, options.header, options.delimiter)
-    connection.execute(f"CREATE TABLE {name} ({column_definitions(names, types)})")
+def _create_table(connection: Connection, name: str, source: Source, options: Options) -> None:
+    names, types = sources.infer_columns(source, options.header, options.delimiter)
+    connection.execute(f"CREATE TABLE {name} ({format_column_definitions(names, types)})")
 
 
-def _load(connection: Connection, name: str, source: Source, options: Options, told: Callable[[int, int], None]) -> int:
-    """Loads one file, calling `told(bytes read, rows seen)` as it progresses. Returns the number of rows."""
+def _load_file(
+    connection: Connection, name: str, source: Source, options: Options, report: Callable[[int, int], None]
+) -> int:
+    """Loads one file, calling `report(bytes read, rows seen)` as it progresses. Returns the number of rows."""
     try:
-        there = connection.table(name).columns
+        table_columns = connection.table(name).columns
     except UndefinedTable as error:
         error.hint = "--create makes the table from the first file."
         raise
     if source.format in {"parquet", "arrow"}:
-        by_name = {column.lower(): column for column in there}
+        by_name = {column.lower(): column for column in table_columns}
         rows = 0
-        for batch, read in sources.tables(source):
-            names = [each if each in there else by_name.get(each.lower(), each) for each in batch.column_names]
+        for batch, read in sources.read_tables(source):
+            names = [
+                column_name if column_name in table_columns else by_name.get(column_name.lower(), column_name)
+                for column_name in batch.column_names
+            ]
             rows += connection.append(name, batch.rename_columns(names))
-            told(read, rows)
+            report(read, rows)
         return rows
-    header, listed = sources.header_of(source, there, options.header, options.delimiter)
+    header, header_columns = sources.detect_header(source, table_columns, options.header, options.delimiter)
     clauses = [f"FORMAT {source.format}"]
     if header:
         clauses.append("HEADER")
     delimiter = options.delimiter or source.delimiter
     if delimiter is not None:
-        clauses.append(f"DELIMITER {_literal(delimiter)}")
+        clauses.append(f"DELIMITER {_quote_literal(delimiter)}")
     if options.null is not None:
-        clauses.append(f"NULL {_literal(options.null)}")
-    columns = f" ({', '.join(sources.quoted(each) for each in listed)})" if listed else ""
+        clauses.append(f"NULL {_quote_literal(options.null)}")
+    columns = (
+        f" ({', '.join(quote_identifier(column_name) for column_name in header_columns)})" if header_columns else ""
+    )
     text = f"COPY {name}{columns} FROM STDIN ({', '.join(clauses)})"
-    return connection.copy_from(text, sources.chunks(source, told))
+    return connection.copy_from(text, sources.read_chunks(source, report))
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     text = {"\\t": "\t"}.get(text, text)
     return "'" + text.replace("'", "''") + "'"

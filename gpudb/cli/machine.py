@@ -87,29 +87,29 @@ class Memory:
     available: int
 
 
-def engine_of(found: Gpus) -> tuple[str, str]:
+def select_engine(machine_gpus: Gpus) -> tuple[str, str]:
     """Returns the engine that runs on a machine with these GPUs, `gpu` or `cpu`, and why."""
-    if not found.gpus:
-        return "cpu", found.problem or "no GPU found"
-    count = f"{len(found.gpus)} GPU{'s' if len(found.gpus) > 1 else ''} found"
-    missing = [name for name in GPU_LIBRARIES if installed_gpu(name) is None]
+    if not machine_gpus.gpus:
+        return "cpu", machine_gpus.problem or "no GPU found"
+    count = f"{len(machine_gpus.gpus)} GPU{'s' if len(machine_gpus.gpus) > 1 else ''} found"
+    missing = [name for name in GPU_LIBRARIES if get_installed_gpu_version(name) is None]
     if missing:
         return "cpu", f"{count}; {len(missing)} of their packages missing"
     return "gpu", count
 
 
-def visible(found: Gpus, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def list_visible_gpus(machine_gpus: Gpus, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Returns the GPUs that this process may use by CUDA_VISIBLE_DEVICES, by index or identifier."""
-    named = environment.get("CUDA_VISIBLE_DEVICES")
-    if named is not None:
-        return tuple(each.strip() for each in named.split(",") if each.strip())
-    return tuple(str(gpu.index) for gpu in found.gpus)
+    devices = environment.get("CUDA_VISIBLE_DEVICES")
+    if devices is not None:
+        return tuple(device.strip() for device in devices.split(",") if device.strip())
+    return tuple(str(gpu.index) for gpu in machine_gpus.gpus)
 
 
-def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Gpus:
+def query_gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Gpus:
     """Queries nvidia-smi, found on the environment's PATH."""
     driver_file = root / "proc/driver/nvidia/version"
-    driver = _driver_of(driver_file)
+    driver = _read_driver_version(driver_file)
     program = shutil.which("nvidia-smi", path=environment.get("PATH"))
     if program is None:
         problem = "a driver is loaded, but there is no nvidia-smi" if driver else None
@@ -117,31 +117,31 @@ def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) ->
     fields = "index,name,memory.total,compute_cap,driver_version"
     try:
         # Both in parallel: on a host of many GPUs each takes a second.
-        with ThreadPoolExecutor(2) as both:
+        with ThreadPoolExecutor(2) as executor:
             query = [program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
-            asked, overview = both.map(_said, (query, [program]))
+            listing, overview = executor.map(_run_command, (query, [program]))
     except (OSError, subprocess.SubprocessError) as error:
         output = getattr(error, "output", None) or str(error)
         return Gpus(driver=driver, problem=f"nvidia-smi failed: {' '.join(str(output).split())[:200]}")
-    found = []
-    for line in asked.splitlines():
+    found_gpus = []
+    for line in listing.splitlines():
         parts = [part.strip() for part in line.split(",")]
         if len(parts) == 5:
-            memory = int(parts[2]) if parts[2].isdigit() else 0
-            found.append(Gpu(int(parts[0]), parts[1], memory, parts[3]))
+            memory_mib = int(parts[2]) if parts[2].isdigit() else 0
+            found_gpus.append(Gpu(int(parts[0]), parts[1], memory_mib, parts[3]))
             driver = parts[4]
     cuda = overview.partition("CUDA Version:")[2].split()
-    return Gpus(tuple(found), driver, cuda[0] if cuda else None)
+    return Gpus(tuple(found_gpus), driver, cuda[0] if cuda else None)
 
 
-def _said(command: list[str]) -> str:
-    done = subprocess.run(
+def _run_command(command: list[str]) -> str:
+    completed = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=NVIDIA_SMI_S, check=True
     )
-    return done.stdout
+    return completed.stdout
 
 
-def _driver_of(path: Path) -> str | None:
+def _read_driver_version(path: Path) -> str | None:
     try:
         words = path.read_text().split()
     except OSError:
@@ -149,7 +149,7 @@ def _driver_of(path: Path) -> str | None:
     return next((word for word in words if word[0].isdigit() and "." in word), None)
 
 
-def direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> DirectStorage:
+def inspect_direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> DirectStorage:
     """Inspects GPUDirect Storage."""
     return DirectStorage(
         (root / "proc/driver/nvidia-fs").exists(),
@@ -158,13 +158,13 @@ def direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Pat
     )
 
 
-def memory(root: Path = Path("/")) -> Memory:
+def read_memory(root: Path = Path("/")) -> Memory:
     """Reads memory from /proc/meminfo, limited by control groups 2 and 1."""
-    found = {}
+    sizes = {}
     for line in (root / "proc/meminfo").read_text().splitlines():
         name, _, rest = line.partition(":")
-        found[name] = int(rest.split()[0]) * 1024
-    total, available = found["MemTotal"], found["MemAvailable"]
+        sizes[name] = int(rest.split()[0]) * 1024
+    total, available = sizes["MemTotal"], sizes["MemAvailable"]
     for name in ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             limit = int((root / name).read_text())
@@ -174,15 +174,15 @@ def memory(root: Path = Path("/")) -> Memory:
     return Memory(total, min(available, total))
 
 
-def disk_free(path: Path) -> int:
+def get_free_disk(path: Path) -> int:
     """Returns the free bytes of the file system of a path, which need not exist."""
-    there = path.absolute()
-    while not there.exists():
-        there = there.parent
-    return shutil.disk_usage(there).free
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return shutil.disk_usage(existing).free
 
 
-def installed(name: str) -> str | None:
+def get_installed_version(name: str) -> str | None:
     """Returns a distribution's version; None if it is not installed."""
     try:
         return version(name)
@@ -190,16 +190,16 @@ def installed(name: str) -> str | None:
         return None
 
 
-def installed_gpu(name: str) -> str | None:
+def get_installed_gpu_version(name: str) -> str | None:
     """Returns the version of a GPU library for any CUDA version: `26.10.2 (cu13)`."""
     for suffix, cuda in (("-cu13", "cu13"), ("-cu12", "cu12"), ("13x", "cu13"), ("12x", "cu12"), ("", "")):
-        found = installed(name + suffix)
-        if found is not None:
-            return f"{found} ({cuda})" if cuda else found
+        version_ = get_installed_version(name + suffix)
+        if version_ is not None:
+            return f"{version_} ({cuda})" if cuda else version_
     return None
 
 
-def cpu() -> tuple[str, int]:
+def get_cpu() -> tuple[str, int]:
     """Returns the processor's name and the number of threads that this process may use."""
     name = platform.processor() or platform.machine()
     try:

@@ -23,8 +23,8 @@ DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help=
 Url = Annotated[str | None, typer.Option("--url", help="A server: postgresql://user@host:port/database.")]
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"gpudb {version('gpudb')}")
         raise typer.Exit
 
@@ -94,7 +94,7 @@ def sql(
     """A SQL shell on a server or, without one, on a database in this process."""
     from gpudb.cli.sql import run
 
-    raise typer.Exit(run(_target(target, data_dir, url), command or []))
+    raise typer.Exit(run(_get_target(target, data_dir, url), command or []))
 
 
 @app.command()
@@ -117,7 +117,7 @@ def load(
     from gpudb.cli.load import Options, run
 
     options = Options(format, create=create, header=header, delimiter=delimiter, null=null)
-    run(_target(None, data_dir, url), table, files, options)
+    run(_get_target(None, data_dir, url), table, files, options)
 
 
 @app.command()
@@ -143,11 +143,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
     run(as_json=as_json, data_dir=data_dir)
 
 
-def _target(argument: str | None, data_dir: Path | None, url: str | None) -> str | None:
-    given = [value for value in (argument, str(data_dir) if data_dir else None, url) if value is not None]
-    if len(given) > 1:
+def _get_target(argument: str | None, data_dir: Path | None, url: str | None) -> str | None:
+    targets = [value for value in (argument, str(data_dir) if data_dir else None, url) if value is not None]
+    if len(targets) > 1:
         raise typer.BadParameter("name one of a URL and a data directory")
-    return given[0] if given else None
+    return targets[0] if targets else None
 
 
 def main() -> None:
@@ -155,9 +155,9 @@ def main() -> None:
     try:
         app()
     except GpudbError as error:
-        from gpudb.cli.output import error_text
+        from gpudb.cli.output import format_error
 
-        sys.stderr.write(error_text(error) + "\n")
+        sys.stderr.write(format_error(error) + "\n")
         raise SystemExit(1) from None
     except BrokenPipeError:
         # The reader of our output has closed it: exit silently, and keep Python from reporting it at exit.

@@ -6,11 +6,11 @@ from gpudb.errors import GpudbError
 from gpudb.session.results import Notice
 
 
-def error_text(error: GpudbError, statement: str | None = None) -> str:
+def format_error(error: GpudbError, statement: str | None = None) -> str:
     """Returns an error in psql's form, with its position in the statement if it is known."""
     lines = [f"ERROR:  {error.sqlstate}: {error.message}"]
     if statement is not None and error.position is not None:
-        lines += _pointed(statement, error.position)
+        lines += _point_at(statement, error.position)
     if error.detail:
         lines.append(f"DETAIL:  {error.detail}")
     if error.hint:
@@ -20,7 +20,7 @@ def error_text(error: GpudbError, statement: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def _pointed(statement: str, position: int) -> list[str]:
+def _point_at(statement: str, position: int) -> list[str]:
     before = statement[: position - 1]
     number = before.count("\n") + 1
     start = before.rfind("\n") + 1
@@ -32,7 +32,7 @@ def _pointed(statement: str, position: int) -> list[str]:
     return [head + line[:100], " " * (len(head) + column) + "^"]
 
 
-def notice_text(notice: Notice) -> str:
+def format_notice(notice: Notice) -> str:
     """Returns a notice in psql's form."""
     lines = [f"{notice.severity}:  {notice.message}"]
     if notice.detail:
@@ -42,7 +42,7 @@ def notice_text(notice: Notice) -> str:
     return "\n".join(lines)
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Returns bytes in human-readable form: `3.4 GB`, in powers of 1000."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
@@ -51,7 +51,7 @@ def size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Returns a time in human-readable form: `12 ms`, `3.4 s`, `2 min 5 s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"

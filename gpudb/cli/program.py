@@ -46,7 +46,7 @@ class Program:
                 start_new_session=True,  # Ctrl-C is for this process, which stops the server in order
             )
         try:
-            self.port = self._wait(log)
+            self.port = self._wait_for_port(log)
         except BaseException:
             self.stop()
             raise
@@ -61,21 +61,21 @@ class Program:
         """Its connection string for drivers."""
         return f"postgresql://gpudb@127.0.0.1:{self.port}/gpudb"
 
-    def _wait(self, log: Path) -> int:
+    def _wait_for_port(self, log: Path) -> int:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         deadline = time.monotonic() + START_S
-        seen = b""
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([descriptor], [], [], left)[0]:
+        output_bytes = b""
+        while (remaining := deadline - time.monotonic()) > 0:
+            if select.select([descriptor], [], [], remaining)[0]:
                 piece = os.read(descriptor, 4096)
-                seen += piece
-                if (found := _LISTENING.search(seen)) is not None:
-                    return int(found[2])
+                output_bytes += piece
+                if (match := _LISTENING.search(output_bytes)) is not None:
+                    return int(match[2])
                 if not piece:
                     break
-        said = log.read_text(errors="replace").strip()[-2000:]
-        message = "the server did not start" + (f":\n{said}" if said else "")
+        output = log.read_text(errors="replace").strip()[-2000:]
+        message = "the server did not start" + (f":\n{output}" if output else "")
         raise GpudbError(message, condition="sqlclient_unable_to_establish_sqlconnection")
 
     def stop(self) -> None:

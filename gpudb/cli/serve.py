@@ -32,19 +32,19 @@ def serve(settings: Settings) -> None:
     """Serves until a signal. Errors: F0000 for settings, 55006 for a data directory or workers in use, 08001 for the
     address, or a scheduler's."""
     stop = threading.Event()
-    hurry: list[Callable[[], None]] = []
+    cancellations: list[Callable[[], None]] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if stop.is_set():  # in a thread, since this one may hold the locks that it needs
-            threading.Thread(target=lambda: [each() for each in hurry], daemon=True).start()
+            threading.Thread(target=lambda: [cancel() for cancel in cancellations], daemon=True).start()
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
-    workers = _workers(settings)
-    gpus = _gpus(settings.engine) if settings.scheduler is None else ()
+    workers = _get_worker_count(settings)
+    gpus = _get_gpus(settings.engine) if settings.scheduler is None else ()
     if gpus or workers or settings.scheduler is not None:
         LOG.setLevel(logging.INFO)
     if settings.scheduler is None and (gpus or workers):
@@ -76,7 +76,7 @@ def serve(settings: Settings) -> None:
                 database,
                 settings.host,
                 settings.port,
-                tls=_tls(settings),
+                tls=_make_tls_context(settings),
                 max_connections=settings.max_connections,
                 statement_log=log,
             )
@@ -86,7 +86,7 @@ def serve(settings: Settings) -> None:
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from None
         thread = threading.Thread(target=server.serve_forever, name="listener", daemon=True)
         thread.start()
-        hurry.append(lambda: _cancel_all(database))
+        cancellations.append(lambda: _cancel_all(database))
         host, port = server.address
         log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
@@ -103,24 +103,24 @@ def serve(settings: Settings) -> None:
             log.close()
 
 
-def _workers(settings: Settings) -> int:
+def _get_worker_count(settings: Settings) -> int:
     """Returns the number of worker processes: 0 means all of a scheduler's; otherwise only the twin engine has any."""
     if settings.scheduler is not None:
         return settings.workers or 0
     return (settings.workers or TWIN_WORKERS) if settings.engine == "twin" else 0
 
 
-def _gpus(engine: str) -> tuple[str, ...]:
+def _get_gpus(engine: str) -> tuple[str, ...]:
     """Returns the GPUs to run on: none for other engines; 58000 if the GPU engine is requested and cannot run."""
     from gpudb.cli import machine
     from gpudb.errors import SqlError
 
     if engine not in {"auto", "gpu"}:
         return ()
-    found = machine.gpus()
-    name, reason = machine.engine_of(found)
+    gpus = machine.query_gpus()
+    name, reason = machine.select_engine(gpus)
     if name == "gpu":
-        return machine.visible(found)
+        return machine.list_visible_gpus(gpus)
     if engine == "auto":
         return ()
     message = f"the GPU engine cannot run here: {reason}"
@@ -132,7 +132,7 @@ def _cancel_all(database: Database) -> None:
         session.cancel()
 
 
-def _tls(settings: Settings) -> ssl.SSLContext:
+def _make_tls_context(settings: Settings) -> ssl.SSLContext:
     from gpudb.server.wire.tls import make_self_signed_context, make_server_context
 
     if settings.tls_cert is not None and settings.tls_key is not None:

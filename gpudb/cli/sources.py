@@ -13,18 +13,15 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from gpudb.api.frames import sql_type
-from gpudb.api.names import quoted
+from gpudb.api.frames import get_sql_type
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.types import SqlType
-
-__all__ = ["Source", "chunks", "columns", "find", "header_of", "quoted", "tables"]
 
 FORMATS = ("csv", "text", "parquet", "arrow")
 CHUNK = 4 << 20
 TABLE_ROWS = 1 << 20
 """Rows of Parquet and Arrow files that are sent together."""
-GUESSED_FROM = 32 << 20
+GUESS_BYTES = 32 << 20
 """Bytes of a csv file from which --create infers its columns' types."""
 
 _SUFFIXES = {
@@ -37,7 +34,7 @@ _SUFFIXES = {
     ".feather": ("arrow", None),
     ".ipc": ("arrow", None),
 }
-_PACKED = {".gz": "gzip", ".zst": "zstd"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,47 +43,47 @@ class Source:
 
     path: Path
     format: str
-    packed: str | None = None
+    compression: str | None = None
     delimiter: str | None = None
 
 
-def find(patterns: list[str], format: str | None) -> list[Source]:
+def find_sources(patterns: list[str], format: str | None) -> list[Source]:
     """Returns the files, in order; 58P01 if a name or glob matches nothing, 0A000 for an unknown format."""
-    found = []
+    sources = []
     for pattern in patterns:
         names = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (may be absolute)
         files = [Path(name) for name in names if Path(name).is_file()]
         if not files:
             raise SqlError.of("undefined_file", f'there is no file "{pattern}"')
-        found += [_source(path, format) for path in files]
-    return found
+        sources += [_make_source(path, format) for path in files]
+    return sources
 
 
-def _source(path: Path, format: str | None) -> Source:
+def _make_source(path: Path, format: str | None) -> Source:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = _PACKED.get(suffixes[-1]) if suffixes else None
-    name = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes else ""
+    compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    name = suffixes[-2] if compression and len(suffixes) > 1 else suffixes[-1] if suffixes else ""
     by_name = _SUFFIXES.get(name)
     chosen = format or (by_name[0] if by_name else None)
     if chosen not in FORMATS:
-        what = f'the format "{chosen}"' if chosen else f'the format of "{path.name}"'
+        subject = f'the format "{chosen}"' if chosen else f'the format of "{path.name}"'
         hint = f"Say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."
-        raise FeatureNotSupported(f"{what} is not known", hint=hint)
-    return Source(path, chosen, packed, by_name[1] if by_name and by_name[0] == chosen else None)
+        raise FeatureNotSupported(f"{subject} is not known", hint=hint)
+    return Source(path, chosen, compression, by_name[1] if by_name and by_name[0] == chosen else None)
 
 
-def chunks(source: Source, told: Callable[[int, int], None]) -> Iterator[bytes]:
-    """Yields a file's bytes, decompressed; calls `told(bytes of the file read, lines seen)` after each piece."""
+def read_chunks(source: Source, report: Callable[[int, int], None]) -> Iterator[bytes]:
+    """Yields a file's bytes, decompressed; calls `report(bytes of the file read, lines seen)` after each piece."""
     lines = 0
     with pa.OSFile(str(source.path), "rb") as file:
-        stream = pa.CompressedInputStream(file, source.packed) if source.packed else file
-        while chunk := _read(stream, source):
+        stream = pa.CompressedInputStream(file, source.compression) if source.compression else file
+        while chunk := _read_chunk(stream, source):
             yield chunk
             lines += chunk.count(b"\n")
-            told(file.tell(), lines)
+            report(file.tell(), lines)
 
 
-def _read(stream: pa.NativeFile, source: Source) -> bytes:
+def _read_chunk(stream: pa.NativeFile, source: Source) -> bytes:
     try:
         data: bytes = stream.read(CHUNK)
         return data
@@ -95,19 +92,21 @@ def _read(stream: pa.NativeFile, source: Source) -> bytes:
         raise SqlError.of("data_corrupted", message) from None
 
 
-def tables(source: Source) -> Iterator[tuple[pa.Table, int]]:
+def read_tables(source: Source) -> Iterator[tuple[pa.Table, int]]:
     """Yields a Parquet or Arrow file in tables of about TABLE_ROWS rows, each with the bytes of the file read so
     far.
     """
     size = source.path.stat().st_size
-    with _readable(source), ExitStack() as stack:
+    with _translate_read_errors(source), ExitStack() as stack:
         if source.format == "parquet":
             file = stack.enter_context(pyarrow.parquet.ParquetFile(source.path))
-            whole = max(1, file.metadata.num_rows)
-            yield from _gathered(file.iter_batches(65536), file.schema_arrow, lambda rows: size * rows // whole)
+            row_count = max(1, file.metadata.num_rows)
+            yield from _gather_tables(
+                file.iter_batches(65536), file.schema_arrow, lambda rows: size * rows // row_count
+            )
         else:
             mapped = stack.enter_context(pa.memory_map(str(source.path)))
-            yield from _gathered(*_arrow_batches(mapped), lambda rows: mapped.tell())
+            yield from _gather_tables(*_arrow_batches(mapped), lambda rows: mapped.tell())
 
 
 def _arrow_batches(mapped: pa.NativeFile) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
@@ -120,55 +119,55 @@ def _arrow_batches(mapped: pa.NativeFile) -> tuple[Iterator[pa.RecordBatch], pa.
     return (reader.get_batch(index) for index in range(reader.num_record_batches)), reader.schema
 
 
-def _gathered(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, read: Callable[[int], int]
+def _gather_tables(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, get_bytes_read: Callable[[int], int]
 ) -> Iterator[tuple[pa.Table, int]]:
-    held: list[pa.RecordBatch] = []
-    waiting = done = 0
+    pending: list[pa.RecordBatch] = []
+    pending_rows = yielded_rows = 0
     for batch in batches:
-        held.append(batch)
-        waiting += batch.num_rows
-        if waiting >= TABLE_ROWS:
-            done += waiting
-            yield pa.Table.from_batches(held, schema), read(done)
-            held, waiting = [], 0
-    if held:
-        yield pa.Table.from_batches(held, schema), read(done + waiting)
+        pending.append(batch)
+        pending_rows += batch.num_rows
+        if pending_rows >= TABLE_ROWS:
+            yielded_rows += pending_rows
+            yield pa.Table.from_batches(pending, schema), get_bytes_read(yielded_rows)
+            pending, pending_rows = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending, schema), get_bytes_read(yielded_rows + pending_rows)
 
 
-def header_of(
-    source: Source, there: tuple[str, ...], wanted: bool | None, delimiter: str | None
+def detect_header(
+    source: Source, table_columns: tuple[str, ...], requested: bool | None, delimiter: str | None
 ) -> tuple[bool, tuple[str, ...]]:
     """Returns whether the first line is a header, and the table's columns that it names (none: all, in order).
 
     Without `--header` or `--no-header` it is a header if each of its fields is the name of a column.
     """
-    if source.format != "csv" or wanted is False:
-        return bool(wanted) and source.format != "csv", ()
-    fields = _first_line(source, delimiter)
-    by_name = {name.lower(): name for name in there}
-    named = tuple(by_name[field.lower()] for field in fields if field.lower() in by_name)
-    if fields and len(set(named)) == len(fields):
-        return True, named
-    return bool(wanted), ()
+    if source.format != "csv" or requested is False:
+        return bool(requested) and source.format != "csv", ()
+    fields = _read_first_line(source, delimiter)
+    by_name = {name.lower(): name for name in table_columns}
+    header_columns = tuple(by_name[field.lower()] for field in fields if field.lower() in by_name)
+    if fields and len(set(header_columns)) == len(fields):
+        return True, header_columns
+    return bool(requested), ()
 
 
-def _first_line(source: Source, delimiter: str | None) -> list[str]:
-    for chunk in chunks(source, lambda read, lines: None):
+def _read_first_line(source: Source, delimiter: str | None) -> list[str]:
+    for chunk in read_chunks(source, lambda read, lines: None):
         text = chunk[: 1 << 20].decode("utf-8-sig", errors="replace")
-        reader = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(source, delimiter))
+        reader = csv.reader(text.splitlines(keepends=True), delimiter=_get_delimiter(source, delimiter))
         return [field.strip() for field in next(reader, [])]
     return []
 
 
-def _delimiter(source: Source, given: str | None) -> str:
-    found = {"\\t": "\t"}.get(given or "", given or source.delimiter or ",")
-    if len(found.encode()) != 1:
+def _get_delimiter(source: Source, requested: str | None) -> str:
+    delimiter = {"\\t": "\t"}.get(requested or "", requested or source.delimiter or ",")
+    if len(delimiter.encode()) != 1:
         raise FeatureNotSupported("COPY delimiter must be a single one-byte character")
-    return found
+    return delimiter
 
 
-def columns(source: Source, header: bool | None, delimiter: str | None) -> tuple[list[str], list[SqlType]]:
+def infer_columns(source: Source, header: bool | None, delimiter: str | None) -> tuple[list[str], list[SqlType]]:
     """Returns the columns of a new table for this file; for csv from its first GUESSED_FROM bytes.
 
     Names are made lower case. 0A000 for text files, which have neither names nor types.
@@ -176,14 +175,14 @@ def columns(source: Source, header: bool | None, delimiter: str | None) -> tuple
     if source.format == "text":
         raise FeatureNotSupported("a text file does not tell its columns", hint="Create the table first.")
     if source.format == "csv":
-        schema = _guessed(source, header, delimiter)
+        schema = _guess_schema(source, header, delimiter)
     else:
-        with _readable(source):
-            schema = _schema(source)
-    return [name.lower() for name in schema.names], [sql_type(field.type, field.name) for field in schema]
+        with _translate_read_errors(source):
+            schema = _read_schema(source)
+    return [name.lower() for name in schema.names], [get_sql_type(field.type, field.name) for field in schema]
 
 
-def _schema(source: Source) -> pa.Schema:
+def _read_schema(source: Source) -> pa.Schema:
     if source.format == "parquet":
         return pyarrow.parquet.read_schema(source.path)
     with pa.memory_map(str(source.path)) as mapped:
@@ -191,7 +190,7 @@ def _schema(source: Source) -> pa.Schema:
 
 
 @contextmanager
-def _readable(source: Source) -> Iterator[None]:
+def _translate_read_errors(source: Source) -> Iterator[None]:
     """Returns XX001 naming a file that Arrow cannot read."""
     try:
         yield
@@ -199,16 +198,16 @@ def _readable(source: Source) -> Iterator[None]:
         raise SqlError.of("data_corrupted", f'"{source.path.name}" cannot be read: {error}') from None
 
 
-def _guessed(source: Source, header: bool | None, delimiter: str | None) -> pa.Schema:
+def _guess_schema(source: Source, header: bool | None, delimiter: str | None) -> pa.Schema:
     head = bytearray()
-    for chunk in chunks(source, lambda read, lines: None):
+    for chunk in read_chunks(source, lambda read_options, lines: None):
         head += chunk
-        if len(head) >= GUESSED_FROM:
+        if len(head) >= GUESS_BYTES:
             del head[head.rfind(b"\n") + 1 :]
             break
-    parse = pyarrow.csv.ParseOptions(delimiter=_delimiter(source, delimiter), newlines_in_values=True)
-    read = pyarrow.csv.ReadOptions(autogenerate_column_names=header is False, block_size=max(len(head), 1))
+    parse_options = pyarrow.csv.ParseOptions(delimiter=_get_delimiter(source, delimiter), newlines_in_values=True)
+    read_options = pyarrow.csv.ReadOptions(autogenerate_column_names=header is False, block_size=max(len(head), 1))
     try:
-        return pyarrow.csv.read_csv(pa.BufferReader(bytes(head)), read, parse).schema
+        return pyarrow.csv.read_csv(pa.BufferReader(bytes(head)), read_options, parse_options).schema
     except pa.ArrowInvalid as error:
         raise SqlError.of("bad_copy_file_format", f'"{source.path.name}": {error}') from None

@@ -23,54 +23,54 @@ _TOKEN = re.compile(
 _BLOCK = re.compile(r"/\*|\*/")
 
 
-def pieces(text: str) -> Iterator[tuple[int, str]]:
+def split_pieces(text: str) -> Iterator[tuple[int, str]]:
     """Yields the backslash commands of a script, one a line, and the texts between them, each with its position."""
-    start = place = 0
+    start = position = 0
     for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith("\\") and (not text[start:place].strip() or is_whole(text[start:place])):
-            if text[start:place].strip():
-                yield start, text[start:place]
-            yield place, line.strip()
-            start = place + len(line)
-        place += len(line)
+        if line.lstrip().startswith("\\") and (not text[start:position].strip() or is_complete(text[start:position])):
+            if text[start:position].strip():
+                yield start, text[start:position]
+            yield position, line.strip()
+            start = position + len(line)
+        position += len(line)
     if text[start:].strip():
         yield start, text[start:]
 
 
-def is_whole(text: str) -> bool:
+def is_complete(text: str) -> bool:
     """Whether the text ends with a semicolon that ends a statement."""
-    position, ended = 0, False
-    while (found := _TOKEN.search(text, position)) is not None:
-        if text[position : found.start()].strip():
-            ended = False
-        position = found.end()
-        match found.lastgroup:
+    position, is_ended = 0, False
+    while (match := _TOKEN.search(text, position)) is not None:
+        if text[position : match.start()].strip():
+            is_ended = False
+        position = match.end()
+        match match.lastgroup:
             case "dollar" | "tag":
-                closing = text.find(f"${found['tag'] or ''}$", position)
+                closing = text.find(f"${match['tag'] or ''}$", position)
                 if closing < 0:
                     return False
-                position, ended = closing + len(found["tag"] or "") + 2, False
+                position, is_ended = closing + len(match["tag"] or "") + 2, False
             case "block":
-                end = _block_end(text, position)
+                end = _find_block_end(text, position)
                 if end < 0:
                     return False
                 position = end
             case "line":
                 pass
             case "end":
-                ended = True
+                is_ended = True
             case _:
                 for kind in ("escape", "string", "name"):
-                    if found[kind] is not None and found[f"{kind}_end"] is None:
+                    if match[kind] is not None and match[f"{kind}_end"] is None:
                         return False
-                ended = False
-    return ended and not text[position:].strip()
+                is_ended = False
+    return is_ended and not text[position:].strip()
 
 
-def _block_end(text: str, position: int) -> int:
+def _find_block_end(text: str, position: int) -> int:
     depth = 1
-    for found in _BLOCK.finditer(text, position):
-        depth += 1 if found[0] == "/*" else -1
+    for match in _BLOCK.finditer(text, position):
+        depth += 1 if match[0] == "/*" else -1
         if depth == 0:
-            return found.end()
+            return match.end()
     return -1

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from gpudb.demo.city import Picks, pick_table
+from gpudb.demo.city import Picks, make_pick_table
 
 FIRST_YEAR, LAST_YEAR = 2009, 2016
 
@@ -104,10 +104,10 @@ class Calendar:
 
 
 @cache
-def calendar() -> Calendar:
+def make_calendar() -> Calendar:
     """Returns the calendar; computed once a process."""
     months = [(year, month) for year in range(FIRST_YEAR, LAST_YEAR + 1) for month in range(1, 13)]
-    rides = np.array([_rides(year, month) for year, month in months])
+    rides = np.array([_get_rides(year, month) for year, month in months])
     starts = np.array([f"{year}-{month:02}" for year, month in months] + [f"{LAST_YEAR + 1}-01"], "datetime64[M]")
     first_days = starts.astype("datetime64[D]").astype(np.int64)
     epoch_day = int(first_days[0])
@@ -119,23 +119,23 @@ def calendar() -> Calendar:
         cabs=np.minimum(ends[:, :2] * 65536, 65535).astype(np.uint16),
         month_start=month_start,
         days=[
-            pick_table(weekday[(np.arange(first, last) + 3) % 7], DAY_BITS)  # 1970-01-01 was a Thursday
+            make_pick_table(weekday[(np.arange(first, last) + 3) % 7], DAY_BITS)  # 1970-01-01 was a Thursday
             for first, last in pairwise(first_days)
         ],
-        hours=np.stack([pick_table(np.array(hours, np.float64), HOUR_BITS) for hours in _HOURS]),
+        hours=np.stack([make_pick_table(np.array(hours, np.float64), HOUR_BITS) for hours in _HOURS]),
         epoch_day=epoch_day,
-        weather=_weather(int(month_start[-1])),
+        weather=_generate_weather(int(month_start[-1])),
     )
 
 
-def _rides(year: int, month: int) -> tuple[float, float, float]:
+def _get_rides(year: int, month: int) -> tuple[float, float, float]:
     season = _SEASON[month - 1]
     green = _GREEN.get(year, 0) if (year, month) >= (2013, 8) else 0
     uber = 750 if year == 2014 and 4 <= month <= 9 else 2400 if year == 2015 and month <= 6 else 0
     return _YELLOW[year] * season, green * season, uber
 
 
-def _weather(days: int) -> dict[str, npt.NDArray[np.int16]]:
+def _generate_weather(days: int) -> dict[str, npt.NDArray[np.int16]]:
     """Returns daily figures in stations' units: tenths of mm (snow: mm), of a degree Celsius, of a metre a second."""
     rng = np.random.default_rng(_WEATHER_SEED)
     season = np.cos((np.arange(days) % 365.25 - 22) / 365.25 * 2 * np.pi)  # 1 in the coldest week

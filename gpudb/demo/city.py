@@ -48,7 +48,7 @@ class City:
     near: Picks  # (tracts, NEAR)
 
 
-def pick_table(weights: npt.NDArray[np.float64], bits: int = PICK_BITS) -> Picks:
+def make_pick_table(weights: npt.NDArray[np.float64], bits: int = PICK_BITS) -> Picks:
     """Returns a table in which each position occurs in proportion to its weight (to one part in 2^bits)."""
     edges = np.cumsum(weights) / weights.sum()
     middles = (np.arange(1 << bits) + 0.5) / (1 << bits)
@@ -56,30 +56,30 @@ def pick_table(weights: npt.NDArray[np.float64], bits: int = PICK_BITS) -> Picks
 
 
 @cache
-def city() -> City:
+def make_city() -> City:
     """Returns the city; computed once a process."""
     rng = np.random.default_rng(_LAYOUT_SEED)
     lines = files(__package__).joinpath("neighbourhoods.tsv").read_text(encoding="utf-8").splitlines()
     fields = [line.split("\t") for line in lines[1:]]
     tracts = np.array([int(row[5]) for row in fields])
-    place = np.repeat(np.arange(len(fields)), tracts)
-    count = len(place)
+    neighbourhood = np.repeat(np.arange(len(fields)), tracts)
+    count = len(neighbourhood)
     spread = np.repeat(_SPREAD_DEGREES * np.sqrt(tracts - 1), tracts)[:, None] * rng.uniform(-1, 1, (count, 2))
-    longitude = np.array([float(row[3]) for row in fields])[place] + spread[:, 0]
-    latitude = np.array([float(row[4]) for row in fields])[place] + spread[:, 1] * 0.8
-    boroughs = [BOROUGHS[fields[index][0][:2]] for index in place]
-    labels = _labels(np.array([code for code, _ in boroughs]), rng)
+    longitude = np.array([float(row[3]) for row in fields])[neighbourhood] + spread[:, 0]
+    latitude = np.array([float(row[4]) for row in fields])[neighbourhood] + spread[:, 1] * 0.8
+    boroughs = [BOROUGHS[fields[index][0][:2]] for index in neighbourhood]
+    labels = _make_labels(np.array([code for code, _ in boroughs]), rng)
     share = rng.gamma(2.0, 1.0, count)  # within a neighbourhood some blocks are busier than others
-    share /= np.bincount(place, share)[place]
-    yellow = share * np.array([float(row[6]) for row in fields])[place]
-    green = share * np.array([float(row[7]) for row in fields])[place]
+    share /= np.bincount(neighbourhood, share)[neighbourhood]
+    yellow = share * np.array([float(row[6]) for row in fields])[neighbourhood]
+    green = share * np.array([float(row[7]) for row in fields])[neighbourhood]
     airports = np.cumsum([row[1] == "Airport" for row in fields]) * [row[1] == "Airport" for row in fields]
     codes = [f"{int(label * 100):06d}" for label in labels]
     return City(
         longitude=longitude,
         latitude=latitude,
         borough=np.array([code for code, _ in boroughs], np.int16),
-        airport=airports[place].astype(np.int8),
+        airport=airports[neighbourhood].astype(np.int8),
         gid=(rng.permutation(count) + 1).astype(np.int16),
         names={
             "ctlabel": pa.array([f"{label:g}" for label in labels]),
@@ -87,21 +87,21 @@ def city() -> City:
             "ct2010": pa.array(codes),
             "boroct2010": pa.array([f"{code}{tract}" for (code, _), tract in zip(boroughs, codes)]),
             "cdeligibil": pa.array(np.where(rng.random(count) < 0.55, "I", "E")),
-            "ntacode": pa.array([fields[index][0] for index in place]),
-            "ntaname": pa.array([fields[index][1] for index in place]),
-            "puma": pa.array([fields[index][2] for index in place]),
+            "ntacode": pa.array([fields[index][0] for index in neighbourhood]),
+            "ntaname": pa.array([fields[index][1] for index in neighbourhood]),
+            "puma": pa.array([fields[index][2] for index in neighbourhood]),
         },
         pickups={
-            "yellow": pick_table(yellow),
-            "green": pick_table(green),
-            "uber": pick_table(yellow + 4 * green),
+            "yellow": make_pick_table(yellow),
+            "green": make_pick_table(green),
+            "uber": make_pick_table(yellow + 4 * green),
         },
-        dropoffs=pick_table(yellow + 2.5 * green),
-        near=_nearest(longitude, latitude),
+        dropoffs=make_pick_table(yellow + 2.5 * green),
+        near=_find_nearest(longitude, latitude),
     )
 
 
-def _labels(borough: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
+def _make_labels(borough: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """Returns tract labels that are unique within a borough; a third are split ones such as 112.01."""
     labels = np.zeros(len(borough))
     for code in np.unique(borough):
@@ -112,7 +112,7 @@ def _labels(borough: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDA
     return np.round(labels, 2)
 
 
-def _nearest(longitude: npt.NDArray[np.float64], latitude: npt.NDArray[np.float64]) -> Picks:
+def _find_nearest(longitude: npt.NDArray[np.float64], latitude: npt.NDArray[np.float64]) -> Picks:
     east = (longitude[:, None] - longitude) * MILES_PER_DEGREE_EAST
     north = (latitude[:, None] - latitude) * MILES_PER_DEGREE_NORTH
     return np.argsort(east**2 + north**2, axis=1)[:, :NEAR].astype(np.int16)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from importlib.resources import files
 
 
-def create_table() -> str:
+def read_create_table() -> str:
     """Returns CREATE TABLE trips, with all 51 columns."""
-    return _read("trips.sql")
+    return _read_file("trips.sql")
 
 
-def queries() -> list[tuple[str, str]]:
+def read_queries() -> list[tuple[str, str]]:
     """Returns title and text of the four queries."""
-    found: list[tuple[str, str]] = []
-    for statement in _read("queries.sql").partition("\n")[2].split(";"):
+    titled: list[tuple[str, str]] = []
+    for statement in _read_file("queries.sql").partition("\n")[2].split(";"):
         title, _, text = statement.strip().partition("\n")
         if text:
-            found.append((title.removeprefix("-- "), text))
-    return found
+            titled.append((title.removeprefix("-- "), text))
+    return titled
 
 
-def _read(name: str) -> str:
+def _read_file(name: str) -> str:
     return files("gpudb.demo").joinpath(name).read_text(encoding="utf-8")

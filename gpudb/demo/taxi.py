@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gpudb.demo import columns
-from gpudb.demo.calendar import CABS, DAY_BITS, HOUR_BITS, Calendar, calendar
-from gpudb.demo.city import MILES_PER_DEGREE_EAST, MILES_PER_DEGREE_NORTH, City, city, pick_table
+from gpudb.demo.calendar import CABS, DAY_BITS, HOUR_BITS, Calendar, make_calendar
+from gpudb.demo.city import MILES_PER_DEGREE_EAST, MILES_PER_DEGREE_NORTH, City, make_city, make_pick_table
 
 BLOCK = 16_384
 """Rows of a block: generated from one random stream, within one month."""
@@ -66,9 +66,9 @@ _SPEED = np.array(
     np.float32,
 )
 _PASSENGERS = np.array([1, 2, 3, 4, 5, 6, 0, 7, 8, 9, 208], np.int16)
-_PASSENGER_PICKS = pick_table(np.array([70.2, 14.1, 4.3, 2.1, 6.2, 2.9, 0.19, 0.004, 0.003, 0.003, 0.002]))
+_PASSENGER_PICKS = make_pick_table(np.array([70.2, 14.1, 4.3, 2.1, 6.2, 2.9, 0.19, 0.004, 0.003, 0.003, 0.002]))
 _TIP_PERCENT = np.array([0, 10, 15, 18, 20, 22, 25, 30], np.int32)
-_TIP_PICKS = pick_table(np.array([4, 6, 10, 10, 42, 8, 14, 6], np.float64), 8)
+_TIP_PICKS = make_pick_table(np.array([4, 6, 10, 10, 42, 8, 14, 6], np.float64), 8)
 
 _VENDORS = pa.array(["CMT", "VTS", "DDS", "1", "2"])
 _FLAGS = pa.array(["N", "Y"])
@@ -79,7 +79,7 @@ _CABS = pa.array(CABS)
 Ints = npt.NDArray[np.int64]
 
 
-def rides(rows: int, seed: int, start: int = 0, batch_rows: int = BLOCK) -> Iterator[pa.RecordBatch]:
+def generate_rides(rows: int, seed: int, start: int = 0, batch_rows: int = BLOCK) -> Iterator[pa.RecordBatch]:
     """Yields rides number `start` to `start + rows` of `seed`, in batches of at most `batch_rows` rows.
 
     A batch never crosses the end of a block. Raises ValueError if a ride's number does not fit trip_id (an integer).
@@ -89,117 +89,119 @@ def rides(rows: int, seed: int, start: int = 0, batch_rows: int = BLOCK) -> Iter
     position, end = start, start + rows
     while position < end:
         block, offset = divmod(position, BLOCK)
-        made = _block(seed, block).slice(offset, end - position)
-        position += made.num_rows
-        for first in range(0, made.num_rows, batch_rows):
-            yield made.slice(first, batch_rows)
+        block_rides = _generate_block(seed, block).slice(offset, end - position)
+        position += block_rides.num_rows
+        for first in range(0, block_rides.num_rows, batch_rows):
+            yield block_rides.slice(first, batch_rows)
 
 
-def csv(rows: int, seed: int, start: int = 0, header: bool = False) -> Iterator[bytes]:
+def generate_csv(rows: int, seed: int, start: int = 0, header: bool = False) -> Iterator[bytes]:
     """Yields the same rides as CSV for COPY ... FROM STDIN (FORMAT csv); null is an empty field."""
-    for number, batch in enumerate(rides(rows, seed, start)):
+    for number, batch in enumerate(generate_rides(rows, seed, start)):
         sink = io.BytesIO()
         options = pyarrow.csv.WriteOptions(include_header=header and number == 0, quoting_style="needed")
         pyarrow.csv.write_csv(batch, sink, options)
         yield sink.getvalue()
 
 
-def _block(seed: int, block: int) -> pa.RecordBatch:
+def _generate_block(seed: int, block: int) -> pa.RecordBatch:
     """Generates the rides of one block, all within one month."""
     rng = np.random.Generator(np.random.SFC64([seed, block]))
-    when, where = calendar(), city()
+    calendar_, city_ = make_calendar(), make_city()
     # steps of the golden ratio spread any number of blocks evenly over the years
     turn = (seed % 1_000_003 * _GOLDEN + (block + 0.5) * _GOLDEN) % 1.0
-    month = int(np.searchsorted(when.share, turn, side="right"))
-    made: dict[str, pa.Array] = {"trip_id": columns.plain((np.arange(BLOCK) + block * BLOCK + 1).astype(np.int32))}
-    cab = _cabs(rng, when, month)
-    day, second, hour = _times(rng, when, month)
-    ends = _places(rng, where, cab)
-    distance = _distances(rng, where, ends)
-    seconds = _durations(rng, distance, hour)
-    pickup_us = ((day + when.epoch_day) * _DAY_S + second) * 1_000_000
-    made["pickup_datetime"] = columns.timestamps(pickup_us)
-    made["dropoff_datetime"] = columns.timestamps(pickup_us + seconds * 1_000_000)
+    month = int(np.searchsorted(calendar_.share, turn, side="right"))
+    arrays: dict[str, pa.Array] = {
+        "trip_id": columns.make_numbers((np.arange(BLOCK) + block * BLOCK + 1).astype(np.int32))
+    }
+    cab = _draw_cabs(rng, calendar_, month)
+    day, second, hour = _draw_times(rng, calendar_, month)
+    ends = _draw_places(rng, city_, cab)
+    distance = _compute_distances(rng, city_, ends)
+    seconds = _compute_durations(rng, distance, hour)
+    pickup_us = ((day + calendar_.epoch_day) * _DAY_S + second) * 1_000_000
+    arrays["pickup_datetime"] = columns.make_timestamps(pickup_us)
+    arrays["dropoff_datetime"] = columns.make_timestamps(pickup_us + seconds * 1_000_000)
     year = 2009 + month // 12
-    _add_amounts(made, rng, where, month, cab, ends, distance, seconds, hour, day + when.epoch_day)
-    _add_vendor(made, rng, year, cab)
-    _add_places(made, rng, where, ends)
+    _add_amounts(arrays, rng, city_, month, cab, ends, distance, seconds, hour, day + calendar_.epoch_day)
+    _add_vendor(arrays, rng, year, cab)
+    _add_places(arrays, rng, city_, ends)
     metered = cab != _UBER
-    counted = _PASSENGERS[_PASSENGER_PICKS[_bits(rng, 16)]]
-    made["passenger_count"] = columns.plain(counted, metered)
-    made["cab_type"] = columns.choices(_CABS, cab)
+    counted = _PASSENGERS[_PASSENGER_PICKS[_draw_bits(rng, 16)]]
+    arrays["passenger_count"] = columns.make_numbers(counted, metered)
+    arrays["cab_type"] = columns.make_choices(_CABS, cab)
     for name in _WEATHER:
-        made[name] = columns.plain(when.weather[name][day])
-    return pa.RecordBatch.from_arrays([made[name] for name in SCHEMA.names], schema=SCHEMA)
+        arrays[name] = columns.make_numbers(calendar_.weather[name][day])
+    return pa.RecordBatch.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
-def _bits(rng: np.random.Generator, bits: int) -> npt.NDArray[Any]:
+def _draw_bits(rng: np.random.Generator, bits: int) -> npt.NDArray[Any]:
     kind = np.uint8 if bits <= 8 else np.uint16
     return rng.integers(0, 1 << bits, BLOCK, dtype=kind)
 
 
-def _chance(rng: np.random.Generator, share: float) -> columns.Mask:
-    hit: columns.Mask = _bits(rng, 16) < round(share * 65536)
+def _draw_chance(rng: np.random.Generator, share: float) -> columns.Mask:
+    hit: columns.Mask = _draw_bits(rng, 16) < round(share * 65536)
     return hit
 
 
-def _cabs(rng: np.random.Generator, when: Calendar, month: int) -> npt.NDArray[np.int8]:
-    drawn = _bits(rng, 16)
-    green_from, uber_from = when.cabs[month]
+def _draw_cabs(rng: np.random.Generator, calendar_: Calendar, month: int) -> npt.NDArray[np.int8]:
+    draws = _draw_bits(rng, 16)
+    green_from, uber_from = calendar_.cabs[month]
     if green_from == 65535:
         return np.zeros(BLOCK, np.int8)
-    over = drawn >= green_from
-    cab: npt.NDArray[np.int8] = over.astype(np.int8) + ((drawn >= uber_from) & (uber_from < 65535)).astype(np.int8)
+    over = draws >= green_from
+    cab: npt.NDArray[np.int8] = over.astype(np.int8) + ((draws >= uber_from) & (uber_from < 65535)).astype(np.int8)
     return cab
 
 
-def _times(rng: np.random.Generator, when: Calendar, month: int) -> tuple[Ints, Ints, npt.NDArray[np.int16]]:
-    day = when.days[month][_bits(rng, DAY_BITS)].astype(np.int64) + when.month_start[month]
-    weekend = ((day + when.epoch_day + 3) % 7 >= 5).astype(np.int8)
-    hour = when.hours[weekend, _bits(rng, HOUR_BITS)]
+def _draw_times(rng: np.random.Generator, calendar_: Calendar, month: int) -> tuple[Ints, Ints, npt.NDArray[np.int16]]:
+    day = calendar_.days[month][_draw_bits(rng, DAY_BITS)].astype(np.int64) + calendar_.month_start[month]
+    weekend = ((day + calendar_.epoch_day + 3) % 7 >= 5).astype(np.int8)
+    hour = calendar_.hours[weekend, _draw_bits(rng, HOUR_BITS)]
     second = hour.astype(np.int64) * 3600 + rng.integers(0, 3600, BLOCK, dtype=np.uint16)
     return day, second, hour
 
 
-def _places(rng: np.random.Generator, where: City, cab: npt.NDArray[np.int8]) -> tuple[Ints, Ints]:
-    drawn = _bits(rng, 16)
-    first = where.pickups["yellow"][drawn]
+def _draw_places(rng: np.random.Generator, city_: City, cab: npt.NDArray[np.int8]) -> tuple[Ints, Ints]:
+    draws = _draw_bits(rng, 16)
+    first = city_.pickups["yellow"][draws]
     for kind, name in ((_GREEN, "green"), (_UBER, "uber")):
-        some = np.flatnonzero(cab == kind)
-        if len(some):
-            first[some] = where.pickups[name][drawn[some]]
-    drawn = _bits(rng, 8).astype(np.int16)
-    near = where.near[first, drawn * drawn >> 8]  # squared: nearer tracts are likelier
-    last = np.where(_chance(rng, 0.7), near, where.dropoffs[_bits(rng, 16)])
+        matching = np.flatnonzero(cab == kind)
+        if len(matching):
+            first[matching] = city_.pickups[name][draws[matching]]
+    draws = _draw_bits(rng, 8).astype(np.int16)
+    nearby = city_.near[first, draws * draws >> 8]  # squared: nearer tracts are likelier
+    last = np.where(_draw_chance(rng, 0.7), nearby, city_.dropoffs[_draw_bits(rng, 16)])
     return first.astype(np.int64), last.astype(np.int64)
 
 
-def _distances(rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]) -> Ints:
+def _compute_distances(rng: np.random.Generator, city_: City, ends: tuple[Ints, Ints]) -> Ints:
     """Returns hundredths of a mile along streets; for some rides the meter was never set."""
     first, last = ends
-    east = ((where.longitude[first] - where.longitude[last]) * MILES_PER_DEGREE_EAST).astype(np.float32)
-    north = ((where.latitude[first] - where.latitude[last]) * MILES_PER_DEGREE_NORTH).astype(np.float32)
+    east = ((city_.longitude[first] - city_.longitude[last]) * MILES_PER_DEGREE_EAST).astype(np.float32)
+    north = ((city_.latitude[first] - city_.latitude[last]) * MILES_PER_DEGREE_NORTH).astype(np.float32)
     straight = np.sqrt(east * east + north * north)
     detour = 1.15 + 0.3 * rng.random(BLOCK, dtype=np.float32)
     miles = straight * detour + 0.1 + 0.3 * rng.random(BLOCK, dtype=np.float32)
     hundredths: Ints = (miles * 100).astype(np.int64)
-    hundredths[_chance(rng, 0.006)] = 0
+    hundredths[_draw_chance(rng, 0.006)] = 0
     return hundredths
 
 
-def _durations(rng: np.random.Generator, distance: Ints, hour: npt.NDArray[np.int16]) -> Ints:
+def _compute_durations(rng: np.random.Generator, distance: Ints, hour: npt.NDArray[np.int16]) -> Ints:
     """Returns seconds, by the hour's traffic; every tenth ride is slower."""
     pace = 3600 / 100 / _SPEED
     seconds = distance.astype(np.float32) * pace[hour] * (0.7 + 0.6 * rng.random(BLOCK, dtype=np.float32))
-    slow = np.where(_chance(rng, 0.1), np.float32(1.6), np.float32(1.0))
-    whole: Ints = (seconds * slow).astype(np.int64) + 60 + _bits(rng, 7)
-    return whole
+    slow = np.where(_draw_chance(rng, 0.1), np.float32(1.6), np.float32(1.0))
+    rounded: Ints = (seconds * slow).astype(np.int64) + 60 + _draw_bits(rng, 7)
+    return rounded
 
 
 def _add_amounts(
-    made: dict[str, pa.Array],
+    arrays: dict[str, pa.Array],
     rng: np.random.Generator,
-    where: City,
+    city_: City,
     month: int,
     cab: npt.NDArray[np.int8],
     ends: tuple[Ints, Ints],
@@ -213,12 +215,12 @@ def _add_amounts(
     year, late = 2009 + month // 12, month >= 44  # the tariff rose in September 2012
     unit, flat = (50, 5200) if late else (40, 4500)
     fare = 250 + unit * ((distance * 5 + seconds // 3 * 2) // 100)  # fifths of a mile, and waiting
-    airport = where.airport[ends[0]] + where.airport[ends[1]]
-    manhattan = (where.borough[ends[0]] == 1) | (where.borough[ends[1]] == 1)
+    airport = city_.airport[ends[0]] + city_.airport[ends[1]]
+    manhattan = (city_.borough[ends[0]] == 1) | (city_.borough[ends[1]] == 1)
     flat_rate = (airport == 2) & manhattan
     fare = np.where(flat_rate, flat, fare)
-    negotiated = _chance(rng, 0.002)
-    fare = np.where(negotiated, 1500 + 100 * (_bits(rng, 6).astype(np.int64)), fare)
+    negotiated = _draw_chance(rng, 0.002)
+    fare = np.where(negotiated, 1500 + 100 * (_draw_bits(rng, 6).astype(np.int64)), fare)
     weekday = (epoch_day + 3) % 7 < 5
     night = (hour >= 20) | (hour < 6)
     rush = weekday & (hour >= 16) & (hour < 20)
@@ -226,12 +228,12 @@ def _add_amounts(
     extra[flat_rate] = 0
     tax = np.full(BLOCK, 50 if month >= 10 else 0, np.int64)  # since November 2009
     surcharge = np.full(BLOCK, 30 if year >= 2015 else 0, np.int64)
-    crossed = (airport > 0) & _chance(rng, 0.55)
+    crossed = (airport > 0) & _draw_chance(rng, 0.55)
     tolls = np.where(crossed, 554 if year >= 2015 else 533 if year >= 2013 else 480 if late else 457, 0)
-    payment = _payments(rng, year)
-    percent = _TIP_PERCENT[_TIP_PICKS[_bits(rng, 8)]]
+    payment = _draw_payments(rng, year)
+    percent = _TIP_PERCENT[_TIP_PICKS[_draw_bits(rng, 8)]]
     tip = np.where(payment == 0, (fare + extra) * percent // 100, 0)
-    voided = (payment >= 2) & _chance(rng, 0.2)  # a charge taken back
+    voided = (payment >= 2) & _draw_chance(rng, 0.2)  # a charge taken back
     sign = np.where(voided & (year >= 2014), -1, 1)
     fare, extra, tax = fare * sign, extra * sign, tax * sign
     total = fare + extra + tax + tip + tolls + surcharge
@@ -243,56 +245,56 @@ def _add_amounts(
         "total_amount": total,
     }
     for name, cents in amounts.items():
-        made[name] = columns.decimals(cents, metered)
-    made["mta_tax"] = columns.decimals(tax, metered) if month >= 10 else columns.nulls(columns.MONEY, BLOCK)
-    made["improvement_surcharge"] = (
-        columns.decimals(surcharge, metered) if year >= 2015 else columns.nulls(columns.MONEY, BLOCK)
+        arrays[name] = columns.make_decimals(cents, metered)
+    arrays["mta_tax"] = columns.make_decimals(tax, metered) if month >= 10 else columns.make_nulls(columns.MONEY, BLOCK)
+    arrays["improvement_surcharge"] = (
+        columns.make_decimals(surcharge, metered) if year >= 2015 else columns.make_nulls(columns.MONEY, BLOCK)
     )
-    made["ehail_fee"] = columns.nulls(columns.MONEY, BLOCK)
-    made["trip_distance"] = columns.decimals(distance, metered)
+    arrays["ehail_fee"] = columns.make_nulls(columns.MONEY, BLOCK)
+    arrays["trip_distance"] = columns.make_decimals(distance, metered)
     rate = np.where(flat_rate, 2, np.where(negotiated, 5, 1)).astype(np.int16)
-    made["rate_code_id"] = columns.plain(rate, metered)
+    arrays["rate_code_id"] = columns.make_numbers(rate, metered)
     spelling = 0 if year == 2009 else 4 if year < 2015 else 8
-    spelt = np.where(cab == _GREEN, 8, spelling) + payment
-    made["payment_type"] = columns.choices(_PAYMENTS, spelt, metered)
+    spelling_index = np.where(cab == _GREEN, 8, spelling) + payment
+    arrays["payment_type"] = columns.make_choices(_PAYMENTS, spelling_index, metered)
     street = np.where(negotiated, 2, 1).astype(np.int16)
-    made["trip_type"] = columns.plain(street, (cab == _GREEN) & ~_chance(rng, 0.02))
+    arrays["trip_type"] = columns.make_numbers(street, (cab == _GREEN) & ~_draw_chance(rng, 0.02))
 
 
-def _payments(rng: np.random.Generator, year: int) -> npt.NDArray[np.int64]:
+def _draw_payments(rng: np.random.Generator, year: int) -> npt.NDArray[np.int64]:
     """Returns 0 card, 1 cash, 2 no charge, 3 dispute; the share of cards grows from a quarter to two thirds."""
-    drawn = _bits(rng, 16).astype(np.int64)
+    draws = _draw_bits(rng, 16).astype(np.int64)
     card = round(65536 * (0.26 + 0.058 * (year - 2009)))
-    payment: Ints = (drawn >= card).astype(np.int64) + (drawn >= 65536 - 400) + (drawn >= 65536 - 90)
+    payment: Ints = (draws >= card).astype(np.int64) + (draws >= 65536 - 400) + (draws >= 65536 - 90)
     return payment
 
 
-def _add_vendor(made: dict[str, pa.Array], rng: np.random.Generator, year: int, cab: npt.NDArray[np.int8]) -> None:
+def _add_vendor(arrays: dict[str, pa.Array], rng: np.random.Generator, year: int, cab: npt.NDArray[np.int8]) -> None:
     metered = cab != _UBER
-    drawn = _bits(rng, 16)
-    two = (drawn >= 31_000).astype(np.int64)
-    named = two + (drawn >= 63_500) if year < 2015 else two + 3
-    vendor = np.where(cab == _GREEN, two + 3, named)
-    made["vendor_id"] = columns.choices(_VENDORS, vendor, metered)
-    kept = _chance(rng, 0.012).astype(np.int8)
+    draws = _draw_bits(rng, 16)
+    is_second = (draws >= 31_000).astype(np.int64)
+    vendor_index = is_second + (draws >= 63_500) if year < 2015 else is_second + 3
+    vendor = np.where(cab == _GREEN, is_second + 3, vendor_index)
+    arrays["vendor_id"] = columns.make_choices(_VENDORS, vendor, metered)
+    flag = _draw_chance(rng, 0.012).astype(np.int8)
     # before 2011 only one vendor filled the flag
-    made["store_and_fwd_flag"] = columns.choices(_FLAGS, kept, metered & ((vendor != 1) | (year >= 2011)))
+    arrays["store_and_fwd_flag"] = columns.make_choices(_FLAGS, flag, metered & ((vendor != 1) | (year >= 2011)))
 
 
-def _add_places(made: dict[str, pa.Array], rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]) -> None:
+def _add_places(arrays: dict[str, pa.Array], rng: np.random.Generator, city_: City, ends: tuple[Ints, Ints]) -> None:
     """Returns coordinates and everything derived from them; a lost fix is 0, 0 with no tract, a missing one null."""
-    lost, missing = _chance(rng, 0.014), _chance(rng, 0.0008)
+    lost, missing = _draw_chance(rng, 0.014), _draw_chance(rng, 0.0008)
     located = ~(lost | missing)
     for end, tract in zip(("pickup", "dropoff"), ends):
         offset = (rng.random((2, BLOCK), dtype=np.float32) - 0.5) * np.float32(0.0042)
-        longitude = np.round((where.longitude[tract] + offset[0]) * 1e6) / 1e6
-        latitude = np.round((where.latitude[tract] + offset[1]) * 1e6) / 1e6
+        longitude = np.round((city_.longitude[tract] + offset[0]) * 1e6) / 1e6
+        latitude = np.round((city_.latitude[tract] + offset[1]) * 1e6) / 1e6
         longitude[lost] = latitude[lost] = 0.0
-        made[f"{end}_longitude"] = columns.plain(longitude, ~missing)
-        made[f"{end}_latitude"] = columns.plain(latitude, ~missing)
-        made[end] = columns.points(longitude, latitude, located)
-        made[f"{end}_nyct2010_gid"] = columns.plain(where.gid[tract], located)
-        made[f"{end}_borocode"] = columns.plain(where.borough[tract], located)
-        index = columns.plain(tract, located)
-        for name, dictionary in where.names.items():
-            made[f"{end}_{name}"] = dictionary.take(index)
+        arrays[f"{end}_longitude"] = columns.make_numbers(longitude, ~missing)
+        arrays[f"{end}_latitude"] = columns.make_numbers(latitude, ~missing)
+        arrays[end] = columns.make_points(longitude, latitude, located)
+        arrays[f"{end}_nyct2010_gid"] = columns.make_numbers(city_.gid[tract], located)
+        arrays[f"{end}_borocode"] = columns.make_numbers(city_.borough[tract], located)
+        index = columns.make_numbers(tract, located)
+        for name, dictionary in city_.names.items():
+            arrays[f"{end}_{name}"] = dictionary.take(index)

@@ -52,13 +52,13 @@ class Operator:
 
 @cache
 def _load_aggregate_kinds() -> Mapping[int, str]:
-    return {int(row["oid"]): row["aggkind"] for row in pgdata.table("aggregate")}
+    return {int(row["oid"]): row["aggkind"] for row in pgdata.load_table("aggregate")}
 
 
 @cache
 def _load_functions() -> Mapping[int, Function]:
     kinds = _load_aggregate_kinds()
-    return {int(row["oid"]): _make_function(row, kinds) for row in pgdata.table("proc")}
+    return {int(row["oid"]): _make_function(row, kinds) for row in pgdata.load_table("proc")}
 
 
 def _make_function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
@@ -89,7 +89,7 @@ def _make_function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
 
 @cache
 def _load_signatures() -> Mapping[int, str]:
-    rows = pgdata.system("function_signatures")
+    rows = pgdata.load_system_table("function_signatures")
     assert rows is not None
     return {int(row[0] or 0): row[2] or "" for row in rows[1]}
 
@@ -119,7 +119,7 @@ def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
     """Returns all operators by name, prefix ones included."""
     groups: dict[str, list[Operator]] = {}
     functions = _load_functions()
-    for row in pgdata.table("operator"):
+    for row in pgdata.load_table("operator"):
         left = int(row["oprleft"])
         function = functions.get(int(row["oprcode"]))
         if function is not None and int(row["oprright"]):
@@ -153,5 +153,5 @@ def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
             row["castcontext"],
             row["castmethod"],
         )
-        for row in pgdata.table("cast")
+        for row in pgdata.load_table("cast")
     }

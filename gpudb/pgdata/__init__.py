@@ -14,7 +14,7 @@ from importlib.resources import files
 
 
 @cache
-def table(name: str) -> tuple[dict[str, str], ...]:
+def load_table(name: str) -> tuple[dict[str, str], ...]:
     """Returns the rows of a generated table, each a mapping from column to text; absent values are ''.
 
     `name` is the file's stem: `errcodes`, `type`, `proc`, `aggregate`, `operator` or `cast`.
@@ -24,7 +24,7 @@ def table(name: str) -> tuple[dict[str, str], ...]:
     return tuple(dict(zip(header, line.split("\t"), strict=True)) for line in lines[1:])
 
 
-def system(name: str) -> tuple[list[str], list[list[str | None]]] | None:
+def load_system_table(name: str) -> tuple[list[str], list[list[str | None]]] | None:
     """Returns the columns and rows of a file of `system/`, with COPY's escapes decoded; None if there is no such file.
 
     A file named after a relation holds its rows in a new database, arrays as JSON lists. Other files: `columns` (of

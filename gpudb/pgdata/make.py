@@ -32,7 +32,7 @@ QUERIES = {
 }
 
 
-def _rows(connection: object, query: str) -> list[str]:
+def _fetch_rows(connection: object, query: str) -> list[str]:
     cursor = connection.execute(query)  # type: ignore[attr-defined]
     out = ["\t".join(column.name for column in cursor.description)]
     for row in cursor:
@@ -41,7 +41,7 @@ def _rows(connection: object, query: str) -> list[str]:
     return out
 
 
-def _errcodes(source: Path) -> list[str]:
+def _read_errcodes(source: Path) -> list[str]:
     out = ["sqlstate\tseverity\tmacro\tcondition"]
     for line in source.read_text(encoding="utf-8").splitlines():
         fields = line.split()
@@ -62,19 +62,19 @@ MOVING = """
 """Returns the local times at which an abbreviation's offset changes; none if it is the zone's at any time."""
 
 
-def _moving_abbreviations(connection: object, source: Path) -> list[str]:
+def _find_moving_abbreviations(connection: object, source: Path) -> list[str]:
     """Returns the abbreviations whose meaning follows a zone's clocks at the time."""
     out = ["abbrev\tzone\tsince\tseconds"]
     for line in source.read_text(encoding="utf-8").splitlines():
         fields = line.split()
         if len(fields) > 1 and "/" in fields[1] and not fields[0].startswith("#"):
-            found: list[tuple[object, object]] = []
+            spans: list[tuple[object, object]] = []
             for step in ("1 day", "1 hour"):
                 query = MOVING.format(abbrev=fields[0], zone=fields[1], step=step)
-                found = connection.execute(query).fetchall()  # type: ignore[attr-defined]
-                if not found:
+                spans = connection.execute(query).fetchall()  # type: ignore[attr-defined]
+                if not spans:
                     break
-            out += ["\t".join([*fields[:2], str(since), str(seconds)]) for since, seconds in found or [("", "")]]
+            out += ["\t".join([*fields[:2], str(since), str(seconds)]) for since, seconds in spans or [("", "")]]
     return out
 
 
@@ -90,14 +90,14 @@ def main() -> None:
         try:
             with psycopg.connect(server.get_uri()) as connection:
                 for name, query in QUERIES.items():
-                    text = "\n".join(_rows(connection, query)) + "\n"
+                    text = "\n".join(_fetch_rows(connection, query)) + "\n"
                     (here / f"{name}.tsv").write_text(text, encoding="utf-8")
                 make_system.write(connection, here / "system")
-                moving = _moving_abbreviations(connection, share / "timezonesets" / "Default")
+                moving = _find_moving_abbreviations(connection, share / "timezonesets" / "Default")
                 (here / "moving_abbrev.tsv").write_text("\n".join(moving) + "\n", encoding="utf-8")
         finally:
             server.cleanup()
-    (here / "errcodes.tsv").write_text("\n".join(_errcodes(share / "errcodes.txt")) + "\n", encoding="utf-8")
+    (here / "errcodes.tsv").write_text("\n".join(_read_errcodes(share / "errcodes.txt")) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ KEPT = {
     "pg_shdepend": "false",
 }
 
-_SHOWN = "'pg_catalog'::regnamespace, 'information_schema'::regnamespace"
+_DISPLAYED = "'pg_catalog'::regnamespace, 'information_schema'::regnamespace"
 
 QUERIES = {
     # Every column of every system relation, with the type that clients receive: a domain's base type.
@@ -59,7 +59,7 @@ QUERIES = {
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
              JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = nullif(t.typbasetype, 0)
-        WHERE n.oid IN ({_SHOWN}) AND c.relkind IN ('r', 'v') AND c.oid < 16384 ORDER BY 1, 2, 5""",
+        WHERE n.oid IN ({_DISPLAYED}) AND c.relkind IN ('r', 'v') AND c.oid < 16384 ORDER BY 1, 2, 5""",
     "views": """
         SELECT schemaname AS schema, viewname AS name, definition FROM pg_views
         WHERE schemaname IN ('pg_catalog', 'information_schema') ORDER BY 1, 2""",
@@ -92,14 +92,14 @@ def write(connection: Any, folder: Path) -> None:
     for name, query in QUERIES.items():
         _save(connection, folder / f"{name}.tsv", query)
     relations = connection.execute(
-        f"SELECT oid, relname FROM pg_class WHERE relkind = 'r' AND relnamespace IN ({_SHOWN}) AND oid < 16384"
+        f"SELECT oid, relname FROM pg_class WHERE relkind = 'r' AND relnamespace IN ({_DISPLAYED}) AND oid < 16384"
     ).fetchall()
     for oid, relation in relations:
         if relation not in EMPTY:
-            _save(connection, folder / f"{relation}.tsv", _rows_of(connection, oid, relation), required=True)
+            _save(connection, folder / f"{relation}.tsv", _make_row_query(connection, oid, relation), required=True)
 
 
-def _rows_of(connection: Any, oid: int, relation: str) -> str:
+def _make_row_query(connection: Any, oid: int, relation: str) -> str:
     columns = connection.execute(
         "SELECT a.attname, t.typcategory = 'A', t.typname FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid"
         " WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
@@ -122,29 +122,29 @@ def _rows_of(connection: Any, oid: int, relation: str) -> str:
 
 def _save(connection: Any, path: Path, query: str, *, required: bool = False) -> None:
     cursor = connection.execute(query)
-    rows = list(_lines(cursor))
+    rows = list(_format_lines(cursor))
     if rows or not required:
         header = "\t".join(column.name for column in cursor.description)
         path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
 
 
-def _lines(cursor: Iterable[tuple[object, ...]]) -> Iterable[str]:
+def _format_lines(cursor: Iterable[tuple[object, ...]]) -> Iterable[str]:
     for row in cursor:
-        yield "\t".join(_field(value) for value in row)
+        yield "\t".join(_format_field(value) for value in row)
 
 
-def _field(value: object) -> str:
+def _format_field(value: object) -> str:
     if value is None:
         return r"\N"
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, list):
-        return "[" + ",".join(_item(each) for each in value) + "]"
+        return "[" + ",".join(_format_item(item) for item in value) + "]"
     text = str(value)
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
-def _item(value: object) -> str:
+def _format_item(value: object) -> str:
     import json
 
-    return _field(json.dumps(value, ensure_ascii=False))
+    return _format_field(json.dumps(value, ensure_ascii=False))

@@ -38,9 +38,9 @@ def get_abbreviations() -> dict[str, Zone]:
     four hours east from 2011 to 2014.
     """
     zones_by_name: dict[str, Zone] = {}
-    for row in pgdata.table("timezone_abbrev"):
+    for row in pgdata.load_table("timezone_abbrev"):
         zones_by_name[row["abbrev"].lower()] = fixed_offset_zone(int(row["seconds"]))
-    for abbreviation, rows in groupby(pgdata.table("moving_abbrev"), lambda row: row["abbrev"]):
+    for abbreviation, rows in groupby(pgdata.load_table("moving_abbrev"), lambda row: row["abbrev"]):
         first, *more = rows
         zones_by_name[abbreviation.lower()] = AbbreviationZone([first, *more]) if more else ZoneInfo(first["zone"])
     return zones_by_name

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from gpudb.api import Connection
-from gpudb.api.frames import as_relation
+from gpudb.api.frames import convert_frame
 from gpudb.errors import FeatureNotSupported, GpudbError, UndefinedTable
 from gpudb.values import Interval
 
@@ -129,7 +129,7 @@ def test_slices_of_arrow_columns(db: Connection) -> None:
 
 def test_what_sql_has_no_type_for_is_refused(db: Connection) -> None:
     with pytest.raises(FeatureNotSupported) as caught:
-        as_relation(pa.table({"good": [1], "bad": [{"a": 1}]}))
+        convert_frame(pa.table({"good": [1], "bad": [{"a": 1}]}))
     assert '"bad"' in str(caught.value)
     for frame, state in (
         ([1, 2], "42804"),

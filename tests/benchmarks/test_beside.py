@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import harness, report, tables
 from benchmarks.gpu import beside
-from benchmarks.gpu.beside import ALONE, BESIDE, LONG, Statement, Told
-from benchmarks.harness import Row, save
+from benchmarks.gpu.beside import ALONE, BESIDE, LONG, ClientRuns, Statement
+from benchmarks.harness import Row, save_results
 from benchmarks.systems import gpudb_server
 
 
@@ -27,10 +27,10 @@ def test_statements_are_timed_alone_and_side_by_side(results: Path) -> None:
     asked = beside.statements(60_000, 60_000, 2_000)
     rows: list[Row] = []
     with gpudb_server(results / "db") as system:
-        beside.made(system, [lines, wide], 2_000)
-        alone = beside.measured(system, asked, 0.2, lambda found: rows.__setitem__(slice(None), found))
-    beside.checked(rows, asked, alone, results / "db")
-    save("beside", rows, {}, "here")
+        beside.create_tables(system, [lines, wide], 2_000)
+        alone = beside.measure(system, asked, 0.2, lambda found: rows.__setitem__(slice(None), found))
+    beside.check_answers(rows, asked, alone, results / "db")
+    save_results("beside", rows, {}, "here")
     report.main()
     found = {
         (row["case"], row["system"]): row for row in json.loads((results / "beside.here.json").read_text())["rows"]
@@ -48,15 +48,15 @@ def test_statements_are_timed_alone_and_side_by_side(results: Path) -> None:
 def test_wrong_answers_are_told(results: Path) -> None:
     """Tampers with two answers: one changes from run to run, one differs from the embedded engine's."""
     asked = {"one": Statement("SELECT 1", 1), "same": Statement("SELECT 2", 1, "SELECT 3")}
-    told = {"one": Told([(1,)]), "same": Told([(2,)])}
-    told["one"].add(0.1, [(1,)])
-    told["one"].add(0.1, [(2,)])
-    told["same"].add(0.1, [(2,)])
-    rows = [beside.row(name, ALONE, each, 1) for name, each in told.items()]
+    runs = {"one": ClientRuns([(1,)]), "same": ClientRuns([(2,)])}
+    runs["one"].add(0.1, [(1,)])
+    runs["one"].add(0.1, [(2,)])
+    runs["same"].add(0.1, [(2,)])
+    rows = [beside.result_row(name, ALONE, each, 1) for name, each in runs.items()]
     assert [row.answers_agree for row in rows] == [False, None]
     with gpudb_server(results / "db"):
         pass
-    beside.checked(rows, asked, told, results / "db")
+    beside.check_answers(rows, asked, runs, results / "db")
     assert [row.answers_agree for row in rows] == [False, False]
 
 
@@ -64,16 +64,19 @@ def test_another_client_runs_until_the_end_and_tells_why_it_failed(results: Path
     import psycopg
 
     with gpudb_server(results / "db") as system:
-        told = Told()
-        with beside.another(system.dsn, "SELECT 7", told):
-            beside.repeated(lambda: system.query("SELECT 8"), 0.3, Told())
-        assert len(told.seconds) > 1
-        assert told.answer == [(7,)]
-        with pytest.raises(psycopg.errors.DivisionByZero), beside.another(system.dsn, "SELECT 1 / 0", Told()):
+        runs = ClientRuns()
+        with beside.concurrent_client(system.dsn, "SELECT 7", runs):
+            beside.repeat(lambda: system.query("SELECT 8"), 0.3, ClientRuns())
+        assert len(runs.seconds) > 1
+        assert runs.answer == [(7,)]
+        with (
+            pytest.raises(psycopg.errors.DivisionByZero),
+            beside.concurrent_client(system.dsn, "SELECT 1 / 0", ClientRuns()),
+        ):
             pass
 
 
 def test_the_slowest_runs_are_told() -> None:
     times = [0.001 * each for each in range(1, 101)]
-    assert beside.within(times, 0.95) == pytest.approx(0.096)
-    assert beside.within([0.5], 0.95) == 0.5
+    assert beside.quantile(times, 0.95) == pytest.approx(0.096)
+    assert beside.quantile([0.5], 0.95) == 0.5

@@ -10,24 +10,24 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compare, harness, report
-from benchmarks.harness import Answer, Row, agree, check
+from benchmarks.harness import Answer, Row, answers_equal, check_answers
 from benchmarks.systems import Gpudb
 from benchmarks.tables import Suite, queries, schema
 
 
 def test_answers_agree_as_multisets_to_the_tolerance() -> None:
     one = [("a  ", Decimal("1.50"), dt.date(2024, 1, 1)), ("b", 2, None)]
-    assert agree(one, [("b", 2.0, None), ("a", 1.5000000001, dt.date(2024, 1, 1))])
-    assert not agree(one, [("b", 2.0, None), ("a", 1.500001, dt.date(2024, 1, 1))])
-    assert not agree(one, one[:1])
-    assert not agree([(1,), (1,), (2,)], [(1,), (2,), (2,)])
-    assert not agree([(None,)], [(0,)])
-    assert agree([], [])
+    assert answers_equal(one, [("b", 2.0, None), ("a", 1.5000000001, dt.date(2024, 1, 1))])
+    assert not answers_equal(one, [("b", 2.0, None), ("a", 1.500001, dt.date(2024, 1, 1))])
+    assert not answers_equal(one, one[:1])
+    assert not answers_equal([(1,), (1,), (2,)], [(1,), (2,), (2,)])
+    assert not answers_equal([(None,)], [(0,)])
+    assert answers_equal([], [])
 
 
 def test_a_wrong_answer_is_marked() -> None:
     rows = [Row("q", system, 1.0, 1.0, 1, 10) for system in ("right", "wrong", "trusted")]
-    check(rows, {("q", "right"): [(1,)], ("q", "wrong"): [(2,)], ("q", "trusted"): [(1,)]}, "trusted")
+    check_answers(rows, {("q", "right"): [(1,)], ("q", "wrong"): [(2,)], ("q", "trusted"): [(1,)]}, "trusted")
     assert [row.answers_agree for row in rows] == [True, False, True]
 
 

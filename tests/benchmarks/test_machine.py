@@ -19,7 +19,7 @@ from benchmarks.fused import device
 from benchmarks.gpu import bounded, machine
 from benchmarks.gpu.bounded import Command
 from benchmarks.gpu.parts import ONE, TWO, Part
-from benchmarks.harness import Row, save
+from benchmarks.harness import Row, save_results
 from gpudb.cli.machine import Gpu, Gpus
 
 _LEAVES = """
@@ -47,7 +47,7 @@ def _program(text: str, *arguments: object) -> Command:
 
 def test_what_a_part_leaves_running_is_ended(tmp_path: Path) -> None:
     ended = bounded.run("leaves", {tmp_path / "log": _program(_LEAVES, tmp_path / "pid")}, 60, lambda: None)
-    assert (ended.statuses, ended.late, ended.left, ended.well) == ((0,), False, 1, True)
+    assert (ended.statuses, ended.timed_out, ended.leftover, ended.succeeded) == ((0,), False, 1, True)
     with pytest.raises(ProcessLookupError):
         _alive(int((tmp_path / "pid").read_text()))
 
@@ -66,7 +66,7 @@ def test_a_part_of_a_part_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PYTHONPATH", str(machine.ROOT))
     ended = bounded.run("outer", {tmp_path / "log": _program(_NESTS, tmp_path / "pid")}, 100, lambda: None)
     assert ended.statuses == (3,)
-    assert ended.left == 2
+    assert ended.leftover == 2
     with pytest.raises(ProcessLookupError):
         _alive(int((tmp_path / "pid").read_text()))
 
@@ -79,13 +79,13 @@ def _alive(process: int) -> None:
 
 
 def test_a_part_beyond_its_time_keeps_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "ENDING_S", 5.0)
+    monkeypatch.setattr(bounded, "GRACE_S", 5.0)
     programs = {tmp_path / "one": _program(_LATE, tmp_path / "kept"), tmp_path / "two": _program(_DEAF)}
     began = time.monotonic()
     ended = bounded.run("late", programs, 6, lambda: None)
-    assert ended.late
-    assert not ended.well
-    assert ended.left == 0
+    assert ended.timed_out
+    assert not ended.succeeded
+    assert ended.leftover == 0
     assert ended.statuses[1] < 0
     assert (tmp_path / "kept").read_text() == "kept"
     assert time.monotonic() - began < 100
@@ -95,7 +95,7 @@ def test_a_program_that_a_driver_holds_up_is_not_waited_for(tmp_path: Path, monk
     monkeypatch.setattr(bounded, "TICK_S", 0.1)
     process = subprocess.Popen(_program(_DEAF))
     try:
-        assert bounded._status(process) < 0
+        assert bounded._exit_status(process) < 0
     finally:
         process.kill()
     assert process.wait() < 0
@@ -105,14 +105,14 @@ def test_files_that_go_away_stop_no_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(machine, "RESULTS", tmp_path)
-    run = machine.Run(Namespace(out=tmp_path, told=tmp_path / "gone"))
-    run.tell("one", "well", well=True)
-    assert "not kept this time" in capsys.readouterr().out
-    assert run.well
-    run.given.told.mkdir()
-    run.tell("two", "well", well=True)
+    run = machine.Run(Namespace(out=tmp_path, output=tmp_path / "gone"))
+    run.record("one", "succeeded", succeeded=True)
+    assert "not archived this time" in capsys.readouterr().out
+    assert run.succeeded
+    run.options.output.mkdir()
+    run.record("two", "succeeded", succeeded=True)
     assert "not kept" not in capsys.readouterr().out
-    assert (tmp_path / "parts.txt").read_text() == "one: well\ntwo: well\n"
+    assert (tmp_path / "parts.txt").read_text() == "one: succeeded\ntwo: succeeded\n"
 
 
 def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,18 +121,18 @@ def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.Mon
     results.mkdir()
     for module in (harness, report, machine):
         monkeypatch.setattr(module, "RESULTS", results)
-    monkeypatch.setattr(harness, "COMMIT", "GPUDB_TEST_COMMIT")
+    monkeypatch.setattr(harness, "COMMIT_VARIABLE", "GPUDB_TEST_COMMIT")
     monkeypatch.setenv("GPUDB_TEST_COMMIT", "abc")
     out, data = tmp_path / "out", tmp_path / "data"
     seen: list[list[str]] = []
 
     def measures(given: object, seconds: float) -> list[Command]:
-        save("kept", [Row("q", "gpudb", 0.001, 0.001, 1, 10, answers_agree=True)], {}, "here")
+        save_results("kept", [Row("q", "gpudb", 0.001, 0.001, 1, 10, answers_agree=True)], {}, "here")
         (data / "large-1").mkdir()
         return [_program("print('measured')")]
 
     def fails(given: object, seconds: float) -> list[Command]:
-        with tarfile.open(out / "told.tar.gz") as packed:
+        with tarfile.open(out / "results.tar.gz") as packed:
             seen.append(packed.getnames())
         assert not (data / "large-1").exists()
         return [_program("raise SystemExit(3)")]
@@ -146,14 +146,14 @@ def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.Mon
     arguments = ["--gpus", "1", "--data", str(data), "--drop", "--only", "one+beside", "two", "three", "four"]
     assert machine.main([str(out), *arguments]) == 1
     assert seen
-    assert {"kept.here.json", "told/one.txt", "told/beside.txt"} <= set(seen[0])
+    assert {"kept.here.json", "output/one.txt", "output/beside.txt"} <= set(seen[0])
     assert "on here" in (results / "README.md").read_text()
     lines = dict(line.split(": ", 1) for line in (out / "parts.txt").read_text().splitlines())
     assert list(lines) == ["one+beside", "two", "three", "four"]
-    assert lines["one+beside"].startswith("well")
+    assert lines["one+beside"].startswith("succeeded")
     assert lines["two"].startswith("status [3]")
     assert lines["three"].startswith("ValueError")
-    assert lines["four"].startswith("not begun")
+    assert lines["four"].startswith("not started")
     assert json.loads((results / "kept.here.json").read_text())["commit"] == "abc"
 
 
@@ -166,8 +166,8 @@ def test_parts_programs_take_their_arguments(
 ) -> None:
     """Each program gets one extra argument and rejects only that one: it knows the others."""
     for rows in ([], ["--rows", "1000"]):
-        given = machine.arguments(["out", "--gpus", "2" if parts is TWO else "1", *rows])
-        given.told, given.machine, given.gpu = tmp_path, "here", False
+        given = machine.parse_arguments(["out", "--gpus", "2" if parts is TWO else "1", *rows])
+        given.output, given.machine, given.gpu = tmp_path, "here", False
         for part in parts.values():
             for command in part.commands(given, part.limit):
                 start, name, options = command[:4], command[4], command[5:]
@@ -184,13 +184,13 @@ def test_gpus_are_chosen_among_those_given(monkeypatch: pytest.MonkeyPatch) -> N
     there = Gpus(tuple(Gpu(number, "NVIDIA H200", 143_771, "9.0") for number in range(4)))
     monkeypatch.setattr(harness, "_gpus", lambda: there)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert harness.visible(2) == "0,1"
+    assert harness.visible_gpus(2) == "0,1"
     assert harness.default_machine() == "h200x4"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-1")
-    assert [harness.visible(count) for count in (1, 2)] == ["3", "3,GPU-1"]
+    assert [harness.visible_gpus(count) for count in (1, 2)] == ["3", "3,GPU-1"]
     assert harness.default_machine() == "h200x2"
     with pytest.raises(ValueError, match="3 GPUs are wanted"):
-        harness.visible(3)
+        harness.visible_gpus(3)
 
 
 _TESTS = """
@@ -236,13 +236,13 @@ def test_what_tests_told_is_kept(tmp_path: Path) -> None:
     ((name, why),) = told["failures"].items()
     assert name.endswith("::test_fails")
     assert "assert 1 == 2" in why
-    assert "| total of 5 | 1 | 1 | 1 |" in report.tested("here", told)
+    assert "| total of 5 | 1 | 1 | 1 |" in report.tests_section("here", told)
 
 
 def test_a_step_of_the_kernels_keeps_its_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert device.run("right", ["-c", "print(6 * 7)"], 60, tmp_path)
-    assert not device.run("wrong", ["-c", "raise SystemExit(4)"], 60, tmp_path)
+    assert device.run_step("right", ["-c", "print(6 * 7)"], 60, tmp_path)
+    assert not device.run_step("wrong", ["-c", "raise SystemExit(4)"], 60, tmp_path)
     assert (tmp_path / "right.txt").read_text() == "42\n"
     told = capsys.readouterr().out
-    assert "== right: well" in told
+    assert "== right: succeeded" in told
     assert "== wrong: status [4]" in told

@@ -41,7 +41,7 @@ def test_each_count_of_workers_has_all_data(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_answer_that_differs_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [Row(f"ssb {name}", wire.LIBPQ, 0.5, 0.5, 1, 10) for name in ("q1.1", "q1.2")]
-    speedup.agreed(rows, {"ssb": {"q1.1": [(1,)], "q1.2": [(2,)]}}, {"ssb": {"q1.1": [(1,)], "q1.2": [(3,)]}})
+    speedup.check_answers(rows, {"ssb": {"q1.1": [(1,)], "q1.2": [(2,)]}}, {"ssb": {"q1.1": [(1,)], "q1.2": [(3,)]}})
     assert [row.answers_agree for row in rows] == [True, False]
     assert "ssb q1.2 DIFFERS" in capsys.readouterr().out
 
@@ -49,5 +49,5 @@ def test_an_answer_that_differs_is_told(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_speed_up_is_of_the_same_case_and_client() -> None:
     few = [Row("q", f"{system} on 1 GPU", seconds, seconds, 1, 10) for system, seconds in (("a", 0.6), ("b", 0.9))]
     more = [Row("q", f"{system} on 2 GPUs", 0.3, 0.3, 1, 10, note="first") for system in ("a", "b")]
-    speedup.compared(few, more)
+    speedup.add_speedups(few, more)
     assert [row.note for row in more] == ["first; 2.00 times as fast", "first; 3.00 times as fast"]

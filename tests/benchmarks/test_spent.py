@@ -8,26 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu.loading import _ON_GPU, _ON_HOST, _PACKING, _PLACES
-from benchmarks.gpu.spent import Spent, timed_functions
+from benchmarks.gpu.loading import _ON_GPU, _ON_HOST, _PACKAGE, _PACKING
+from benchmarks.gpu.spent import Breakdown, timed_functions
 from gpudb.engine import gpu
 
 
 def test_a_function_s_time_is_without_that_of_those_in_it() -> None:
-    spent = Spent()
-    inner = spent.of("inner", lambda: time.sleep(0.05))
-    outer = spent.of("outer", lambda: (inner(), inner(), time.sleep(0.01)))
+    spent = Breakdown()
+    inner = spent.wrap("inner", lambda: time.sleep(0.05))
+    outer = spent.wrap("outer", lambda: (inner(), inner(), time.sleep(0.01)))
     begun = time.perf_counter()
     outer()
     assert sum(spent.seconds.values()) <= time.perf_counter() - begun
     assert spent.calls == {"inner": 2, "outer": 1}
     assert spent.seconds["inner"] >= 0.1
     assert spent.seconds["outer"] >= 0.01
-    assert "inner" in spent.told()
+    assert "inner" in spent.summary()
 
 
 def test_functions_are_themselves_again_whatever_happens() -> None:
-    before, spent = json.dumps, Spent()
+    before, spent = json.dumps, Breakdown()
     with pytest.raises(TypeError), timed_functions({"dumps": "json:dumps"}, spent):
         json.dumps(object())
     assert json.dumps is before
@@ -36,7 +36,7 @@ def test_functions_are_themselves_again_whatever_happens() -> None:
 
 @pytest.mark.parametrize("place", [*_PACKING.values(), *_ON_HOST.values()])
 def test_the_functions_that_packing_is_timed_by_are_there(place: str) -> None:
-    with timed_functions({"it": _PLACES + place}, Spent()):
+    with timed_functions({"it": _PACKAGE + place}, Breakdown()):
         pass
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import tables
 from benchmarks.data import tpcds
-from benchmarks.harness import agree
+from benchmarks.harness import answers_equal
 from benchmarks.systems import DuckDb, Gpudb
 
 SCALE = 0.01
@@ -31,7 +31,7 @@ def _compare(scale: float, rows: dict[str, int], folder: Path) -> list[str]:
             system.load(suite.schema, suite.tables, [])
         for name, text in suite.queries.items():
             expected, answer = duck.query(text), ours.query(text)
-            if not agree(answer, expected):
+            if not answers_equal(answer, expected):
                 wrong.append(f"{name}: {len(answer)} rows, DuckDB {len(expected)}: {answer[:2]} and {expected[:2]}")
             if not expected:
                 empty.append(name)

@@ -55,7 +55,7 @@ def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_with_gpus(tmp_path: Path) -> None:
     environment = {**host(tmp_path, SMI, nvidia_fs=True), "KVIKIO_COMPAT_MODE": "ON"}
     report = examine(tmp_path, environment, tmp_path)
-    missing = sum(machine.installed_gpu(name) is None for name in machine.GPU_LIBRARIES)
+    missing = sum(machine.get_installed_gpu_version(name) is None for name in machine.GPU_LIBRARIES)
     lacking = f"engine: cpu (2 GPUs found; {missing} of their packages missing)"
     assert report.verdict == (lacking if missing else "engine: gpu (2 GPUs found)")
     found = {item.name: item for item in report.findings}
@@ -70,9 +70,9 @@ def test_with_gpus(tmp_path: Path) -> None:
 
 def test_visible_gpus_are_those_that_the_environment_names() -> None:
     found = machine.Gpus((machine.Gpu(0, "a", 1, "9.0"), machine.Gpu(1, "b", 1, "9.0")))
-    assert machine.visible(found, {}) == ("0", "1")
-    assert machine.visible(found, {"CUDA_VISIBLE_DEVICES": "1"}) == ("1",)
-    assert machine.visible(found, {"CUDA_VISIBLE_DEVICES": ""}) == ()
+    assert machine.list_visible_gpus(found, {}) == ("0", "1")
+    assert machine.list_visible_gpus(found, {"CUDA_VISIBLE_DEVICES": "1"}) == ("1",)
+    assert machine.list_visible_gpus(found, {"CUDA_VISIBLE_DEVICES": ""}) == ()
 
 
 def test_an_nvidia_smi_that_fails(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_an_nvidia_smi_that_fails(tmp_path: Path) -> None:
 
 def test_direct_storage_is_off_unless_said_otherwise(tmp_path: Path) -> None:
     host(tmp_path, nvidia_fs=True)
-    assert not machine.direct_storage({}, tmp_path).possible
-    assert not machine.direct_storage({"KVIKIO_COMPAT_MODE": "ON"}, tmp_path).possible
-    assert machine.direct_storage({"KVIKIO_COMPAT_MODE": "off"}, tmp_path).possible
+    assert not machine.inspect_direct_storage({}, tmp_path).possible
+    assert not machine.inspect_direct_storage({"KVIKIO_COMPAT_MODE": "ON"}, tmp_path).possible
+    assert machine.inspect_direct_storage({"KVIKIO_COMPAT_MODE": "off"}, tmp_path).possible
 
 
 def test_memory_is_the_control_groups_where_that_is_less(tmp_path: Path) -> None:
@@ -94,6 +94,6 @@ def test_memory_is_the_control_groups_where_that_is_less(tmp_path: Path) -> None
     group = tmp_path / "sys/fs/cgroup"
     group.mkdir(parents=True)
     (group / "memory.max").write_text("max\n")
-    assert machine.memory(tmp_path) == machine.Memory(1_024_000_000, 921_600_000)
+    assert machine.read_memory(tmp_path) == machine.Memory(1_024_000_000, 921_600_000)
     (group / "memory.max").write_text("536870912\n")
-    assert machine.memory(tmp_path) == machine.Memory(536_870_912, 536_870_912)
+    assert machine.read_memory(tmp_path) == machine.Memory(536_870_912, 536_870_912)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.cli.split import is_whole
+from gpudb.cli.split import is_complete
 from tests.support.command_line import run_command, run_in_process
 from tests.support.connection_urls import to_url
 
@@ -121,7 +121,7 @@ def test_backslash_commands_of_a_script(tmp_path: Path) -> None:
     ],
 )
 def test_where_a_statement_ends(text: str, whole: bool) -> None:
-    assert is_whole(text) is whole
+    assert is_complete(text) is whole
 
 
 def talk(lines: list[str], until: str, home: Path, limit: float = 60) -> str:

@@ -21,7 +21,7 @@ def test_it_loads_queries_and_leaves_nothing(tmp_path: Path) -> None:
     done = run_command("demo", "--rows", "50000", env={**os.environ, "TMPDIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"loaded 50,000 rides \(.* of CSV\) in .*: [\d,]+ rides/s", done.stdout)
-    for title, text in statements.queries():
+    for title, text in statements.read_queries():
         assert title in done.stdout
         assert text.splitlines()[0] in done.stdout
     assert "psql -h 127.0.0.1 -p" in done.stdout
@@ -46,7 +46,7 @@ def test_keep_leaves_the_server_and_its_rides(tmp_path: Path) -> None:
             found = connection.execute("SELECT count(*), sum(trip_id), sum(total_amount) FROM trips").fetchone()
     finally:
         os.kill(int(stop[1]), signal.SIGTERM)
-    table = [batch.to_pydict() for batch in taxi.rides(20_000, 1)]
+    table = [batch.to_pydict() for batch in taxi.generate_rides(20_000, 1)]
     ids = sum(sum(batch["trip_id"]) for batch in table)
     total = sum(value for batch in table for value in batch["total_amount"] if value is not None)
     assert found == (20_000, ids, total)
@@ -68,6 +68,6 @@ def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_table_has_the_makers_columns() -> None:
-    names = re.findall(r"^    (\w+) ", statements.create_table(), re.MULTILINE)
+    names = re.findall(r"^    (\w+) ", statements.read_create_table(), re.MULTILINE)
     assert names == taxi.SCHEMA.names
-    assert len(statements.queries()) == 4
+    assert len(statements.read_queries()) == 4

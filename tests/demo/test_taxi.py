@@ -9,11 +9,11 @@ import pyarrow.csv
 import pytest
 
 from gpudb.demo import taxi
-from gpudb.demo.calendar import calendar
+from gpudb.demo.calendar import make_calendar
 
 
 def _table(rows: int, seed: int = 7, start: int = 0, batch_rows: int = taxi.BLOCK) -> pa.Table:
-    return pa.Table.from_batches(taxi.rides(rows, seed, start, batch_rows), schema=taxi.SCHEMA)
+    return pa.Table.from_batches(taxi.generate_rides(rows, seed, start, batch_rows), schema=taxi.SCHEMA)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_schema_has_the_51_columns() -> None:
 def test_batch_size_changes_nothing() -> None:
     whole = _table(40_000)
     assert _table(40_000, batch_rows=777).equals(whole)
-    assert all(batch.num_rows <= 777 for batch in taxi.rides(40_000, 7, batch_rows=777))
+    assert all(batch.num_rows <= 777 for batch in taxi.generate_rides(40_000, 7, batch_rows=777))
 
 
 def test_start_continues_the_same_rows() -> None:
@@ -51,11 +51,11 @@ def test_another_seed_gives_other_rows() -> None:
 def test_the_last_ride_fits_its_number() -> None:
     assert _table(3, start=2**31 - 4)["trip_id"].to_pylist() == [2**31 - 3, 2**31 - 2, 2**31 - 1]
     with pytest.raises(ValueError, match="numbered"):
-        next(taxi.rides(2, 7, start=2**31 - 2))
+        next(taxi.generate_rides(2, 7, start=2**31 - 2))
 
 
 def test_no_rides() -> None:
-    assert list(taxi.rides(0, 7)) == []
+    assert list(taxi.generate_rides(0, 7)) == []
 
 
 def test_cabs_and_years(rides: pa.Table) -> None:
@@ -132,7 +132,7 @@ def test_text_fits_its_columns(rides: pa.Table) -> None:
 
 def test_weather_is_one_per_day(rides: pa.Table) -> None:
     days = pc.floor_temporal(rides["pickup_datetime"], unit="day")
-    names = list(calendar().weather)
+    names = list(make_calendar().weather)
     groups = (
         rides.select(names)
         .append_column("day", days)
@@ -153,7 +153,7 @@ def test_what_the_records_lack_is_null(rides: pa.Table) -> None:
 
 
 def test_csv_holds_the_same_rows() -> None:
-    text = b"".join(taxi.csv(2000, 7, header=True))
+    text = b"".join(taxi.generate_csv(2000, 7, header=True))
     options = pyarrow.csv.ConvertOptions(column_types=taxi.SCHEMA, strings_can_be_null=True)
     read = pyarrow.csv.read_csv(pa.BufferReader(text), convert_options=options)
     assert read.cast(taxi.SCHEMA).equals(_table(2000))

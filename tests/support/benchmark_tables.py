@@ -84,7 +84,7 @@ def contents(benchmark: str, folder: Path) -> Iterator[tuple[str, Iterator[bytes
             for table in ssb.TABLES:
                 yield table, (_csv(batch) for batch in ssb.batches(table, SSB_SCALE))
         case "taxi":
-            yield "trips", taxi.csv(TAXI_ROWS, TAXI_SEED)
+            yield "trips", taxi.generate_csv(TAXI_ROWS, TAXI_SEED)
 
 
 def load(client: WireClient, table: str, chunks: Iterator[bytes]) -> None:

@@ -23,8 +23,8 @@ from typing import Any
 import gpudb
 from gpudb import config
 from gpudb.api import Connection
-from gpudb.cli.output import error_text, notice_text
-from gpudb.cli.sql import written_statements
+from gpudb.cli.output import format_error, format_notice
+from gpudb.cli.sql import split_statements
 from gpudb.errors import GpudbError
 from tests.support.command_line import run_in_process
 from tests.support.guide_blocks import Block, blocks
@@ -76,14 +76,14 @@ class Page:
             self._session = self._stack.enter_context(gpudb.connect(self._url))
         lines: list[str] = []
         failed = False
-        for _, statement in written_statements(block.text):
+        for _, statement in split_statements(block.text):
             try:
                 rows = self._session.execute(statement)
             except GpudbError as error:
                 failed = True
-                lines.append(error_text(error) + "\n")
+                lines.append(format_error(error) + "\n")
             else:
-                lines += [notice_text(notice) + "\n" for notice in self._session.notices]
+                lines += [format_notice(notice) + "\n" for notice in self._session.notices]
                 if rows.gives_rows:
                     lines.append(f"{rows}\n\n")
         expected = block.output or ""

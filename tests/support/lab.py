@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpudb.catalog.model import Table
-from gpudb.cli.machine import gpus, visible
+from gpudb.cli.machine import list_visible_gpus, query_gpus
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
@@ -112,7 +112,7 @@ def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
 def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
     """Returns an engine that runs on workers and falls back to the embedded engine."""
     warm_up()
-    cluster = Cluster(gpu_processes(visible(gpus())) if gpu else cpu_processes(WORKERS, fuse=fuse))
+    cluster = Cluster(gpu_processes(list_visible_gpus(query_gpus())) if gpu else cpu_processes(WORKERS, fuse=fuse))
     costs = Costs(workers=cluster.size, scan=0 if fuse else Costs.scan)
     planner = Planner(embedded, costs, fuse=fuse, gpu=gpu)
     return RoutedEngine(ClusterEngine(cluster, embedded, "gpu" if gpu else "twin", planner), embedded)

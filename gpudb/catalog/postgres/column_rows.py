@@ -25,7 +25,7 @@ _HIDDEN = (
 
 @cache
 def _load_type_facts() -> Mapping[str, dict[str, str]]:
-    return {row["typname"]: row for row in pgdata.table("type")}
+    return {row["typname"]: row for row in pgdata.load_table("type")}
 
 
 def get_type_facts(item: SqlType) -> Mapping[str, str]:

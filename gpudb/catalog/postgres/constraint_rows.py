@@ -194,7 +194,7 @@ def _get_column_numbers(table: Table, columns: Sequence[str]) -> list[int]:
 
 @cache
 def _load_operator_classes() -> dict[int, int]:
-    stored = pgdata.system("pg_opclass")
+    stored = pgdata.load_system_table("pg_opclass")
     assert stored is not None
     header, rows = stored
     opclasses = [dict(zip(header, row, strict=True)) for row in rows]

@@ -24,7 +24,7 @@ _CURRENT = {"now", "today", "tomorrow", "yesterday"}
 def _load_reserved_words() -> frozenset[str]:
     from gpudb import pgdata
 
-    stored = pgdata.system("keywords")
+    stored = pgdata.load_system_table("keywords")
     assert stored is not None
     return frozenset(str(row[0]) for row in stored[1] if row[1] != "U")
 

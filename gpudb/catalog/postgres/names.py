@@ -35,7 +35,7 @@ class NamedObject(NamedTuple):
 
 @cache
 def _load_columns(name: str, *columns: str) -> tuple[tuple[str, ...], ...]:
-    stored = pgdata.system(name)
+    stored = pgdata.load_system_table(name)
     assert stored is not None
     header, rows = stored
     indices = [header.index(column) for column in columns]

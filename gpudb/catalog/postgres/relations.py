@@ -52,7 +52,7 @@ def get_system_relation(schema: str, name: str) -> SystemRelation | None:
 
 
 def _load_rows(name: str) -> list[list[str]]:
-    stored = pgdata.system(name)
+    stored = pgdata.load_system_table(name)
     assert stored is not None
     return [[cell or "" for cell in row] for row in stored[1]]
 

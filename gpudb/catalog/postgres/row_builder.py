@@ -86,7 +86,7 @@ def get_stored_columns(name: str) -> tuple[tuple[str, SqlType], ...]:
 
 @cache
 def _load_function_oids() -> Mapping[str, int]:
-    return {row["proname"]: int(row["oid"]) for row in pgdata.table("proc")}
+    return {row["proname"]: int(row["oid"]) for row in pgdata.load_table("proc")}
 
 
 def get_collected_type(item: SqlType) -> pa.DataType:

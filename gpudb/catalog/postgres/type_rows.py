@@ -105,7 +105,7 @@ def _quote_value_keyword(expression: str) -> str:
 
 @cache
 def _load_pg_type() -> Mapping[int, Mapping[str, str]]:
-    stored = pgdata.system("pg_type")
+    stored = pgdata.load_system_table("pg_type")
     assert stored is not None
     header, lines = stored
     rows = (dict(zip(header, (str(value) for value in line), strict=True)) for line in lines)

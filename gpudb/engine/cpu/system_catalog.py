@@ -280,7 +280,7 @@ def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]
 
 
 def _rows(name: str) -> Sequence[Sequence[str | None]]:
-    found = pgdata.system(name)
+    found = pgdata.load_system_table(name)
     return () if found is None else found[1]
 
 
@@ -288,7 +288,7 @@ def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     """Creates the table of a relation with PostgreSQL's rows, or an empty one."""
     columns = get_stored_columns(name)
     target = f"system_rows.{quote_identifier(name)}"
-    read = pgdata.system(name)
+    read = pgdata.load_system_table(name)
     if name == "view_definitions":
         read = _view_definitions()
     if name == "procedure_names":

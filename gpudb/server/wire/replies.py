@@ -106,7 +106,7 @@ def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...])
 
 @cache
 def _get_type_length(name: str) -> int:
-    return next((int(row["typlen"]) for row in pgdata.table("type") if row["typname"] == name), -1)
+    return next((int(row["typlen"]) for row in pgdata.load_table("type") if row["typname"] == name), -1)
 
 
 def copy_in_response(binary: bool, width: int) -> bytes:

@@ -49,7 +49,7 @@ def _sequence_state(context: Context, sequence: Sequence) -> Row:
 
 @cache
 def _postgresql_settings() -> Mapping[str, Row]:
-    found = pgdata.system("settings")
+    found = pgdata.load_system_table("settings")
     assert found is not None
     header, rows = found
     return {str(row[0]).lower(): dict(zip(header, row, strict=True)) for row in rows}
@@ -166,7 +166,7 @@ def _prepared(session: SessionState) -> list[Row]:
 
 @cache
 def _keywords() -> list[Row]:
-    found = pgdata.system("keywords")
+    found = pgdata.load_system_table("keywords")
     assert found is not None
     header, rows = found
     return [{**dict(zip(header, row, strict=True)), "barelabel": row[2] == "t"} for row in rows]
@@ -191,7 +191,7 @@ def _time_zone_abbreviations() -> list[Row]:
             "utc_offset": _interval(dt.timedelta(seconds=int(row["seconds"]))),
             "is_dst": row["is_dst"] == "t",
         }
-        for row in pgdata.table("timezone_abbrev")
+        for row in pgdata.load_table("timezone_abbrev")
     ]
 
 

@@ -24,7 +24,7 @@ _UNITS = {"kB": 1 << 10, "8kB": 8 << 10}
 
 def planner_settings() -> tuple[Setting, ...]:
     """The settings, with PostgreSQL's defaults and bounds."""
-    found = pgdata.system("settings")
+    found = pgdata.load_system_table("settings")
     assert found is not None
     header, rows = found
     listed = (dict(zip(header, row, strict=True)) for row in rows)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, row_of, save, visible
+from benchmarks.harness import Row, make_row, save_results, visible_gpus
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
@@ -78,7 +78,7 @@ class Run:
         processes = (
             cpu_processes(1, 4 * device)
             if options.twin
-            else replace(gpu_processes(visible(1).split(",")), device=device)
+            else replace(gpu_processes(visible_gpus(1).split(",")), device=device)
         )
         self.cluster = self.part("cluster", lambda: Cluster(processes))
         self.engine = ClusterEngine(self.cluster, self.lab.database.cpu, "twin" if options.twin else "gpu")
@@ -112,7 +112,7 @@ class Run:
             print(name, self.found[name], flush=True)
             self.options.out.write_text(json.dumps(self.found, indent=1) + "\n")
             if rows := self.rows():
-                save("beyond", rows, {}, self.options.machine, "tests.engine.gpu.beyond")
+                save_results("beyond", rows, {}, self.options.machine, "tests.engine.gpu.beyond")
         return told
 
     def rows(self) -> list[Row]:
@@ -129,9 +129,9 @@ class Run:
             more = {key: each for key, each in told.items() if key in _NOTED and each}
             note = ", ".join(f"{key} {each}" for key, each in more.items())
             taken = told.get("seconds", part["seconds"])
-            found.append(row_of(name, who, [taken], count, answers_agree=right, note=note or None))
+            found.append(make_row(name, who, [taken], count, answers_agree=right, note=note or None))
             if "oracle" in told:
-                found.append(row_of(name, "the embedded engine", [told["oracle"]], count))
+                found.append(make_row(name, "the embedded engine", [told["oracle"]], count))
         return found
 
     def answer(self, sql: str) -> dict[str, Any]:
@@ -173,11 +173,11 @@ class Run:
 
     def runs_out(self) -> dict[str, Any]:
         """Runs a statement whose estimate fits memory but which does not: it continues in smaller chunks."""
-        space, self.cluster.space = self.cluster.space, lambda: MemorySpace(2**40, 2**40)  # type: ignore[method-assign]
+        memory_space, self.cluster.memory_space = self.cluster.memory_space, lambda: MemorySpace(2**40, 2**40)  # type: ignore[method-assign]
         try:
             return self.answer(GROUPS.replace("max(s)", "max(s) + 0"))
         finally:
-            self.cluster.space = space  # type: ignore[method-assign]
+            self.cluster.memory_space = memory_space  # type: ignore[method-assign]
 
     def killed(self) -> dict[str, Any]:
         """Kills a worker while a statement runs."""

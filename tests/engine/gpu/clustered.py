@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import written
+from benchmarks.harness import write_json
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
@@ -137,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
     def keep(ended: bool) -> None:
         with tempfile.TemporaryDirectory() as beside:
             path = options.json or Path(beside) / "found.json"
-            written(path, {**vars(found), "ended": ended})
+            write_json(path, {**vars(found), "ended": ended})
             if options.machine:
                 more = {
                     "seconds": round(time.monotonic() - started),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.harness import described, written
+from benchmarks.harness import describe_run, write_json
 
 EVERY_S = 2.0
 _TEXT = 1500
@@ -25,7 +25,7 @@ class Keeping:
 
     def __init__(self, path: Path, machine: str | None) -> None:
         self._path = path
-        self._head = described("pytest", machine)
+        self._head = describe_run("pytest", machine)
         self._began = self._kept = time.monotonic()
         self._tests = 0
         self._files: dict[str, Counter[str]] = {}
@@ -76,7 +76,7 @@ class Keeping:
             "skipped because": dict(self._skipped.most_common()),
             "failures": self._failed,
         }
-        written(self._path, {**self._head, **told})
+        write_json(self._path, {**self._head, **told})
         self._kept = time.monotonic()
 
 

@@ -25,7 +25,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import RESULTS, described, written
+from benchmarks.harness import RESULTS, describe_run, write_json
 from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
@@ -239,9 +239,9 @@ def merged(paths: list[Path]) -> dict[str, Any]:
 
 def keep(paths: list[Path], folder: str, machine: str | None, program: str, **more: object) -> None:
     """Writes the findings of some runs' files to MACHINE.json in a folder of benchmarks/results."""
-    head = described(program, machine)
+    head = describe_run(program, machine)
     told = merged(paths)
-    written(RESULTS / folder / f"{head['machine']}.json", {**head, **more, **told})
+    write_json(RESULTS / folder / f"{head['machine']}.json", {**head, **more, **told})
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -273,7 +273,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     def keep(ended: bool) -> None:
         if options.json is not None:
-            written(options.json, {**vars(found), "differing": differing, "ended": ended})
+            write_json(options.json, {**vars(found), "differing": differing, "ended": ended})
 
     ended = False
     with tempfile.TemporaryDirectory() as made:

@@ -22,13 +22,13 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
     import cupy
     import numpy as np
 
-    from benchmarks.fused.outcomes import same
+    from benchmarks.fused.outcomes import outcomes_equal
     from gpudb.engine.gpu.fused.numpy_backend import executor
 
     with np.errstate(all="ignore"):
         wanted = executor.run(pipeline, segments, lookups, tables)
     there = [executor.Segment(each.rows, tuple(column.copy_to(cupy) for column in each.columns)) for each in segments]
-    if not same(wanted, launcher.run(pipeline, there, lookups, tables)):
+    if not outcomes_equal(wanted, launcher.run(pipeline, there, lookups, tables)):
         return False
     lookups = [[launcher.to_device(each) for each in made] for made in lookups]
     tables = [tuple(map(launcher.to_device, each)) for each in tables]
@@ -36,7 +36,7 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
     if replay is None:
         return True
     made = [replay.run(keep=False) for _ in range(2)]
-    return all(each is not None and same(wanted, each) for each in made)
+    return all(each is not None and outcomes_equal(wanted, each) for each in made)
 
 
 def sink_of(form: Any) -> Any:
@@ -91,9 +91,9 @@ def gathered(launcher: Any) -> list[str]:
 
 
 def main() -> None:
-    from benchmarks.fused.roofline import without_the_rest
+    from benchmarks.fused.roofline import stub_packages
 
-    without_the_rest()
+    stub_packages()
     from gpudb.engine.gpu.fused.cuda import nvrtc
     from gpudb.engine.gpu.fused.cuda.launch import Launcher
 

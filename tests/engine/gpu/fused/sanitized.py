@@ -104,10 +104,10 @@ def judged(code: int, said: str) -> dict[str, Any]:
 
 def main() -> None:
     """Runs each tool; returns status 1 unless all are clean."""
-    from benchmarks.fused.roofline import without_the_rest
-    from benchmarks.harness import RESULTS, described, written
+    from benchmarks.fused.roofline import stub_packages
+    from benchmarks.harness import RESULTS, describe_run, write_json
 
-    without_the_rest()
+    stub_packages()
     out, seconds = Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else SECONDS
     machine = sys.argv[4] if len(sys.argv) > 4 else None
     found: list[dict[str, Any]] = []
@@ -119,8 +119,8 @@ def main() -> None:
             found.append(checked(tool, file, seconds, out.with_suffix(f".{tool}.txt")))
             print(found[-1], flush=True)
             if machine is not None:
-                written(
-                    RESULTS / "sanitizer" / f"{machine}.json", {**described("sanitized.py", machine), "tools": found}
+                write_json(
+                    RESULTS / "sanitizer" / f"{machine}.json", {**describe_run("sanitized.py", machine), "tools": found}
                 )
     sys.exit(any(each["status"] != "clean" for each in found))
 

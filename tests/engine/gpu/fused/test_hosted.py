@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.fused.outcomes import same
+from benchmarks.fused.outcomes import outcomes_equal
 from gpudb.engine.gpu.fused.codegen.kernel import Options, generate_kernel
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, pack
 from gpudb.engine.gpu.fused.cuda.launch import grid_size
@@ -93,7 +93,7 @@ def test_sums_of_any_width_in_shared_memory(tmp_path: Path, nulls: bool) -> None
     hosted = Hosted(pipelines, tmp_path)
     for pipeline, segment in zip(pipelines, given, strict=True):
         wanted = executor.run(pipeline, [segment], [], [])
-        assert same(wanted, hosted.run(pipeline, [segment], [], [])), (segment.rows, pipeline)
+        assert outcomes_equal(wanted, hosted.run(pipeline, [segment], [], [])), (segment.rows, pipeline)
 
 
 @pytest.mark.parametrize(("groups", "tops"), [(500, (2**16 - 1,)), (380, (2**16 - 1, 2**24 - 1))])
@@ -110,7 +110,7 @@ def test_a_block_ends_before_a_cell_overflows(tmp_path: Path, groups: int, tops:
     assert "Distances" in kernel.source
     assert grid_size(kernel, 8, rows, 1) > 1
     given = Hosted([pipeline], tmp_path).run(pipeline, [segment], [], [], resident=1)
-    assert same(executor.run(pipeline, [segment], [], []), given)
+    assert outcomes_equal(executor.run(pipeline, [segment], [], []), given)
 
 
 @pytest.mark.parametrize("together", [4, 16])
@@ -121,7 +121,7 @@ def test_the_last_rows_are_those_of_a_segment_and_no_more(tmp_path: Path, togeth
     for rows in (1, together - 1, together, together + 1, 4095):
         # More rows follow in the same columns.
         part = Segment(rows, tuple(columns))
-        assert same(executor.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
+        assert outcomes_equal(executor.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
 
 
 def looked_up(
@@ -170,7 +170,7 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Op
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
         wanted = executor.run(pipeline, [segment], lookups, [])
         assert wanted.grouped is not None
-        assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
+        assert outcomes_equal(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
 
 
 def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: str) -> tuple[Lookup, tuple[Any, ...]]:
@@ -202,7 +202,7 @@ def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None)
     hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
         wanted = executor.run(pipeline, [segment], lookups, [])
-        assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
+        assert outcomes_equal(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
 
 
 def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
         wanted = executor.run(pipeline, [segment], lookups, [])
         assert wanted.grouped is not None
         assert wanted.grouped.words[0].tolist() == [2]
-        assert same(wanted, hosted.run(pipeline, [segment], lookups, []))
+        assert outcomes_equal(wanted, hosted.run(pipeline, [segment], lookups, []))
 
 
 @pytest.mark.timeout(600)
@@ -227,5 +227,5 @@ def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
     given = kept.recorded([2])[::3]
     hosted = Hosted([executor.specialize(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
     with np.errstate(all="ignore"):
-        wrong = [name for name, *what in given if not same(executor.run(*what), hosted.run(*what))]
+        wrong = [name for name, *what in given if not outcomes_equal(executor.run(*what), hosted.run(*what))]
     assert not wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.fused.outcomes import same
+from benchmarks.fused.outcomes import outcomes_equal
 from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows, Outcome
 
 VALUES = np.array([3, 1, 1, 2])
@@ -29,19 +29,19 @@ def _groups(groups: list[int], total: float, code: int = 0) -> Outcome:
 def test_rows_come_in_any_order_and_values_of_nulls_do_not_matter() -> None:
     other = _rows(ORDER)
     other.rows[0][0][3] = 77  # NULL there
-    assert same(_rows(np.arange(4)), other)
+    assert outcomes_equal(_rows(np.arange(4)), other)
 
 
 @pytest.mark.parametrize(("place", "to"), [(0, 9), (1, 0.25), (2, 2**70 + 2**64), (2, -(2**80) + 1)])
 def test_one_other_value_is_told(place: int, to: object) -> None:
-    assert not same(_rows(ORDER), _rows(ORDER, place=place, to=to))
+    assert not outcomes_equal(_rows(ORDER), _rows(ORDER, place=place, to=to))
 
 
 def test_groups_are_equal_with_their_words_and_errors() -> None:
-    assert same(_groups([1, 4], 0.3), _groups([1, 4], 0.1 + 0.2))
-    assert not same(_groups([1, 4], 0.3), _groups([1, 5], 0.3))
-    assert not same(_groups([1, 4], 0.3), _groups([1, 4], 0.31))
-    assert not same(_groups([1], 1.0, code=3), _groups([1], 1.0))
-    assert same(_groups([1], 1.0, code=3), _groups([2], 1.0, code=3))
+    assert outcomes_equal(_groups([1, 4], 0.3), _groups([1, 4], 0.1 + 0.2))
+    assert not outcomes_equal(_groups([1, 4], 0.3), _groups([1, 5], 0.3))
+    assert not outcomes_equal(_groups([1, 4], 0.3), _groups([1, 4], 0.31))
+    assert not outcomes_equal(_groups([1], 1.0, code=3), _groups([1], 1.0))
+    assert outcomes_equal(_groups([1], 1.0, code=3), _groups([2], 1.0, code=3))
     nothing = Outcome(GroupedRows(np.zeros((1, 1), np.int64), (np.array([0]), np.array([0.0]))))
-    assert same(nothing, _groups([], 0.0))
+    assert outcomes_equal(nothing, _groups([], 0.0))

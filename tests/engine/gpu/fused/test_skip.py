@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fused.outcomes import same
+from benchmarks.fused.outcomes import outcomes_equal
 from gpudb.engine.gpu.fused.columns import zones
 from gpudb.engine.gpu.fused.columns.packed_column import concatenate, pack
 from gpudb.engine.gpu.fused.ir.pipeline import (
@@ -100,7 +100,7 @@ def test_no_row_that_is_kept_is_skipped(
     lookups = [[np.packbits(there, bitorder="little")]] if found else []
     whole = executor.run(pipeline, [segment], lookups, [])
     some = executor.run(pipeline, prune_segment(pipeline, segment), lookups, [])
-    assert same(whole, some)
+    assert outcomes_equal(whole, some)
 
 
 def test_of_sorted_rows_few_are_read() -> None:

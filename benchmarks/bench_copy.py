@@ -23,12 +23,12 @@ class Copy:
         from pathlib import Path
 
         import gpudb
-        from gpudb.demo.taxi import csv
+        from gpudb.demo.taxi import generate_csv
 
         self.folder: Any = tempfile.TemporaryDirectory(prefix="gpudb-asv-")
         self.connection: Any = gpudb.connect(Path(self.folder.name) / "data")
         self.connection.execute(schema("taxi")[0])
-        self.pieces = list(csv(ROWS, seed=1))
+        self.pieces = list(generate_csv(ROWS, seed=1))
 
     def teardown(self) -> None:
         """Deletes the directory."""

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Row, row_of, save
+from benchmarks.harness import Row, make_row, save_results
 
 WORKERS = (1, 2, 4, 8)
 ROWS = 20_000
@@ -52,7 +52,7 @@ class Dispatch:
 
     def setup(self, workers: int, statement: str) -> None:
         """Starts workers that have prepared the statement."""
-        self.cluster = Ready(workers)
+        self.cluster = PreparedCluster(workers)
         self.cluster.prepare(STATEMENTS[statement])
 
     def teardown(self, workers: int, statement: str) -> None:
@@ -61,14 +61,14 @@ class Dispatch:
 
     def track_dispatch(self, workers: int, statement: str) -> float:
         """Everything except the workers' computation."""
-        return 1000 * statistics.median(self.cluster.dispatch()[0])
+        return 1000 * statistics.median(self.cluster.time_dispatch()[0])
 
     def track_at_once(self, workers: int, statement: str) -> float:
         """The whole time."""
-        return 1000 * statistics.median(self.cluster.at_once()[0])
+        return 1000 * statistics.median(self.cluster.time_fast_path()[0])
 
 
-class Ready:
+class PreparedCluster:
     """A cluster over the tables, on CPU workers with the kernels' NumPy backend, or on these GPUs."""
 
     def __init__(self, workers: int, gpus: Sequence[str] = ()) -> None:
@@ -109,12 +109,12 @@ class Ready:
         self.engine.run = start
         self._request = requests[0]
         ends = time.monotonic() + _SECONDS
-        while not self.once()[2]:
+        while not self.run_once()[2]:
             if time.monotonic() > ends:
                 raise RuntimeError(f"the workers do not hold it ready: {sql}")
             time.sleep(0.05)
 
-    def once(self) -> tuple[float, float, bool]:
+    def run_once(self) -> tuple[float, float, bool]:
         """One run: its seconds, this thread's processor seconds, and whether the fast path answered it."""
         from gpudb.engine.gpu.engine import BatchStream
         from gpudb.engine.protocol import Cancel
@@ -126,82 +126,84 @@ class Ready:
         assert rows
         return time.perf_counter() - begun, time.thread_time() - spent, isinstance(stream, BatchStream)
 
-    def at_once(self, runs: int = 200) -> tuple[Times, Times]:
+    def time_fast_path(self, runs: int = 200) -> tuple[Times, Times]:
         """Seconds of runs that all workers answer by the fast path, and this thread's."""
-        found = [self.once() for _ in range(runs)]
+        found = [self.run_once() for _ in range(runs)]
         assert all(short for _, _, short in found)
         return [whole for whole, _, _ in found], [own for _, own, _ in found]
 
-    def usual(self, runs: int = 60) -> Times:
+    def time_staged(self, runs: int = 60) -> Times:
         """Seconds of runs by staged execution."""
         enabled = self._cluster.fast_path_pool.is_enabled
         self._cluster.fast_path_pool.is_enabled = lambda digest, parameters: False
         try:
-            return [self.once()[0] for _ in range(runs)]
+            return [self.run_once()[0] for _ in range(runs)]
         finally:
             self._cluster.fast_path_pool.is_enabled = enabled
 
-    def dispatch(self) -> tuple[Times, Times]:
+    def time_dispatch(self) -> tuple[Times, Times]:
         """Seconds of runs with recorded answers, and this thread's."""
         from gpudb.engine.gpu.cluster.cluster import WorkerState
         from gpudb.engine.gpu.rpc.messages import Heartbeat
 
         pool, heartbeats = self._cluster.fast_path_pool, self._cluster.heartbeats
-        ask, heard = pool.request, {}
+        ask, recorded = pool.request, {}
 
-        def asked(entries: Any, questions: Any, cancel: Any, *others: Any) -> Any:
+        def record(entries: Any, questions: Any, cancel: Any, *others: Any) -> Any:
             answers = ask(entries, questions, cancel, *others)
-            heard.update({(each.partition, bool(each.first_phase)): answer for each, answer in zip(questions, answers)})
+            recorded.update(
+                {(each.partition, bool(each.first_phase)): answer for each, answer in zip(questions, answers)}
+            )
             return answers
 
-        pool.request = asked
-        assert self.once()[2]
+        pool.request = record
+        assert self.run_once()[2]
         pool.request = ask
-        with entries([_answering(heard, share) for share in range(self.workers)]) as paths:
+        with fast_path_servers([_recorded_answers(recorded, share) for share in range(self.workers)]) as paths:
             self._cluster.heartbeats = lambda: [
                 WorkerState(number, "", Heartbeat(0, 0, 0, 0, (0, 0), endpoints=(path,)))
                 for number, path in enumerate(paths)
             ]
             try:
-                self.at_once(20)
-                return self.at_once()
+                self.time_fast_path(20)
+                return self.time_fast_path()
             finally:
                 self._cluster.heartbeats = heartbeats
 
 
-def _answering(heard: dict[tuple[int, bool], bytes], share: int) -> dict[bool, bytes]:
+def _recorded_answers(recorded: dict[tuple[int, bool], bytes], partition: int) -> dict[bool, bytes]:
     """A partition's recorded answers: the first one, and that for remaining work, which may move between workers."""
-    rest = next((answer for (_, given), answer in heard.items() if given), b"")
-    return {False: heard[share, False], True: rest}
+    rest = next((answer for (_, given), answer in recorded.items() if given), b"")
+    return {False: recorded[partition, False], True: rest}
 
 
 @contextlib.contextmanager
-def entries(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
+def fast_path_servers(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
     """Starts fast-path servers in their own processes; yields their paths."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
-        made: list[tuple[Any, Any]] = []
+        processes: list[tuple[Any, Any]] = []
         try:
             for number, answer in enumerate(answers):
                 (Path(folder) / str(number)).mkdir()
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_entry, args=(Path(folder) / str(number), answer, theirs), daemon=True)
+                process = context.Process(target=_serve, args=(Path(folder) / str(number), answer, theirs), daemon=True)
                 process.start()
-                made.append((process, ours))
-            yield [pipe.recv() for _, pipe in made]
+                processes.append((process, ours))
+            yield [pipe.recv() for _, pipe in processes]
         finally:
-            for process, pipe in made:
+            for process, pipe in processes:
                 pipe.send(None)
                 process.join(_SECONDS)
 
 
-def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
+def _serve(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
     from gpudb.engine.gpu.fastpath.server import FastPathServer
 
-    made = FastPathServer(folder, lambda question: answer[bool(question.first_phase)])
-    pipe.send(made.endpoints[0])
+    server = FastPathServer(folder, lambda question: answer[bool(question.first_phase)])
+    pipe.send(server.endpoints[0])
     pipe.recv()
-    made.close()
+    server.close()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -210,17 +212,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, nargs="+", default=list(WORKERS))
     parser.add_argument("--gpus", nargs="+", default=[], help="use these GPUs instead of CPU workers")
     parser.add_argument("--machine")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     rows: list[Row] = []
     print(f"{'':35}{'dispatch':>10}{'own':>8}{'at once':>10}{'usual':>8}   ms", flush=True)
-    for count in [len(given.gpus)] if given.gpus else given.workers:
-        ready = Ready(count, given.gpus)
+    for count in [len(options.gpus)] if options.gpus else options.workers:
+        cluster = PreparedCluster(count, options.gpus)
         try:
             for name, sql in STATEMENTS.items():
-                ready.prepare(sql)
-                (bare, own), (whole, _), usual = ready.dispatch(), ready.at_once(), ready.usual()
-                told = [1000 * statistics.median(each) for each in (bare, own, whole, usual)]
-                print(f"{count} workers, {name:24}" + "{:10.2f}{:8.2f}{:10.2f}{:8.2f}".format(*told), flush=True)
+                cluster.prepare(sql)
+                (bare, own), (whole, _), usual = (
+                    cluster.time_dispatch(),
+                    cluster.time_fast_path(),
+                    cluster.time_staged(),
+                )
+                medians = [1000 * statistics.median(each) for each in (bare, own, whole, usual)]
+                print(f"{count} workers, {name:24}" + "{:10.2f}{:8.2f}{:10.2f}{:8.2f}".format(*medians), flush=True)
                 case = f"{count} workers, {name}"
                 for system, times in (
                     ("dispatch", bare),
@@ -228,11 +234,11 @@ def main(arguments: list[str] | None = None) -> int:
                     ("at once", whole),
                     ("usual way", usual),
                 ):
-                    rows.append(row_of(case, system, times, ROWS))
-                if given.machine:
-                    save("dispatch", rows, {}, given.machine, "bench_dispatch")
+                    rows.append(make_row(case, system, times, ROWS))
+                if options.machine:
+                    save_results("dispatch", rows, {}, options.machine, "bench_dispatch")
         finally:
-            ready.close()
+            cluster.close()
     return 0
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.harness import Answer, Row, check, row_of, save, timed
+from benchmarks.harness import Answer, Row, check_answers, make_row, save_results, time_runs
 
 SUITES = ("ssb", "tpch", "tpcds", "copy", "select", "latency")
 LARGE = ("ssb-lines", "exchange")
@@ -48,9 +48,9 @@ class Session:
         self.options = options
         self.versions: dict[str, str] = {}
         self.interrupted = False
-        self._gpu = machine.engine_of(machine.gpus())[0] == "gpu"
+        self._gpu = machine.select_engine(machine.query_gpus())[0] == "gpu"
 
-    def wants(self, system: str) -> bool:
+    def includes(self, system: str) -> bool:
         """Returns whether a system takes part."""
         return system not in self.options.without and (system not in ON_GPU or self._gpu)
 
@@ -59,18 +59,18 @@ class Session:
         """The engine with several workers: GPUs, or the engine twin without GPUs."""
         return "gpu" if self._gpu else "twin"
 
-    def note(self, system: Any) -> None:
+    def record_version(self, system: Any) -> None:
         """Records a system's version."""
         self.versions[system.name] = system.version
 
-    def keep(self, name: str, rows: list[Row]) -> Path:
+    def write(self, name: str, rows: list[Row]) -> Path:
         """Writes a suite's results; those of the general engine also in a file of their own."""
         name = f"{name}-general" if self.options.general else name
-        return save(name, rows, self.versions, self.options.machine)
+        return save_results(name, rows, self.versions, self.options.machine)
 
     def save(self, name: str, rows: list[Row]) -> None:
         """Writes a suite's results and prints them."""
-        path = self.keep(name, rows)
+        path = self.write(name, rows)
         show(name, rows)
         print(f"→ {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}\n", flush=True)
 
@@ -118,82 +118,82 @@ def run_queries(session: Session, name: str) -> list[Row]:
     answers: dict[tuple[str, str], Answer] = {}
     times: list[Row] = []
     try:
-        for system in _systems(session, suite):
+        for system in _open_systems(session, suite):
             times = []
             for case, text in suite.queries.items():
-                times.append(_case(session, system, case, text, suite.rows, answers))
-                _progress(times[-1])
+                times.append(_run_case(session, system, case, text, suite.rows, answers))
+                _print_progress(times[-1])
             done, times = times, []
             rows += [*done, _total(system.name, done, suite.rows)]
             if session.options.explain and system.name.startswith("gpudb"):
-                session.keep(name, rows)  # so that timings survive however this run ends
+                session.write(name, rows)  # so that timings survive however this run ends
                 quick = {row.case for row in done if row.median_s is not None and row.median_s < SLOW_S}
                 kernels = explain(system, suite, quick, session.options.explain)
                 rows += [*kernels, _total(kernels[0].system, kernels, suite.rows)] if kernels else []
-            _checked(rows, answers)
-            session.keep(name, rows)  # what follows may never end
+            _check_answers(rows, answers)
+            session.write(name, rows)  # what follows may never end
     except KeyboardInterrupt:
         rows += times
-        _checked(rows, answers)
+        _check_answers(rows, answers)
         session.interrupted = True
         print("interrupted: kept is what was measured before", file=sys.stderr, flush=True)
     return rows
 
 
-def _checked(rows: list[Row], answers: dict[tuple[str, str], Answer]) -> None:
-    held = {name for _, name in answers}
-    if len(held) > 1:  # a single system has nothing to compare with
-        check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
+def _check_answers(rows: list[Row], answers: dict[tuple[str, str], Answer]) -> None:
+    systems = {name for _, name in answers}
+    if len(systems) > 1:  # a single system has nothing to compare with
+        check_answers(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in systems), min(systems)))
 
 
-def _systems(session: Session, suite: Any) -> Iterator[Any]:
+def _open_systems(session: Session, suite: Any) -> Iterator[Any]:
     """Yields each system with the suite's tables loaded; closes it before the next one is opened."""
     from benchmarks.systems import CudfPolars, DuckDb, Gpudb, gpudb_server, postgres
 
     if session.options.workers:
-        yield from _on_workers(session, suite)
+        yield from _open_on_workers(session, suite)
         return
     with ExitStack() as stack:
         data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-"))) / "data"
-        if any(map(session.wants, ("gpudb", "gpudb server", "gpudb gpu"))):
+        if any(map(session.includes, ("gpudb", "gpudb server", "gpudb gpu"))):
             with closing(Gpudb(data_dir)) as embedded:
-                _loaded(session, embedded, suite)
-                if session.wants("gpudb"):
+                _load(session, embedded, suite)
+                if session.includes("gpudb"):
                     yield embedded
-        if session.wants("gpudb server"):
+        if session.includes("gpudb server"):
             with gpudb_server(data_dir) as server:
-                session.note(server)
+                session.record_version(server)
                 yield server
-        if session.wants("gpudb gpu"):
+        if session.includes("gpudb gpu"):
             with gpudb_server(data_dir, "gpu") as server:
-                session.note(server)
+                session.record_version(server)
                 yield server
-    if session.wants("cudf-polars"):
+    if session.includes("cudf-polars"):
         with closing(CudfPolars(suite, session.options.scale)) as polars:
-            _loaded(session, polars, suite)
+            _load(session, polars, suite)
             yield polars
-    if session.wants("duckdb"):
+    if session.includes("duckdb"):
         with closing(DuckDb()) as duck:
-            _loaded(session, duck, suite)
+            _load(session, duck, suite)
             yield duck
-    if session.wants("postgresql"):
+    if session.includes("postgresql"):
         with postgres() as server:
-            _loaded(session, server, suite)
+            _load(session, server, suite)
             yield server
 
 
-def _on_workers(session: Session, suite: Any) -> Iterator[Any]:
+def _open_on_workers(session: Session, suite: Any) -> Iterator[Any]:
     """Runs gpudb and cudf-polars on several numbers of GPUs, and DuckDB on all processors, over the same files."""
     from benchmarks.systems import CudfPolars, DuckDb, gpudb_server
-    from benchmarks.tables import adopted
+    from benchmarks.tables import adopted_schema
 
-    schema = adopted(suite)
+    schema = adopted_schema(suite)
     with tempfile.TemporaryDirectory(prefix="gpudb-benchmark-", dir=session.options.data) as folder:
         for number, count in enumerate(session.options.workers):
             with gpudb_server(Path(folder) / "data", session.engine, count) as server:
-                session.note(server)
+                session.record_version(server)
                 if number == 0:
-                    times, _ = timed(lambda s=server: s.adopt(schema, suite.tables), warm=0, runs=1)
+                    times, _ = time_runs(lambda s=server: s.adopt(schema, suite.tables), warm=0, runs=1)
                     print(f"{suite.name}: files adopted in {times[0]:.1f} s", file=sys.stderr, flush=True)
                     for statement in suite.declared:
                         server.query_none(statement)
@@ -202,31 +202,31 @@ def _on_workers(session: Session, suite: Any) -> Iterator[Any]:
                 if session.options.general:
                     server.query_none("SET gpudb.fused = off")
                     server.name += ", general"
-                    session.note(server)
+                    session.record_version(server)
                     yield server
-    if session.wants("duckdb"):
+    if session.includes("duckdb"):
         with closing(DuckDb()) as duck:
-            session.note(duck)
+            session.record_version(duck)
             duck.load(schema, suite.tables, [])
             yield duck
-    if session.wants("cudf-polars"):
+    if session.includes("cudf-polars"):
         for count in session.options.peers or session.options.workers:
             with closing(CudfPolars(suite, session.options.scale, count)) as polars:
-                _loaded(session, polars, suite)
+                _load(session, polars, suite)
                 yield polars
 
 
-def _loaded(session: Session, system: Any, suite: Any) -> None:
-    session.note(system)
-    times, _ = timed(lambda: system.load(suite.schema, suite.tables, suite.indexes), warm=0, runs=1)
+def _load(session: Session, system: Any, suite: Any) -> None:
+    session.record_version(system)
+    times, _ = time_runs(lambda: system.load(suite.schema, suite.tables, suite.indexes), warm=0, runs=1)
     print(f"{suite.name}: {system.name} loaded in {times[0]:.1f} s", file=sys.stderr, flush=True)
 
 
-def _case(
+def _run_case(
     session: Session, system: Any, case: str, text: str, table_rows: int, answers: dict[tuple[str, str], Answer]
 ) -> Row:
     try:
-        times, answer = timed(
+        times, answer = time_runs(
             lambda: system.query(text),
             warm=session.options.warm,
             runs=session.options.runs,
@@ -235,7 +235,7 @@ def _case(
     except Exception as error:
         return Row(case, system.name, None, None, 0, table_rows, note=f"{type(error).__name__}: {error}"[:200])
     answers[case, system.name] = answer
-    return row_of(case, system.name, times, table_rows, result_rows=len(answer))
+    return make_row(case, system.name, times, table_rows, result_rows=len(answer))
 
 
 def explain(system: Any, suite: Any, quick: set[str], folder: Path) -> list[Row]:
@@ -247,12 +247,12 @@ def explain(system: Any, suite: Any, quick: set[str], folder: Path) -> list[Row]
     for case, text in suite.queries.items():
         how = "EXPLAIN (ANALYZE)" if case in quick else "EXPLAIN"
         try:
-            told = "\n".join(str(line) for (line,) in system.query(f"{how} {text}"))
+            text_plan = "\n".join(str(line) for (line,) in system.query(f"{how} {text}"))
         except Exception as error:
-            told = f"{type(error).__name__}: {error}"
+            text_plan = f"{type(error).__name__}: {error}"
         name = system.name.replace(",", "").replace(" ", "-")
-        (folder / f"{suite.name}-{name}-{case}.txt").write_text(told + "\n", encoding="utf-8")
-        if times := _KERNEL_TIME.findall(told):
+        (folder / f"{suite.name}-{name}-{case}.txt").write_text(text_plan + "\n", encoding="utf-8")
+        if times := _KERNEL_TIME.findall(text_plan):
             spent = sum(map(float, times)) / 1000
             rows.append(Row(case, f"{system.name}, kernels", spent, spent, 1, suite.rows))
     return rows
@@ -266,7 +266,7 @@ def _total(system: str, rows: list[Row], table_rows: int) -> Row:
     return Row("total", system, sum(medians), least, min(row.runs for row in rows), table_rows, note=note)
 
 
-def _progress(row: Row) -> None:
+def _print_progress(row: Row) -> None:
     took = f"{row.median_s * 1000:9.1f} ms" if row.median_s is not None else f"{'—':>9}    {row.note}"
     print(f"{time.monotonic() - _BEGAN:6.1f} s  {row.case:8} {row.system:13} {took}", file=sys.stderr, flush=True)
 
@@ -274,27 +274,27 @@ def _progress(row: Row) -> None:
 # ---- the wire
 
 
-def _servers(session: Session) -> Iterator[Any]:
+def _open_servers(session: Session) -> Iterator[Any]:
     from benchmarks.systems import gpudb_server, postgres
 
     for name, start in (("gpudb server", gpudb_server), ("postgresql", postgres)):
-        if session.wants(name):
+        if session.includes(name):
             with start() as system:
-                session.note(system)
+                session.record_version(system)
                 yield system
 
 
 def run_copy(session: Session) -> list[Row]:
     """COPY FROM STDIN of taxi rides, 51 columns, by psycopg; the CSV exists beforehand, each run has a new table."""
     from benchmarks.tables import schema
-    from gpudb.demo.taxi import csv
+    from gpudb.demo.taxi import generate_csv
 
     count = session.options.rows
-    pieces = list(csv(count, seed=1))
+    pieces = list(generate_csv(count, seed=1))
     size = sum(map(len, pieces))
     rows = []
     answers: dict[tuple[str, str], Answer] = {}
-    for system in _servers(session):
+    for system in _open_servers(session):
 
         def copy(system: Any = system) -> None:
             system.query_none("DROP TABLE IF EXISTS trips")
@@ -303,12 +303,12 @@ def run_copy(session: Session) -> list[Row]:
                 for piece in pieces:
                     out.write(piece)
 
-        times, _ = timed(copy, warm=1, runs=min(3, session.options.runs), budget_s=180)
+        times, _ = time_runs(copy, warm=1, runs=min(3, session.options.runs), budget_s=180)
         totals = "SELECT count(*), sum(trip_id), sum(total_amount), max(pickup_datetime), count(pickup) FROM trips"
         answers["taxi rides", system.name] = system.query(totals)
-        rows.append(row_of("taxi rides", system.name, times, count, bytes=size))
-        _progress(rows[-1])
-    check(rows, answers, TRUSTED)
+        rows.append(make_row("taxi rides", system.name, times, count, bytes=size))
+        _print_progress(rows[-1])
+    check_answers(rows, answers, TRUSTED)
     return rows
 
 
@@ -329,7 +329,7 @@ def run_select(session: Session) -> list[Row]:
     data = "".join(lines).encode()
     rows = []
     answers: dict[tuple[str, str], Answer] = {}
-    for system in _servers(session):
+    for system in _open_servers(session):
         system.query_none(_SELECTED)
         with system.connection.cursor().copy("COPY selected FROM STDIN (FORMAT csv)") as out:
             out.write(data)
@@ -341,32 +341,32 @@ def run_select(session: Session) -> list[Row]:
             return int(result.ntuples)
 
         for case, run in (("libpq", raw), ("psycopg", lambda s=system: len(s.query("SELECT * FROM selected")))):
-            times, got = timed(run, warm=2, runs=session.options.runs)
-            rows.append(row_of(case, system.name, times, count, result_rows=got, bytes=len(data)))
-            _progress(rows[-1])
+            times, got = time_runs(run, warm=2, runs=session.options.runs)
+            rows.append(make_row(case, system.name, times, count, result_rows=got, bytes=len(data)))
+            _print_progress(rows[-1])
         answers["psycopg", system.name] = system.query("SELECT * FROM selected WHERE id % 97 = 0")
-    check(rows, answers, TRUSTED)
+    check_answers(rows, answers, TRUSTED)
     return rows
 
 
 def run_latency(session: Session) -> list[Row]:
     """SELECT 1 by psycopg in sequence: by the simple protocol, and by a prepared statement."""
     rows = []
-    for system in _servers(session):
+    for system in _open_servers(session):
         connection = system.connection
         cases: dict[str, Callable[[], Any]] = {
-            "SELECT 1": partial(_fetched, connection, "SELECT 1"),
-            "SELECT $1, prepared": partial(_fetched, connection, "SELECT %s::int", (1,), prepare=True),
+            "SELECT 1": partial(_fetch, connection, "SELECT 1"),
+            "SELECT $1, prepared": partial(_fetch, connection, "SELECT %s::int", (1,), prepare=True),
         }
         for case, run in cases.items():
-            times, answer = timed(run, warm=200, runs=2000)
-            rows.append(row_of(case, system.name, times, 0, result_rows=len(answer)))
+            times, answer = time_runs(run, warm=200, runs=2000)
+            rows.append(make_row(case, system.name, times, 0, result_rows=len(answer)))
             rows[-1].answers_agree = answer == [(1,)]
-            _progress(rows[-1])
+            _print_progress(rows[-1])
     return rows
 
 
-def _fetched(connection: Any, *arguments: Any, **options: Any) -> Answer:
+def _fetch(connection: Any, *arguments: Any, **options: Any) -> Answer:
     return connection.execute(*arguments, **options).fetchall()  # type: ignore[no-any-return]
 
 

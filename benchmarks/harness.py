@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gpudb.cli.machine import Gpus
 
 RESULTS = Path(__file__).parent / "results"
-COMMIT = "GPUDB_BENCHMARK_COMMIT"
+COMMIT_VARIABLE = "GPUDB_BENCHMARK_COMMIT"
 """Environment variable for the commit."""
 TOLERANCE = 1e-9
 """Relative tolerance between numbers: sums of floats depend on their order, and peers average in floats."""
-ROUNDED = {"cudf-polars": 1e-6}
+SYSTEM_TOLERANCES = {"cudf-polars": 1e-6}
 """Larger tolerance by system name prefix: Polars rounds a product of decimals to its factors' scale."""
 
 Answer = list[tuple[Any, ...]]
@@ -48,7 +48,9 @@ class Row:
     note: str | None = None
 
 
-def timed(run: Callable[[], Any], *, warm: int = 2, runs: int = 5, budget_s: float = 60.0) -> tuple[list[float], Any]:
+def time_runs(
+    run: Callable[[], Any], *, warm: int = 2, runs: int = 5, budget_s: float = 60.0
+) -> tuple[list[float], Any]:
     """Runs `warm` times untimed, then up to `runs` times within `budget_s`. Returns the times and the last result."""
     started = time.perf_counter()
     for _ in range(warm):
@@ -65,23 +67,23 @@ def timed(run: Callable[[], Any], *, warm: int = 2, runs: int = 5, budget_s: flo
     return times, result
 
 
-def row_of(case: str, system: str, times: Sequence[float], table_rows: int, **more: Any) -> Row:
+def make_row(case: str, system: str, times: Sequence[float], table_rows: int, **more: Any) -> Row:
     """Builds a row with the median and the minimum of some times."""
     return Row(case, system, statistics.median(times), min(times), len(times), table_rows, **more)
 
 
-def agree(one: Answer, other: Answer, tolerance: float = TOLERANCE) -> bool:
+def answers_equal(one: Answer, other: Answer, tolerance: float = TOLERANCE) -> bool:
     """Returns whether answers are equal multisets, with numbers to a tolerance and texts without char's padding."""
     if len(one) != len(other):
         return False
-    return all(_same(a, b, tolerance) for a, b in zip(_sorted(one), _sorted(other), strict=True))
+    return all(_rows_equal(a, b, tolerance) for a, b in zip(_sort_rows(one), _sort_rows(other), strict=True))
 
 
-def _sorted(answer: Answer) -> Answer:
-    return sorted((tuple(_plain(value) for value in row) for row in answer), key=_key)
+def _sort_rows(answer: Answer) -> Answer:
+    return sorted((tuple(_normalize(value) for value in row) for row in answer), key=_key)
 
 
-def _plain(value: object) -> object:
+def _normalize(value: object) -> object:
     if isinstance(value, str):
         return value.rstrip(" ")
     if isinstance(value, bool) or value is None:
@@ -98,7 +100,7 @@ def _key(row: tuple[object, ...]) -> list[tuple[str, object]]:
     return [(type(v).__name__, float(f"{v:.7g}") if isinstance(v, float) else str(v)) for v in row]
 
 
-def _same(one: tuple[object, ...], other: tuple[object, ...], tolerance: float) -> bool:
+def _rows_equal(one: tuple[object, ...], other: tuple[object, ...], tolerance: float) -> bool:
     if len(one) != len(other):
         return False
     for a, b in zip(one, other, strict=True):
@@ -110,30 +112,30 @@ def _same(one: tuple[object, ...], other: tuple[object, ...], tolerance: float) 
     return True
 
 
-def check(rows: Iterable[Row], answers: dict[tuple[str, str], Answer], trusted: str) -> None:
+def check_answers(rows: Iterable[Row], answers: dict[tuple[str, str], Answer], trusted: str) -> None:
     """Marks each row by whether its answer is the `trusted` system's, with a note if only rounded answers agree."""
     for row in rows:
-        wanted, got = answers.get((row.case, trusted)), answers.get((row.case, row.system))
-        if wanted is None or got is None:
+        expected, actual = answers.get((row.case, trusted)), answers.get((row.case, row.system))
+        if expected is None or actual is None:
             continue
-        row.answers_agree = agree(got, wanted)
-        rounded = next((each for name, each in ROUNDED.items() if row.system.startswith(name)), TOLERANCE)
-        if not row.answers_agree and agree(got, wanted, rounded):
+        row.answers_agree = answers_equal(actual, expected)
+        tolerance = next((each for name, each in SYSTEM_TOLERANCES.items() if row.system.startswith(name)), TOLERANCE)
+        if not row.answers_agree and answers_equal(actual, expected, tolerance):
             row.answers_agree = True
-            row.note = f"the answer to {rounded:g} alone, since its products of decimals are rounded"
+            row.note = f"the answer to {tolerance:g} alone, since its products of decimals are rounded"
 
 
-def save(
+def save_results(
     name: str, rows: Sequence[Row], versions: dict[str, str], machine: str | None = None, program: str = "compare"
 ) -> Path:
     """Writes results/NAME.MACHINE.json; `program` is the benchmark that ran, or a module of tests."""
-    found = described(program if program.startswith("tests.") else f"benchmarks.{program}", machine)
-    found["versions"] |= versions
-    found["rows"] = [{key: value for key, value in asdict(row).items() if value is not None} for row in rows]
-    return written(RESULTS / f"{name}.{found['machine']}.json", found)
+    result = describe_run(program if program.startswith("tests.") else f"benchmarks.{program}", machine)
+    result["versions"] |= versions
+    result["rows"] = [{key: value for key, value in asdict(row).items() if value is not None} for row in rows]
+    return write_json(RESULTS / f"{name}.{result['machine']}.json", result)
 
 
-def described(program: str, machine: str | None = None) -> dict[str, Any]:
+def describe_run(program: str, machine: str | None = None) -> dict[str, Any]:
     """Returns the head of a result file: the machine, the commit, the command and the date."""
     return {
         "machine": machine or default_machine(),
@@ -142,18 +144,18 @@ def described(program: str, machine: str | None = None) -> dict[str, Any]:
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "gpus": gpu_names(),
         "versions": {"python": platform.python_version()},
-        "commit": commit(),
+        "commit": measured_commit(),
         "command": " ".join(["python", "-m", program, *sys.argv[1:]]).replace(f"{Path(__file__).parents[1]}/", ""),
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
     }
 
 
-def written(path: Path, found: Any) -> Path:
+def write_json(path: Path, content: Any) -> Path:
     """Writes a JSON file atomically: a killed process leaves the old or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f".{path.name}.{os.getpid()}")
-    made.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    made.replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
     return path
 
 
@@ -170,7 +172,7 @@ def default_machine() -> str:
 def _gpus() -> Gpus:
     from gpudb.cli import machine
 
-    return machine.gpus()
+    return machine.query_gpus()
 
 
 def gpu_names() -> list[str]:
@@ -179,19 +181,19 @@ def gpu_names() -> list[str]:
 
     found = _gpus()
     by_index = {str(gpu.index): gpu.name for gpu in found.gpus}
-    return [by_index.get(each, found.gpus[0].name) for each in machine.visible(found) if found.gpus]
+    return [by_index.get(each, found.gpus[0].name) for each in machine.list_visible_gpus(found) if found.gpus]
 
 
-def visible(count: int) -> str:
+def visible_gpus(count: int) -> str:
     """Returns the first `count` GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; raises ValueError
     if there are fewer.
     """
     from gpudb.cli import machine
 
-    there = machine.visible(_gpus())
-    if len(there) < count:
-        raise ValueError(f"{count} GPUs are wanted, of {len(there)} that this process may use")
-    return ",".join(there[:count])
+    visible = machine.list_visible_gpus(_gpus())
+    if len(visible) < count:
+        raise ValueError(f"{count} GPUs are wanted, of {len(visible)} that this process may use")
+    return ",".join(visible[:count])
 
 
 def _processor() -> str:
@@ -201,15 +203,15 @@ def _processor() -> str:
     return platform.machine()
 
 
-def commit() -> str:
+def measured_commit() -> str:
     """Returns the measured commit, with + if files were changed. GPUDB_BENCHMARK_COMMIT names it if the files are
     outside of their repository.
     """
-    return os.environ.get(COMMIT) or _head()
+    return os.environ.get(COMMIT_VARIABLE) or _head_commit()
 
 
 @cache
-def _head() -> str:
+def _head_commit() -> str:
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=20)

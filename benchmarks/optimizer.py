@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import tables
 from benchmarks.compare import show
-from benchmarks.harness import Answer, Row, check, row_of, save
+from benchmarks.harness import Answer, Row, check_answers, make_row, save_results
 from gpudb.errors import GpudbError
 
 PLAIN = "twin, plain plans"
@@ -33,16 +33,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--data", type=Path, default=Path("/tmp/gpudb-bench"))
     parser.add_argument("--save", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     import gpudb
 
-    versions = {"gpudb": gpudb.__version__, "scale": f"{given.scale:g}", "workers": str(given.workers)}
+    versions = {"gpudb": gpudb.__version__, "scale": f"{options.scale:g}", "workers": str(options.workers)}
     rows: list[Row] = []
     planned: list[Row] = []
-    for suite in (tables.tpch(given.scale, given.data), tables.ssb(given.scale, given.data)):
-        rows += list(_suite(suite, given.workers, given.runs))
+    for suite in (tables.tpch(options.scale, options.data), tables.ssb(options.scale, options.data)):
+        rows += list(_run_suite(suite, options.workers, options.runs))
         if suite.name == "tpch":
-            planned = list(_planning(suite, given.runs))
+            planned = list(_time_planning(suite, options.runs))
     show("optimizer", rows)
     pairs = [(a.median_s, b.median_s) for a, b in zip(rows[::3], rows[1::3], strict=True) if a.median_s and b.median_s]
     for number, system in enumerate((FULL, PLAIN)):
@@ -51,12 +51,12 @@ def main() -> None:
     print(f"  plain / with rules, geometric mean: {statistics.geometric_mean(ratios):.2f}")
     show("planning", planned)
     print(f"  median: {1000 * statistics.median(row.median_s or 0 for row in planned):.2f} ms")
-    if given.save:
-        save("optimizer", rows, versions, program="optimizer")
-        save("planning", planned, versions, program="optimizer")
+    if options.save:
+        save_results("optimizer", rows, versions, program="optimizer")
+        save_results("planning", planned, versions, program="optimizer")
 
 
-def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
+def _run_suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -68,9 +68,9 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
     from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database
 
-    kept = (merge_projects, push_down_filters, prune_columns)
-    plain = tuple(rule for rule in RULES if rule.phase != "query" or rule.needs or rule.apply in kept)
-    database = _loaded(suite, Database(None))
+    basic_rules = (merge_projects, push_down_filters, prune_columns)
+    plain = tuple(rule for rule in RULES if rule.phase != "query" or rule.needs or rule.apply in basic_rules)
+    database = _load(suite, Database(None))
     cluster = Cluster(cpu_processes(workers, None))
     costs = Costs(workers=workers)
     systems = {
@@ -90,7 +90,7 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
                     database.engine = systems[name]
                     started = time.perf_counter()
                     try:
-                        answers[case, name] = _query(database, text)
+                        answers[case, name] = _run_query(database, text)
                     except GpudbError as error:
                         failed[name] = error
                     if number >= 2:
@@ -99,10 +99,10 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
             for name in systems:
                 if name in failed:
                     answers.pop((case, name), None)
-                    rows.append(Row(case, name, None, None, 0, suite.rows, note=_told(failed[name])))
+                    rows.append(Row(case, name, None, None, 0, suite.rows, note=_format_error(failed[name])))
                 else:
-                    rows.append(row_of(case, name, times[name], suite.rows, result_rows=len(answers[case, name])))
-        check(rows, answers, "cpu")
+                    rows.append(make_row(case, name, times[name], suite.rows, result_rows=len(answers[case, name])))
+        check_answers(rows, answers, "cpu")
     finally:
         cluster.close()
         database.engine = database.cpu
@@ -110,12 +110,12 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
     return iter(rows)
 
 
-def _told(error: GpudbError) -> str:
+def _format_error(error: GpudbError) -> str:
     """Formats an error for a row's note."""
     return ": ".join(each for each in (error.sqlstate, error.message, error.detail) if each)
 
 
-def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
+def _time_planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     """Times planning of each query, bound once and planned without the plan cache each time."""
     from gpudb.engine.gpu.planning import planner as planning
     from gpudb.engine.gpu.planning.planner import Planner
@@ -124,10 +124,10 @@ def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     from gpudb.session.database import Database
 
     warm_up()
-    database = _loaded(suite, Database(None))
+    database = _load(suite, Database(None))
     requests: list[Request] = []
 
-    class Noted:
+    class RecordingEngine:
         """The embedded engine; records requests."""
 
         def __getattr__(self, name: str) -> Any:
@@ -138,13 +138,13 @@ def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
             requests.append(request)
             return database.cpu.run(request)
 
-    checked = planning.check
+    checked = planning.check_stages
     try:
         for query, text in suite.queries.items():
-            database.engine = Noted()  # type: ignore[assignment]
-            _query(database, text)
+            database.engine = RecordingEngine()  # type: ignore[assignment]
+            _run_query(database, text)
             request = requests[-1]
-            planning.check = lambda stages, parameters: {}
+            planning.check_stages = lambda stages, parameters: {}
             times = []
             for number in range(runs + 2):
                 planner = Planner(database.cpu)
@@ -152,15 +152,15 @@ def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
                 planner.plan(request)
                 if number >= 2:
                     times.append(time.perf_counter() - started)
-            yield row_of(query, "bound to stages", times, 0)
-            planning.check = checked
+            yield make_row(query, "bound to stages", times, 0)
+            planning.check_stages = checked
     finally:
-        planning.check = checked
+        planning.check_stages = checked
         database.engine = database.cpu
         database.close()
 
 
-def _loaded(suite: tables.Suite, database: Any) -> Any:
+def _load(suite: tables.Suite, database: Any) -> Any:
     session = database.session("gpudb")
     for statement in suite.schema:
         list(session.run(statement))
@@ -171,7 +171,7 @@ def _loaded(suite: tables.Suite, database: Any) -> Any:
     return database
 
 
-def _query(database: Any, text: str) -> Answer:
+def _run_query(database: Any, text: str) -> Answer:
     session = database.session("gpudb")
     try:
         answer: Answer = []

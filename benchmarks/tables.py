@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpudb.demo.statements import create_table
+from gpudb.demo.statements import read_create_table
 
 HERE = Path(__file__).parent
 
@@ -64,19 +64,19 @@ class Suite:
     @property
     def rows(self) -> int:
         """The rows of all tables."""
-        return sum(map(rows_of, self.tables.values()))
+        return sum(map(count_rows, self.tables.values()))
 
 
-def files_of(path: Path) -> list[Path]:
+def list_files(path: Path) -> list[Path]:
     """A table's files."""
     return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
 
 
-def rows_of(path: Path) -> int:
+def count_rows(path: Path) -> int:
     """A table's rows."""
     import pyarrow.parquet as pq
 
-    return sum(pq.read_metadata(file).num_rows for file in files_of(path))
+    return sum(pq.read_metadata(file).num_rows for file in list_files(path))
 
 
 def tpch(scale: float, folder: Path) -> Suite:
@@ -93,9 +93,9 @@ def tpch(scale: float, folder: Path) -> Suite:
     texts = queries("tpch")
     # The specification has this fraction of the scale, so that the number of groups is the same at any scale.
     texts["q11"] = texts["q11"].replace("0.0001000000", f"{0.0001 / scale:.10f}")
-    keys = _indexes({name: _TPCH_KEYS[name] for name in _TPCH_DECLARED}, {})
+    keys = _index_statements({name: _TPCH_KEYS[name] for name in _TPCH_DECLARED}, {})
     analysed = [f"ANALYZE {name} ({columns})" for name, columns in _TPCH_ANALYSED.items()]
-    indexes = _indexes(_TPCH_KEYS, _TPCH_FOREIGN)
+    indexes = _index_statements(_TPCH_KEYS, _TPCH_FOREIGN)
     return Suite("tpch", schema("tpch"), tables, texts, indexes, (*keys, *analysed))
 
 
@@ -118,20 +118,20 @@ def ssb(scale: float, folder: Path) -> Suite:
         maker.write(where, scale)
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
-    return Suite("ssb", schema("ssb"), tables, queries("ssb"), _indexes(_SSB_KEYS, _SSB_FOREIGN))
+    return Suite("ssb", schema("ssb"), tables, queries("ssb"), _index_statements(_SSB_KEYS, _SSB_FOREIGN))
 
 
 def ssb_lines(scale: float, folder: Path) -> Suite:
     """The star schema benchmark with the columns that its queries read; generated on a GPU if there is one."""
-    return _made("ssb", round(6_000_000 * scale), folder)
+    return _generate("ssb", round(6_000_000 * scale), folder)
 
 
 def exchange(scale: float, folder: Path) -> Suite:
     """Rows that are exchanged for groups and joins: 600 million at scale 100."""
-    return _made("exchange", round(6_000_000 * scale), folder)
+    return _generate("exchange", round(6_000_000 * scale), folder)
 
 
-def _made(suite: str, rows: int, folder: Path) -> Suite:
+def _generate(suite: str, rows: int, folder: Path) -> Suite:
     from benchmarks.fused.files import SCHEMAS
 
     where = folder / f"{suite}-{rows}"
@@ -146,13 +146,13 @@ def _made(suite: str, rows: int, folder: Path) -> Suite:
     return Suite(suite, made, {name: where / name for name in declared}, queries(suite), [])
 
 
-def adopted(suite: Suite) -> list[str]:
+def adopted_schema(suite: Suite) -> list[str]:
     """The tables of a suite with the columns of its files, so that the files can be adopted."""
     import pyarrow.parquet as pq
 
     statements = []
     for name, path in suite.tables.items():
-        fields = pq.read_schema(files_of(path)[0])
+        fields = pq.read_schema(list_files(path)[0])
         columns = ", ".join(f"{field.name} {_sql_type(field.type)} NOT NULL" for field in fields)
         statements.append(f"CREATE TABLE {name} ({columns})")
     return statements
@@ -177,7 +177,7 @@ def tpcds(scale: float, folder: Path) -> Suite:
         maker.write(where, scale)
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
-    return Suite("tpcds", schema("tpcds"), tables, queries("tpcds"), _indexes({}, _TPCDS_FOREIGN))
+    return Suite("tpcds", schema("tpcds"), tables, queries("tpcds"), _index_statements({}, _TPCDS_FOREIGN))
 
 
 def taxi(rows: int, folder: Path) -> Suite:
@@ -190,7 +190,7 @@ def taxi(rows: int, folder: Path) -> Suite:
 
         made = path.with_suffix(".part")
         with pq.ParquetWriter(made, maker.SCHEMA) as writer:
-            for batch in maker.rides(rows, seed=1):
+            for batch in maker.generate_rides(rows, seed=1):
                 writer.write_batch(batch)
         made.rename(path)
     return Suite("taxi", schema("taxi"), {"trips": path}, queries("taxi"), [])
@@ -199,7 +199,7 @@ def taxi(rows: int, folder: Path) -> Suite:
 def schema(suite: str) -> list[str]:
     """The statements of queries/SUITE/schema.sql; the taxi rides' table is the demo's."""
     path = HERE / "queries" / suite / "schema.sql"
-    text = create_table() if suite == "taxi" else path.read_text(encoding="utf-8")
+    text = read_create_table() if suite == "taxi" else path.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("--")]
     return [statement.strip() for statement in "\n".join(lines).split(";") if statement.strip()]
 
@@ -210,7 +210,7 @@ def queries(suite: str) -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8").strip().rstrip(";") for path in paths}
 
 
-def _indexes(keys: dict[str, str], foreign: dict[str, list[str]]) -> list[str]:
+def _index_statements(keys: dict[str, str], foreign: dict[str, list[str]]) -> list[str]:
     primary = [f"ALTER TABLE {table} ADD PRIMARY KEY ({columns})" for table, columns in keys.items()]
     return primary + [f"CREATE INDEX ON {table} ({each})" for table, columns in foreign.items() for each in columns]
 

@@ -9,7 +9,7 @@ import time
 _READY = b"Z\0\0\0\x05I"
 
 
-class Bare:
+class BareClient:
     """A connection by the simple protocol, without TLS and password."""
 
     def __init__(self, port: int, user: str = "gpudb", database: str = "gpudb") -> None:
@@ -19,7 +19,7 @@ class Bare:
         self._socket.sendall(struct.pack("!i", len(given) + 4) + given)
         self._until_ready()
 
-    def seconds(self, sql: str) -> float:
+    def time_query(self, sql: str) -> float:
         """Returns the seconds from sending a query to its last byte; raises RuntimeError if it fails."""
         text = sql.encode() + b"\0"
         begun = time.perf_counter()

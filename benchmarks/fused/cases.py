@@ -66,7 +66,7 @@ _MAKE = (
 )
 
 
-class _Found(Exception):
+class _CaseFound(Exception):
     def __init__(self, case: Case) -> None:
         self.case = case
 
@@ -96,7 +96,7 @@ class _Source:
         return [executor.Segment(self.rows, packed)]
 
 
-def cases(folder: Path) -> Iterator[Case]:
+def plan_cases(folder: Path) -> Iterator[Case]:
     """Returns the pipelines of all queries."""
     database = Database(None)
     session = database.session("gpudb")
@@ -111,28 +111,28 @@ def cases(folder: Path) -> Iterator[Case]:
     schemas += [each for each in tables.schema("tpch") if "lineitem" in each.split("(")[0].lower()]
     for statement in (*schemas, *_MAKE):
         run(statement)
-    for name, path in _small(folder).items():
+    for name, path in _small_tables(folder).items():
         run(f"SELECT load_data('{name}', '{path}')")
     texts = {f"ssb {name}": text for name, text in tables.queries("ssb").items()}
     texts |= {f"taxi {name}": text for name, text in tables.queries("taxi").items()}
     texts |= {f"tpch {name}": text for name, text in tables.queries("tpch").items() if name in {"q01", "q06"}}
     texts |= MORE
     transaction = database.store.begin()
-    catalog = _grown(transaction.catalog)
+    catalog = _enlarge_tables(transaction.catalog)
     planner = Planner(database.cpu, Costs(workers=1, broadcast=2**34), fuse=True)
     for name, text in texts.items():
         (statement,) = parse_statements(text)
         query: Any = bind_statement(StatementBinder(catalog, statement.text), statement)
         try:
-            _captured(planner, Request(query, catalog), name)
-        except _Found as found:
+            _capture_case(planner, Request(query, catalog), name)
+        except _CaseFound as found:
             yield found.case
     transaction.rollback()
     session.close()
     database.close()
 
 
-def _small(folder: Path) -> dict[str, Path]:
+def _small_tables(folder: Path) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     made = {}
     for name in ssb.TABLES:
@@ -143,7 +143,7 @@ def _small(folder: Path) -> dict[str, Path]:
     return made | {"lineitem": tables.tpch(0.001, folder).tables["lineitem"]}
 
 
-def _grown(catalog: Catalog) -> Catalog:
+def _enlarge_tables(catalog: Catalog) -> Catalog:
     """Returns the catalog with the large tables at full size."""
     relations: dict[Any, Any] = dict(catalog.relations)
     for key, relation in relations.items():
@@ -153,9 +153,13 @@ def _grown(catalog: Catalog) -> Catalog:
     return replace(catalog, relations=MappingProxyType(relations))
 
 
-def _captured(planner: Planner, request: Request, name: str) -> None:
+def _capture_case(planner: Planner, request: Request, name: str) -> None:
     def kernels(
-        node: Fused, builds: Sequence[ComputedFrame], share: Partition, parameters: Sequence[object], key: Any = None
+        node: Fused,
+        builds: Sequence[ComputedFrame],
+        partition: Partition,
+        parameters: Sequence[object],
+        key: Any = None,
     ) -> Any:
         scan = find_scan(node.root)
         if scan.table.name not in TABLES:
@@ -164,16 +168,16 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)
         pipeline = executor.specialize(prepared.pipeline, prepared.segments[0])
-        made = Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables, prepared.top)
-        raise _Found(made)
+        case = Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables, prepared.top)
+        raise _CaseFound(case)
 
-    held = ResidentTables(2**33)
+    tables = ResidentTables(2**33)
     stages = planner.plan(request).stages
-    given: dict[int, Any] = {}
+    outputs: dict[int, Any] = {}
     for stage in stages:
-        received = {number: given[number] for number in stage.inputs}
-        given[stage.number] = execute_stage(
-            StageTask(stage, Partition(0, 1), ()), held, received, HostBackend(), kernels
+        received = {number: outputs[number] for number in stage.inputs}
+        outputs[stage.number] = execute_stage(
+            StageTask(stage, Partition(0, 1), ()), tables, received, HostBackend(), kernels
         )
     raise AssertionError(f"{name} has no fused part")
 
@@ -181,9 +185,9 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
 def main() -> None:
     """Writes the pipelines, compressed."""
     folder, file = Path(sys.argv[1]), Path(sys.argv[2])
-    made = list(cases(folder))
-    file.write_bytes(lzma.compress(pickle.dumps(made, protocol=5), preset=1))
-    print(f"{len(made)} pipelines, {file.stat().st_size / 2**20:.1f} MiB")
+    cases = list(plan_cases(folder))
+    file.write_bytes(lzma.compress(pickle.dumps(cases, protocol=5), preset=1))
+    print(f"{len(cases)} pipelines, {file.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedCol
     draws = xp.random.RandomState(SEED + sum(map(ord, table + name)))
     for first in range(0, rows, CHUNK):
         size = min(CHUNK, rows - first)
-        stored = _drawn(spec, size, draws, xp)
+        stored = _draw(spec, size, draws, xp)
         data[first * form.width : (first + size) * form.width] = _bytes(stored, form.width)
         if valid is not None:
             bits = xp.packbits(draws.random_sample(size) >= spec.nulls, bitorder="little")
@@ -181,7 +181,7 @@ def _texts(rows: int, xp: Any) -> PackedColumn:
     return pack_texts(raw_text_from_offsets(xp.concatenate(ends), xp.concatenate(data), xp), rows, None, xp)
 
 
-def _drawn(spec: Spec, size: int, draws: Any, xp: Any) -> Any:
+def _draw(spec: Spec, size: int, draws: Any, xp: Any) -> Any:
     top = (spec.high - spec.base) // spec.unit
     match spec.draw:
         case "days":

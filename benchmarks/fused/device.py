@@ -17,7 +17,7 @@ from benchmarks.gpu import bounded
 SEEDS = ("1", "2", "3")
 
 
-def prepared(folder: Path) -> list[tuple[str, list[str], int]]:
+def preparation_steps(folder: Path) -> list[tuple[str, list[str], int]]:
     """Preparation: each step's name, arguments to Python, and time limit in seconds."""
     return [
         ("corpus", ["-m", "tests.engine.gpu.fused.kept", str(folder / "corpus.xz"), *SEEDS], 900),
@@ -25,7 +25,7 @@ def prepared(folder: Path) -> list[tuple[str, list[str], int]]:
     ]
 
 
-def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
+def gpu_steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
     """Steps on the GPU."""
     full, groups = str(folder / "roofline.json"), str(folder / "groups.json")
     wire, around = ["-m", "benchmarks.fused.wire"], ["-m", "benchmarks.fused.around"]
@@ -45,7 +45,7 @@ def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
     ]
 
 
-def run(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
+def run_step(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
     """Runs a step; returns whether it succeeded. Its output goes to FOLDER/NAME.txt; the end of it is printed."""
     log = folder / f"{name}.txt"
     log.unlink(missing_ok=True)
@@ -54,17 +54,17 @@ def run(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
     finally:
         print(log.read_text(errors="replace"), flush=True)
     print(f"== {name}: {ended}", flush=True)
-    return ended.well
+    return ended.succeeded
 
 
 def main() -> None:
     """Prepares or runs."""
-    what, folder = sys.argv[1], Path(sys.argv[2])
+    action, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    todo = prepared(folder) if what == "prepare" else steps(folder, sys.argv[3])
-    wanted = sys.argv[3 if what == "prepare" else 4 :] or [name for name, *_ in todo]
-    good = [run(*each, folder) for each in todo if each[0] in wanted]
-    sys.exit(not all(good))
+    steps = preparation_steps(folder) if action == "prepare" else gpu_steps(folder, sys.argv[3])
+    wanted = sys.argv[3 if action == "prepare" else 4 :] or [name for name, *_ in steps]
+    succeeded = [run_step(*each, folder) for each in steps if each[0] in wanted]
+    sys.exit(not all(succeeded))
 
 
 if __name__ == "__main__":

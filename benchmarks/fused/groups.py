@@ -11,14 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fused.roofline import bandwidth, timed, without_the_rest
+from benchmarks.fused.roofline import bandwidth, stub_packages, time_kernel
 
 ROWS = 400_000_000
 COUNTS = (100, 10_000, 1_000_000, 10_000_000, 100_000_000)
 
 
 def main() -> None:
-    without_the_rest()
+    stub_packages()
     import cupy as cp
     import numpy as np
 
@@ -57,7 +57,7 @@ def main() -> None:
                 target.clear()
                 launcher.launch(loaded, segment, [], [], target).start()
 
-            times = timed(cp, run, 10)
+            times = time_kernel(cp, run, 10)
             there = cp.flatnonzero(counts)
             if dense:
                 good = bool((target.words[0] == counts).all()) and bool((target.words[1] == sums).all())

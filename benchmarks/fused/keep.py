@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fused.roofline import RUNS
-from benchmarks.harness import RESULTS, commit
+from benchmarks.harness import RESULTS, measured_commit
 
 BOUND = {
     "taxi q1": "bound by instructions, 7 for a row of one byte",
@@ -27,20 +27,20 @@ BOUND = {
 
 
 HALF = 0.5
-CACHED = 50_000_000
+L2_BYTES = 50_000_000
 """Bytes of groups' words that fit into the L2 cache."""
-NEAR = 200 * 1024 // 12
+SHARED_MEMORY_GROUPS = 200 * 1024 // 12
 """Groups of a count and a sum that fit into shared memory."""
 
 
-def bound_of(groups: int, *, skewed: bool) -> str:
+def explain_limit(groups: int, *, skewed: bool) -> str:
     """Returns why a kernel with so many groups, with one count and one sum, is below half of the roofline."""
     size = 16 * groups
-    if groups <= NEAR:
+    if groups <= SHARED_MEMORY_GROUPS:
         more = ", where lanes of a warp meet and wait for one another" if skewed else ""
         return f"bound by instructions, and by shared-memory atomics, one for the count and one for the sum a row{more}"
     more = "; lanes that have one group are found and put together first" if skewed else ""
-    if size <= CACHED:
+    if size <= L2_BYTES:
         return f"bound by the L2 cache's atomics, two a row, at random over {size / 1e6:.0f} MB{more}"
     return f"bound by the GPU's memory at random: two atomics a row over {size / 1e6:,.0f} MB, more than L2 holds{more}"
 
@@ -72,7 +72,7 @@ def main() -> None:
             "result_rows": each["groups"], "bytes": each["bytes"], "answers_agree": each["equals_cupy"],
         }  # fmt: skip
         if each["roofline_ms"] < HALF * each["median_ms"]:
-            row["note"] = bound_of(each["groups"], skewed=each["skewed"])
+            row["note"] = explain_limit(each["groups"], skewed=each["skewed"])
         roof = {"case": name, "system": "copying its bytes", "median_s": each["roofline_ms"] / 1000,
                 "min_s": each["roofline_ms"] / 1000, "runs": 10, "table_rows": row["table_rows"],
                 "result_rows": each["groups"]}  # fmt: skip
@@ -81,7 +81,7 @@ def main() -> None:
         "machine": machine,
         "gpus": [full["gpu"]],
         "versions": full["versions"],
-        "commit": commit(),
+        "commit": measured_commit(),
         "command": "python -m benchmarks.fused.roofline",
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "copy_bytes_per_s": full["copy_bytes_per_s"],

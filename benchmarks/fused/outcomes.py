@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 
-def same(one: Any, other: Any) -> bool:
+def outcomes_equal(one: Any, other: Any) -> bool:
     """Returns whether outcomes are equal: the error, groups and their words (floats to 1e-9), or rows in any order."""
     if one.code or other.code:
         return bool(one.code == other.code)
     if one.grouped is None:
-        return np.array_equal(_sorted(one.rows), _sorted(other.rows))
+        return np.array_equal(_sort_rows(one.rows), _sort_rows(other.rows))
     a, b = one.grouped, other.grouped
     if a.groups.shape != b.groups.shape and max(a.groups.shape[1], b.groups.shape[1]) == 1:
         # Without keys there is one group; without rows the kernel returns it and the NumPy backend does not.
@@ -24,7 +24,7 @@ def same(one: Any, other: Any) -> bool:
     )
 
 
-def _sorted(columns: Any) -> Any:
+def _sort_rows(columns: Any) -> Any:
     """Rows as integers, sorted: each value's validity and bits."""
     lanes = []
     for values, valid in columns:

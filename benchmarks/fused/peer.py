@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import tables
 from benchmarks.data import ssb
-from benchmarks.harness import Answer, timed
+from benchmarks.harness import Answer, time_runs
 
 WARM, RUNS = 1, 3
 QUERY_S = 20.0
@@ -25,7 +25,7 @@ Run = Callable[[str], Answer]
 Files = dict[str, list[Path]]
 
 
-def files_of(folder: Path, part: int) -> Files:
+def list_files(folder: Path, part: int) -> Files:
     """Files of each table; one of every `part` files of lines."""
     found = {table: sorted((folder / table).glob("*.parquet")) for table in ssb.TABLES}
     return found | {"lineorder": found["lineorder"][::part]}
@@ -53,13 +53,13 @@ def cudf_polars(files: Files) -> Run:
     import polars as pl
     import rmm
 
-    from benchmarks.gpu.ranks import resident
+    from benchmarks.gpu.ranks import register_table
 
     free, _ = rmm.mr.available_device_memory()
     pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=int(free * 0.85) // 256 * 256)
     rmm.mr.set_current_device_resource(pool)
     engine = pl.GPUEngine(executor="in-memory", raise_on_fail=True, memory_resource=pool)
-    return _frames({table: resident(paths) for table, paths in files.items()}, engine)
+    return _frames({table: register_table(paths) for table, paths in files.items()}, engine)
 
 
 def _frames(held: dict[str, Any], engine: Any) -> Run:
@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=120.0)
     given = parser.parse_args(arguments)
     begun = time.perf_counter()
-    run = PEERS[given.name](files_of(given.folder, given.part))
+    run = PEERS[given.name](list_files(given.folder, given.part))
     found: dict[str, Any] = {"loaded_s": time.perf_counter() - begun, "queries": {}}
     print(f"{given.name}: loaded in {found['loaded_s']:.1f} s", flush=True)
     for name, sql in tables.queries("ssb").items():
@@ -106,8 +106,8 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{given.name}: no time left for {name} and those after it", flush=True)
             break
         try:
-            times, answer = timed(lambda sql=sql: run(sql), warm=WARM, runs=RUNS, budget_s=min(QUERY_S, left))
-            found["queries"][name] = {"times": times, "answer": [list(map(_plain, row)) for row in answer]}
+            times, answer = time_runs(lambda sql=sql: run(sql), warm=WARM, runs=RUNS, budget_s=min(QUERY_S, left))
+            found["queries"][name] = {"times": times, "answer": [list(map(_to_python, row)) for row in answer]}
             print(f"{given.name} {name}: {1000 * min(times):.2f} ms", flush=True)
         except Exception as error:
             found["queries"][name] = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
         given.out.write_text(json.dumps(found))
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return value if isinstance(value, int | float | str) or value is None else float(value)
 
 

@@ -23,11 +23,11 @@ from typing import Any
 
 from benchmarks import tables
 from benchmarks.fused import files, wire
-from benchmarks.harness import ROUNDED, Row, agree, row_of, save
+from benchmarks.harness import SYSTEM_TOLERANCES, Row, answers_equal, make_row, save_results
 
-AIMS = {"cudf-polars": 15, "polars": 15, "duckdb": 50}
+REQUIRED_RATIOS = {"cudf-polars": 15, "polars": 15, "duckdb": 50}
 """Required ratio to gpudb's total time."""
-PART = 4
+REDUCED_PART = 4
 """A peer that cannot hold all lines gets one in so many."""
 SPARE_S = 10.0
 """Seconds reserved for the end of a process whose time is over."""
@@ -43,35 +43,35 @@ class Run:
         self.answers: dict[str, list[Any]] = {}
 
     @property
-    def left(self) -> float:
+    def remaining_s(self) -> float:
         """Remaining seconds."""
         return self._end - time.perf_counter()
 
-    def keep(self, more: Sequence[Row] = ()) -> Path:
+    def write(self, more: Sequence[Row] = ()) -> Path:
         """Writes the results, including those of an unfinished part."""
-        return save("peers-ssb", [*self.rows, *more], wire.versions(), self._machine, "fused.peers")
+        return save_results("peers-ssb", [*self.rows, *more], wire.versions(), self._machine, "fused.peers")
 
-    def gpudb(self, engine: str, speed: float) -> None:
+    def run_gpudb(self, engine: str, speed: float) -> None:
         """gpudb's rows and answers."""
         suite, folder = "ssb", self.folder
-        found, self.answers = wire.answered(suite, engine, folder, self.lines, speed, keep=self.keep)
+        found, self.answers = wire.measure_suite(suite, engine, folder, self.lines, speed, keep=self.write)
         self.rows += found
         shutil.rmtree(folder / "data", ignore_errors=True)
-        self.keep()
+        self.write()
 
-    def peer(self, name: str, seconds: float) -> None:
+    def run_peer(self, name: str, seconds: float) -> None:
         """A peer's rows: over all lines, or over a part of them."""
-        for part in (1, PART):
-            told = self._told(name, part, min(seconds, self.left - SPARE_S))
-            times = {query: each for query, each in told.items() if "times" in each}
+        for part in (1, REDUCED_PART):
+            queries = self._run_process(name, part, min(seconds, self.remaining_s - SPARE_S))
+            times = {query: each for query, each in queries.items() if "times" in each}
             if times:
-                self._add(name, part, told)
+                self._add_rows(name, part, queries)
                 return
-            if self.left < 3 * SPARE_S:
+            if self.remaining_s < 3 * SPARE_S:
                 break
         print(f"{name}: nothing was answered in the time that there was", flush=True)
 
-    def _told(self, name: str, part: int, seconds: float) -> dict[str, Any]:
+    def _run_process(self, name: str, part: int, seconds: float) -> dict[str, Any]:
         out = self.folder / f"{name}.json"
         out.unlink(missing_ok=True)
         command = [sys.executable, "-u", "-m", "benchmarks.fused.peer", name, str(self.folder), str(out)]
@@ -84,25 +84,25 @@ class Run:
         queries: dict[str, Any] = json.loads(out.read_text())["queries"] if out.exists() else {}
         return queries
 
-    def _add(self, name: str, part: int, told: dict[str, Any]) -> None:
+    def _add_rows(self, name: str, part: int, queries: dict[str, Any]) -> None:
         system = name if part == 1 else f"{name}, {part} times its time over {self.lines // part:,} lines"
-        for query, each in told.items():
+        for query, each in queries.items():
             if "times" not in each:
                 print(f"{name} {query}: {each['error']}", flush=True)
                 continue
             more: dict[str, Any] = {"result_rows": len(each["answer"])}
             if part == 1:
-                tolerance = ROUNDED.get(name, 1e-9)
+                tolerance = SYSTEM_TOLERANCES.get(name, 1e-9)
                 answer = [tuple(row) for row in each["answer"]]
-                more["answers_agree"] = agree(answer, self.answers[query], tolerance)
+                more["answers_agree"] = answers_equal(answer, self.answers[query], tolerance)
                 for row in self.rows:
                     if row.case == f"ssb {query}" and row.system in {wire.LIBPQ, wire.PSYCOPG, wire.KERNEL}:
                         row.answers_agree = row.answers_agree is not False and more["answers_agree"]
             times = [part * second for second in each["times"]]
-            self.rows.append(row_of(f"ssb {query}", system, times, self.lines // part, **more))
-        self.keep()
+            self.rows.append(make_row(f"ssb {query}", system, times, self.lines // part, **more))
+        self.write()
 
-    def compared(self) -> None:
+    def add_totals(self) -> None:
         """Adds the totals, and prints each peer's ratio to gpudb over the queries that it answers."""
         queries = [f"ssb {query}" for query in tables.queries("ssb")]
         seconds: dict[str, dict[str, float]] = {}
@@ -111,17 +111,17 @@ class Run:
         for system, by_case in seconds.items():
             some = [by_case[case] for case in queries if case in by_case]
             note = None if len(some) == len(queries) else f"of {len(some)} queries"
-            self.rows.append(row_of("total", system, [sum(some)], self.lines, note=note))
+            self.rows.append(make_row("total", system, [sum(some)], self.lines, note=note))
             print(f"{system}: {1000 * sum(some):,.2f} ms for {len(some)} of {len(queries)} queries", flush=True)
         for system, by_case in seconds.items():
-            aim = next((aim for name, aim in AIMS.items() if system.startswith(name)), None)
+            aim = next((aim for name, aim in REQUIRED_RATIOS.items() if system.startswith(name)), None)
             for ours in (wire.LIBPQ, wire.PSYCOPG) if aim is not None else ():
                 both = [case for case in by_case if case in seconds.get(ours, {})]
                 mine = sum(seconds[ours][case] for case in both)
                 if mine:
                     ratio = sum(by_case[case] for case in both) / mine
                     print(f"{system} takes {ratio:.1f} times {ours} over {len(both)} queries (aim {aim})", flush=True)
-        self.keep()
+        self.write()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -132,18 +132,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
     parser.add_argument("--machine")
     parser.add_argument("--seconds", type=float, default=230.0)
-    given = parser.parse_args(arguments)
-    folder = given.folder / f"ssb-{given.rows}"
-    run = Run(folder, given.rows, given.seconds, given.machine)
-    command = [sys.executable, "-m", "benchmarks.fused.files", "ssb", str(folder), str(given.rows)]
-    subprocess.run(command, check=True, timeout=max(run.left, 1))
+    options = parser.parse_args(arguments)
+    folder = options.folder / f"ssb-{options.rows}"
+    run = Run(folder, options.rows, options.seconds, options.machine)
+    command = [sys.executable, "-m", "benchmarks.fused.files", "ssb", str(folder), str(options.rows)]
+    subprocess.run(command, check=True, timeout=max(run.remaining_s, 1))
     speed = float((folder / "bandwidth").read_text()) if (folder / "bandwidth").exists() else 0.0
-    print(f"files are there, {run.left:.0f} s left", flush=True)
-    run.gpudb(given.engine, speed)
-    print(f"gpudb is measured, {run.left:.0f} s left", flush=True)
-    run.peer("cudf-polars" if given.engine == "gpu" else "polars", run.left / 2)
-    run.peer("duckdb", run.left)
-    run.compared()
+    print(f"files are there, {run.remaining_s:.0f} s left", flush=True)
+    run.run_gpudb(options.engine, speed)
+    print(f"gpudb is measured, {run.remaining_s:.0f} s left", flush=True)
+    run.run_peer("cudf-polars" if options.engine == "gpu" else "polars", run.remaining_s / 2)
+    run.run_peer("duckdb", run.remaining_s)
+    run.add_totals()
     return 0 if all(row.answers_agree is not False for row in run.rows) else 1
 
 

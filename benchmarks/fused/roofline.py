@@ -26,12 +26,12 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 RUNS = 20
-CHECKED = 1 << 20
-FIRST = {"trips", "rides"}
+CHECKED_ROWS = 1 << 20
+FIRST_TABLES = {"trips", "rides"}
 """Tables whose cases run first."""
 
 
-def without_the_rest() -> None:
+def stub_packages() -> None:
     """Stubs of the packages gpudb and gpudb.values, so that their `__init__` modules and imports are not loaded."""
     for name in ("gpudb", "gpudb.values"):
         package = types.ModuleType(name)
@@ -45,10 +45,10 @@ def bandwidth(cp: Any) -> float:
     """Bytes per second that a copy on the device reads and writes."""
     size = 4 << 30
     one, other = cp.zeros(size, cp.uint8), cp.empty(size, cp.uint8)
-    return 2 * size / (min(timed(cp, lambda: cp.copyto(other, one), 10)) / 1000)
+    return 2 * size / (min(time_kernel(cp, lambda: cp.copyto(other, one), 10)) / 1000)
 
 
-def timed(cp: Any, run: Any, runs: int = RUNS) -> list[float]:
+def time_kernel(cp: Any, run: Any, runs: int = RUNS) -> list[float]:
     """Milliseconds of each run after two warm-up runs."""
     found = []
     for number in range(runs + 2):
@@ -85,20 +85,20 @@ class _Bench:
         count = rows or data.TABLES[case.table][0]
         return Segment(count, packed)
 
-    def checked(self, case: Any, segment: Any) -> bool:
+    def check(self, case: Any, segment: Any) -> bool:
         """Returns whether the kernel and the NumPy backend agree on the first rows."""
         from benchmarks.fused import data
-        from benchmarks.fused.outcomes import same
+        from benchmarks.fused.outcomes import outcomes_equal
         from gpudb.engine.gpu.fused.numpy_backend import executor
 
-        rows = min(CHECKED, segment.rows)
+        rows = min(CHECKED_ROWS, segment.rows)
         some = executor.Segment(rows, segment.columns)
         host = executor.Segment(rows, tuple(data.first_rows(each, rows, self.cp) for each in segment.columns))
-        wanted = executor.run(case.pipeline, [host], case.lookups, case.tables)
-        given = self.launcher.run(case.pipeline, [some], case.lookups, case.tables)
-        return same(wanted, given)
+        expected = executor.run(case.pipeline, [host], case.lookups, case.tables)
+        actual = self.launcher.run(case.pipeline, [some], case.lookups, case.tables)
+        return outcomes_equal(expected, actual)
 
-    def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
+    def measure(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
         """Times of a kernel with some options, its outcome, and the kernel."""
         from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 
@@ -117,27 +117,28 @@ class _Bench:
             found[:] = [case.top.outcome(case.pipeline, steps)]
 
         found: list[Any] = []
-        times = timed(cp, run if case.top is None else run_first)
+        times = time_kernel(cp, run if case.top is None else run_first)
         return times, found[0] if found else target.fetch(), loaded
 
 
-def _told(way: Any) -> str:
+def _format_options(options: Any) -> str:
     """Options of a kernel: eager or not, rows per thread, together, kept, large."""
-    return f"{'el'[not way.eager]}{way.rows}{'t' * way.together}{'k' * way.keep_matches}{'L' * way.large}"
+    flags = "t" * options.together + "k" * options.keep_matches + "L" * options.large
+    return f"{'el'[not options.eager]}{options.rows}{flags}"
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GPUDB_KERNEL_CACHE"] = folder
-        _measure()
+        _run()
 
 
-def _measure() -> None:
-    without_the_rest()
+def _run() -> None:
+    stub_packages()
     import cupy as cp
     import numpy as np
 
-    from benchmarks.fused.outcomes import same
+    from benchmarks.fused.outcomes import outcomes_equal
     from gpudb.engine.gpu.fused.codegen.kernel import Options, choose_options
     from gpudb.engine.gpu.fused.ir.pipeline import Lookup
 
@@ -152,15 +153,15 @@ def _measure() -> None:
     print(f"{name}: copies {speed / 1e12:.3f} TB/s")
     bench = _Bench(cp)
     lines: list[dict[str, Any]] = []
-    for case in sorted(found, key=lambda each: (each.table not in FIRST, each.table)):
+    for case in sorted(found, key=lambda each: (each.table not in FIRST_TABLES, each.table)):
         if wanted and case.name not in wanted:
             continue
         begun = time.perf_counter()
         segment = bench.segment(case, rows)
-        made = time.perf_counter() - begun
+        generation_s = time.perf_counter() - begun
         size = sum(column.bytes for column in segment.columns)
-        agrees = bench.checked(case, segment)
-        ways = {}
+        agrees = bench.check(case, segment)
+        runs = {}
         default = choose_options(case.pipeline)
         more = [replace(default, together=True) if case.pipeline.steps else Options(16, False)]
         if any(isinstance(step, Lookup) for step in case.pipeline.steps):
@@ -169,27 +170,27 @@ def _measure() -> None:
         for options in dict.fromkeys(
             (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), *more)
         ):
-            times, outcome, loaded = bench.measured(case, segment, options)
-            ways[options] = (statistics.median(times), min(times), outcome, loaded)
-        answers = [each[2] for each in ways.values()]
-        alike = all(same(answers[0], each) for each in answers)
+            times, outcome, loaded = bench.measure(case, segment, options)
+            runs[options] = (statistics.median(times), min(times), outcome, loaded)
+        answers = [each[2] for each in runs.values()]
+        alike = all(outcomes_equal(answers[0], each) for each in answers)
         first = answers[0]
         count = first.grouped.groups.shape[1] if first.grouped is not None else len(first.rows[0][0])
-        median, best, _, loaded = ways[default]
+        median, best, _, loaded = runs[default]
         line = {
             "case": case.name, "table_rows": segment.rows, "bytes": size, "median_ms": median, "min_ms": best,
             "roofline_ms": size / speed * 1000, "share": size / speed * 1000 / median,
             "rows_per_s": segment.rows / median * 1000, "groups": count, "equals_twin": agrees,
             "ways_agree": alike, "compile_ms": loaded.milliseconds, "registers": loaded.registers,
             "blocks": loaded.blocks, "shared": loaded.kernel.shared_bytes, "options": str(default),
-            "ways": {str(key): round(value[0], 4) for key, value in ways.items()},
+            "ways": {str(key): round(value[0], 4) for key, value in runs.items()},
         }  # fmt: skip
         lines.append(line)
-        told = " ".join(f"{_told(each)}:{way[0]:.2f}/{way[3].registers}" for each, way in ways.items())
+        variants = " ".join(f"{_format_options(each)}:{way[0]:.2f}/{way[3].registers}" for each, way in runs.items())
         print(
             f"{case.name:9s} {size / 1e9:6.2f} GB {median:7.3f} ms roof {line['roofline_ms']:6.3f} ="
             f" {line['share']:4.0%} {line['rows_per_s'] / 1e9:6.1f} G/s twin {agrees} ways {alike}"
-            f" groups {line['groups']} compile {loaded.milliseconds:.0f} ms data {made:.1f} s [{told}]",
+            f" groups {line['groups']} compile {loaded.milliseconds:.0f} ms data {generation_s:.1f} s [{variants}]",
             flush=True,
         )
         if out is not None:

@@ -26,18 +26,18 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.data import ssb
 from benchmarks.fused import files, wire
-from benchmarks.harness import Row, save, visible
+from benchmarks.harness import Row, save_results, visible_gpus
 
 MAKE_S = 400
 
 
-def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite: str = "ssb") -> None:
+def generate_files(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite: str = "ssb") -> None:
     """Files of some lines, or of a suite's rows, generated on as many GPUs."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "benchmarks.fused.files", suite, str(folder), str(rows)]
     command += ["--file-rows", str(file_rows)]
     running = []
-    devices = visible(gpus).split(",") if engine == "gpu" else [""] * gpus
+    devices = visible_gpus(gpus).split(",") if engine == "gpu" else [""] * gpus
     for number, device in enumerate(devices):
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": device} if engine == "gpu" else os.environ
         running.append(subprocess.Popen([*command, "--turn", f"{number}/{gpus}"], env=environment))
@@ -47,7 +47,7 @@ def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite:
     print(f"{suite}: files of {rows:,} rows in {time.perf_counter() - begun:.1f} s", flush=True)
 
 
-def first_files(folder: Path, gpus: int, most: int) -> Path:
+def link_first_files(folder: Path, gpus: int, most: int) -> Path:
     """A folder with the dimensions, and the share of the lines for some GPUs."""
     part = folder / f"on-{gpus}"
     shutil.rmtree(part, ignore_errors=True)
@@ -59,7 +59,7 @@ def first_files(folder: Path, gpus: int, most: int) -> Path:
     return part
 
 
-def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
+def label_rows(rows: Sequence[Row], gpus: int) -> list[Row]:
     """Results labelled with their number of GPUs."""
     on = f"on {gpus} GPU{'s' if gpus > 1 else ''}"
     for row in rows:
@@ -67,12 +67,12 @@ def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
     return list(rows)
 
 
-def kept(write: Callable[[list[Row]], object], before: Sequence[Row], count: int, rows: Sequence[Row]) -> None:
+def write_all(write: Callable[[list[Row]], object], before: Sequence[Row], count: int, rows: Sequence[Row]) -> None:
     """Writes the results of earlier numbers of GPUs and those so far of this one."""
-    write([*before, *renamed([replace(row) for row in rows], count)])
+    write([*before, *label_rows([replace(row) for row in rows], count)])
 
 
-def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
+def add_efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
     """Adds to each result's note the time of the same share of data on fewer GPUs, and prints all."""
     before = {(row.case, row.system.partition(" on ")[0]): row.median_s or 0.0 for row in few}
     for system in (wire.LIBPQ, wire.PSYCOPG, "kernel"):
@@ -96,26 +96,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--machine")
     parser.add_argument("--unchecked", action="store_true", help="do not compare with DuckDB")
-    given = parser.parse_args(arguments)
-    counts = sorted(given.gpus)
-    write = lambda rows: save("scaling-ssb", rows, wire.versions(), given.machine, "fused.scaling")  # noqa: E731
+    options = parser.parse_args(arguments)
+    counts = sorted(options.gpus)
+    write = lambda rows: save_results("scaling-ssb", rows, wire.versions(), options.machine, "fused.scaling")  # noqa: E731
     found: list[Row] = []
     by_count: dict[int, list[Row]] = {}
     with tempfile.TemporaryDirectory() as temporary:
-        base = (given.folder or Path(temporary)) / f"scaling-{counts[-1]}x{given.rows}"
-        made(base, given.rows * counts[-1], counts[-1], given.engine, given.file_rows)
+        base = (options.folder or Path(temporary)) / f"scaling-{counts[-1]}x{options.rows}"
+        generate_files(base, options.rows * counts[-1], counts[-1], options.engine, options.file_rows)
         speed = float((base / "bandwidth").read_text()) if (base / "bandwidth").exists() else 0.0
         for count in counts:
-            folder = first_files(base, count, counts[-1])
-            keep = partial(kept, write, list(found), count)
-            rows, answers = wire.answered("ssb", given.engine, folder, given.rows * count, speed, count, keep)
-            by_count[count] = renamed(rows, count)
+            folder = link_first_files(base, count, counts[-1])
+            keep = partial(write_all, write, list(found), count)
+            rows, answers = wire.measure_suite("ssb", options.engine, folder, options.rows * count, speed, count, keep)
+            by_count[count] = label_rows(rows, count)
             found += rows
             shutil.rmtree(folder / "data", ignore_errors=True)
-        if not given.unchecked:
-            wire.checked("ssb", folder, answers, by_count[counts[-1]])
+        if not options.unchecked:
+            wire.check_answers("ssb", folder, answers, by_count[counts[-1]])
     for count in counts[1:]:
-        efficiencies(by_count[counts[0]], by_count[count], count)
+        add_efficiencies(by_count[counts[0]], by_count[count], count)
     write(found)
     report.main()
     return 0 if all(row.answers_agree is not False for row in found) else 1

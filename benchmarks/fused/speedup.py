@@ -21,15 +21,15 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.fused import files, wire
-from benchmarks.fused.scaling import kept, made, renamed
-from benchmarks.harness import Row, agree, save
+from benchmarks.fused.scaling import generate_files, label_rows, write_all
+from benchmarks.harness import Row, answers_equal, save_results
 
 FILE_ROWS = 75_000_000
 """Lines of a file; files are large, so that reading them does not matter."""
 Answers = dict[str, list[Any]]
 
 
-def on(
+def measure_on(
     gpus: int, engine: str, suites: Mapping[str, tuple[Path, int]], data: Path, keep: Callable[[list[Row]], None]
 ) -> tuple[list[Row], dict[str, Answers]]:
     """Times of each query on a server with `gpus` GPUs, its suites' totals, and the answers; a suite is its files'
@@ -44,7 +44,7 @@ def on(
             speed = gpus * float(told.read_text()) if told.exists() else 0.0
             before = list(rows)
             keep_all = lambda found, before=before: keep([*before, *found])  # noqa: E731
-            found, answers[suite] = wire.asked(connection, port, suite, folder, count, speed, keep_all)
+            found, answers[suite] = wire.measure_queries(connection, port, suite, folder, count, speed, keep_all)
             rows += [*found, *_totals(suite, found, count)]
             keep(rows)
     shutil.rmtree(data, ignore_errors=True)
@@ -58,7 +58,7 @@ def _totals(suite: str, rows: Sequence[Row], count: int) -> list[Row]:
     ]
 
 
-def compared(few: Sequence[Row], more: Sequence[Row]) -> None:
+def add_speedups(few: Sequence[Row], more: Sequence[Row]) -> None:
     """Adds to each result on more GPUs its speed-up over the fewest, and prints all."""
     before = {(row.case, row.system.partition(" on ")[0]): row.median_s for row in few}
     for row in more:
@@ -69,15 +69,15 @@ def compared(few: Sequence[Row], more: Sequence[Row]) -> None:
             print(f"{row.case} {row.system}: {1000 * first:.3f} → {1000 * row.median_s:.3f} ms, {speed}", flush=True)
 
 
-def agreed(rows: Sequence[Row], answers: Mapping[str, Answers], wanted: Mapping[str, Answers]) -> None:
+def check_answers(rows: Sequence[Row], answers: Mapping[str, Answers], expected: Mapping[str, Answers]) -> None:
     """Marks queries' rows by whether their answers are the `wanted` ones."""
     for suite, each in answers.items():
         for name, answer in each.items():
-            good = agree(answer, wanted[suite][name])
+            right = answers_equal(answer, expected[suite][name])
             for row in rows:
                 if row.case == f"{suite} {name}":
-                    row.answers_agree = good and row.answers_agree is not False
-            if not good:
+                    row.answers_agree = right and row.answers_agree is not False
+            if not right:
                 print(f"{suite} {name} DIFFERS", flush=True)
 
 
@@ -92,31 +92,31 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--machine")
     parser.add_argument("--checked", action="store_true", help="compare with DuckDB too")
-    given = parser.parse_args(arguments)
-    counts = sorted(given.gpus)
-    write = lambda rows: save("speedup", rows, wire.versions(), given.machine, "fused.speedup")  # noqa: E731
+    options = parser.parse_args(arguments)
+    counts = sorted(options.gpus)
+    write = lambda rows: save_results("speedup", rows, wire.versions(), options.machine, "fused.speedup")  # noqa: E731
     found: list[Row] = []
     first: tuple[list[Row], dict[str, Answers]] | None = None
-    with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
-        base = given.folder or Path(temporary)
+    with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
+        base = options.folder or Path(temporary)
         suites = {
             suite: (base / f"speedup-{suite}-{rows}", rows)
-            for suite, rows in (("ssb", given.lines), ("taxi", given.rides))
+            for suite, rows in (("ssb", options.lines), ("taxi", options.rides))
             if rows
         }
         for suite, (folder, rows) in suites.items():
-            made(folder, rows, counts[-1], given.engine, given.file_rows, suite)
+            generate_files(folder, rows, counts[-1], options.engine, options.file_rows, suite)
         for count in counts:
-            keep = partial(kept, write, list(found), count)
-            rows, answers = on(count, given.engine, suites, Path(temporary) / f"on-{count}", keep)
-            renamed(rows, count)
+            keep = partial(write_all, write, list(found), count)
+            rows, answers = measure_on(count, options.engine, suites, Path(temporary) / f"on-{count}", keep)
+            label_rows(rows, count)
             if first is None:
                 first = rows, answers
-                for suite, (folder, _) in suites.items() if given.checked else ():
-                    wire.checked(suite, folder, answers[suite], rows)
+                for suite, (folder, _) in suites.items() if options.checked else ():
+                    wire.check_answers(suite, folder, answers[suite], rows)
             else:
-                agreed(rows, answers, first[1])
-                compared(first[0], rows)
+                check_answers(rows, answers, first[1])
+                add_speedups(first[0], rows)
             found += rows
     write(found)
     report.main()

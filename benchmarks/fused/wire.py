@@ -27,8 +27,8 @@ from typing import Any
 
 from benchmarks import tables
 from benchmarks.fused import files
-from benchmarks.fused.bare import Bare
-from benchmarks.harness import Row, agree, row_of, save, visible, written
+from benchmarks.fused.bare import BareClient
+from benchmarks.harness import Row, answers_equal, make_row, save_results, visible_gpus, write_json
 
 RUNS = 20
 WARM = 5
@@ -43,16 +43,16 @@ def server(engine: str, folder: Path, workers: int = 1) -> Iterator[int]:
     process.
     """
     begun = time.perf_counter()
-    with _twin(workers) if engine == "twin" else _program(folder, workers) as port:
+    with _cpu_server(workers) if engine == "twin" else _gpu_server(folder, workers) as port:
         print(f"server ready in {time.perf_counter() - begun:.1f} s", flush=True)
         yield port
 
 
 @contextmanager
-def _program(folder: Path, workers: int) -> Iterator[int]:
+def _gpu_server(folder: Path, workers: int) -> Iterator[int]:
     from gpudb.cli.program import Program
 
-    environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": visible(workers)}
+    environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": visible_gpus(workers)}
     program = Program(folder / "data", folder / "server.log", engine="gpu", environment=environment)
     try:
         yield program.port
@@ -61,7 +61,7 @@ def _program(folder: Path, workers: int) -> Iterator[int]:
 
 
 @contextmanager
-def _twin(workers: int) -> Iterator[int]:
+def _cpu_server(workers: int) -> Iterator[int]:
     """A server of CPU workers with the kernels' NumPy backend."""
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.cluster.config import cpu_processes
@@ -95,18 +95,18 @@ def load(connection: Any, suite: str, folder: Path) -> None:
         print(f"{table}: {count:,} rows adopted, {time.perf_counter() - begun:.1f} s", flush=True)
 
 
-def kernel(connection: Any, sql: str) -> dict[str, Any]:
+def kernel_figures(connection: Any, sql: str) -> dict[str, Any]:
     """Figures of a query's kernel from EXPLAIN ANALYZE: the median of its times, and the last run's other figures."""
-    found: list[dict[str, str]] = []
+    runs: list[dict[str, str]] = []
     for _ in range(WARM):
         lines = [row[0] for row in connection.execute(f"EXPLAIN (ANALYZE) {sql}").fetchall()]
-        told = dict(line.strip().split(": ", 1) for line in lines if ": " in line)
-        found.append(told)
-    if "Kernel Time" not in found[-1]:
+        figures = dict(line.strip().split(": ", 1) for line in lines if ": " in line)
+        runs.append(figures)
+    if "Kernel Time" not in runs[-1]:
         print("\n".join(lines), flush=True)
         return {}
-    times = [float(each["Kernel Time"].split()[0]) / 1000 for each in found]
-    last = found[-1]
+    times = [float(each["Kernel Time"].split()[0]) / 1000 for each in runs]
+    last = runs[-1]
     return {
         "times": times,
         "bytes": int(last["Bytes Read"]),
@@ -116,7 +116,9 @@ def kernel(connection: Any, sql: str) -> dict[str, Any]:
     }
 
 
-def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed: float) -> tuple[list[Row], list[Any]]:
+def measure_query(
+    connection: Any, bare: BareClient, name: str, sql: str, rows: int, speed: float
+) -> tuple[list[Row], list[Any]]:
     """Rows of results of a query, and its answer."""
     begun = time.perf_counter()
     answer = connection.execute(sql).fetchall()
@@ -127,31 +129,33 @@ def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed:
     times = []
     for _ in range(RUNS):
         at = time.perf_counter()
-        given = connection.execute(sql).fetchall()
+        again = connection.execute(sql).fetchall()
         times.append(time.perf_counter() - at)
-    assert given == answer or agree(given, answer)
-    last_byte = 1000 * statistics.median([bare.seconds(sql) for _ in range(WARM + RUNS)][WARM:])
+    assert again == answer or answers_equal(again, answer)
+    last_byte = 1000 * statistics.median([bare.time_query(sql) for _ in range(WARM + RUNS)][WARM:])
     note = f"its last byte is there after {last_byte:.2f} ms; {size:,} bytes of text"
-    made = [row_of(name, LIBPQ, by_libpq, rows, result_rows=len(answer), note=note)]
+    results = [make_row(name, LIBPQ, by_libpq, rows, result_rows=len(answer), note=note)]
     note = f"first run {cold:.2f} s"
-    made.append(row_of(name, PSYCOPG, times, rows, result_rows=len(answer), note=note))
-    told = kernel(connection, sql)
-    shown = ""
-    if told:
-        share = told["bytes"] / speed / statistics.median(told["times"]) if speed else 0.0
-        note = f"{told['segments']} segments, {told['registers']} registers"
+    results.append(make_row(name, PSYCOPG, times, rows, result_rows=len(answer), note=note))
+    figures = kernel_figures(connection, sql)
+    summary = ""
+    if figures:
+        share = figures["bytes"] / speed / statistics.median(figures["times"]) if speed else 0.0
+        note = f"{figures['segments']} segments, {figures['registers']} registers"
         note += f", its columns whole at {share:.0%} of a copy's bandwidth" if speed else ""
-        more = {"result_rows": len(answer), "bytes": told["bytes"], "note": note}
-        made.append(row_of(name, KERNEL, told["times"], rows, **more))
-        shown = f"kernel {1000 * statistics.median(told['times']):7.3f} ms, {told['bytes'] / 1e9:6.2f} GB, {note}"
-        shown += f", stages {' '.join(reversed(told['stages']))} ms"
+        more = {"result_rows": len(answer), "bytes": figures["bytes"], "note": note}
+        results.append(make_row(name, KERNEL, figures["times"], rows, **more))
+        summary = (
+            f"kernel {1000 * statistics.median(figures['times']):7.3f} ms, {figures['bytes'] / 1e9:6.2f} GB, {note}"
+        )
+        summary += f", stages {' '.join(reversed(figures['stages']))} ms"
     best, median = 1000 * min(times), 1000 * statistics.median(times)
     print(
         f"{name:5s} by libpq {1000 * statistics.median(by_libpq):8.3f} ms, by psycopg {median:8.3f} (least {best:.3f}),"
-        f" last byte {last_byte:.3f}, first {cold:6.2f} s; {shown}",
+        f" last byte {last_byte:.3f}, first {cold:6.2f} s; {summary}",
         flush=True,
     )
-    return made, answer
+    return results, answer
 
 
 def libpq_times(connection: Any, sql: str, rows: int) -> tuple[list[float], int]:
@@ -180,7 +184,7 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
     return found
 
 
-def checked(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[Row]) -> None:
+def check_answers(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[Row]) -> None:
     """Marks rows by whether DuckDB has the same answer over the same files."""
     import duckdb
 
@@ -189,11 +193,11 @@ def checked(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[
         connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{folder / table}/*.parquet')")
     for name, sql in tables.queries(suite).items():
         begun = time.perf_counter()
-        good = agree(connection.execute(sql).fetchall(), answers[name])
+        right = answers_equal(connection.execute(sql).fetchall(), answers[name])
         for row in rows:
             if row.case == f"{suite} {name}":
-                row.answers_agree = good
-        print(f"{name}: {'agrees with' if good else 'DIFFERS from'} DuckDB ({time.perf_counter() - begun:.1f} s)")
+                row.answers_agree = right
+        print(f"{name}: {'agrees with' if right else 'DIFFERS from'} DuckDB ({time.perf_counter() - begun:.1f} s)")
 
 
 def main() -> None:
@@ -205,30 +209,32 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--machine")
     parser.add_argument("--unchecked", action="store_true", help="do not compare with DuckDB")
-    given = parser.parse_args()
-    rows = given.rows or ROWS[given.suite]
+    options = parser.parse_args()
+    rows = options.rows or ROWS[options.suite]
     with tempfile.TemporaryDirectory() as temporary:
-        base = given.folder or Path(temporary)
-        folder = base / f"{given.suite}-{rows}"
-        command = [sys.executable, "-m", "benchmarks.fused.files", given.suite, str(folder), str(rows)]
+        base = options.folder or Path(temporary)
+        folder = base / f"{options.suite}-{rows}"
+        command = [sys.executable, "-m", "benchmarks.fused.files", options.suite, str(folder), str(rows)]
         subprocess.run(command, check=True, timeout=400)
         speed = float((folder / "bandwidth").read_text()) if (folder / "bandwidth").exists() else 0.0
-        keep = lambda rows: kept(given.suite, rows, speed, given.machine)  # noqa: E731
-        found, answers = answered(given.suite, given.engine, folder, rows, speed, keep=keep)
-        if not given.unchecked:
-            checked(given.suite, folder, answers, found)
-    print(f"{given.suite} in all: {', '.join(f'{name} {ms:.2f} ms' for name, ms in totals(found).items())}", flush=True)
-    print(kept(given.suite, found, speed, given.machine))
+        keep = lambda rows: write_results(options.suite, rows, speed, options.machine)  # noqa: E731
+        found, answers = measure_suite(options.suite, options.engine, folder, rows, speed, keep=keep)
+        if not options.unchecked:
+            check_answers(options.suite, folder, answers, found)
+    print(
+        f"{options.suite} in all: {', '.join(f'{name} {ms:.2f} ms' for name, ms in totals(found).items())}", flush=True
+    )
+    print(write_results(options.suite, found, speed, options.machine))
 
 
-def kept(suite: str, rows: Sequence[Row], speed: float, machine: str | None) -> Path:
+def write_results(suite: str, rows: Sequence[Row], speed: float, machine: str | None) -> Path:
     """Writes results/wire-SUITE.MACHINE.json."""
-    path = save(f"wire-{suite}", rows, versions(), machine, "fused.wire")
-    told = json.loads(path.read_text(encoding="utf-8"))
-    return written(path, {**told, "copy_bytes_per_s": speed})
+    path = save_results(f"wire-{suite}", rows, versions(), machine, "fused.wire")
+    result = json.loads(path.read_text(encoding="utf-8"))
+    return write_json(path, {**result, "copy_bytes_per_s": speed})
 
 
-def answered(
+def measure_suite(
     suite: str,
     engine: str,
     folder: Path,
@@ -241,7 +247,7 @@ def answered(
     with the results after each.
     """
     with client(engine, folder, workers) as (connection, port):
-        return asked(connection, port, suite, folder, rows, speed * workers, keep)
+        return measure_queries(connection, port, suite, folder, rows, speed * workers, keep)
 
 
 @contextmanager
@@ -261,7 +267,7 @@ def client(engine: str, folder: Path, workers: int) -> Iterator[tuple[Any, int]]
             raise
 
 
-def asked(
+def measure_queries(
     connection: Any,
     port: int,
     suite: str,
@@ -276,9 +282,9 @@ def asked(
     found: list[Row] = []
     answers: dict[str, list[Any]] = {}
     load(connection, suite, folder)
-    with closing(Bare(port)) as bare:
+    with closing(BareClient(port)) as bare:
         for name, sql in tables.queries(suite).items():
-            lines, answers[name] = measured(connection, bare, f"{suite} {name}", sql, rows, speed)
+            lines, answers[name] = measure_query(connection, bare, f"{suite} {name}", sql, rows, speed)
             found += lines
             keep(found)
     return found, answers

@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import report, tables
-from benchmarks.harness import Answer, Row, agree, row_of, save
+from benchmarks.harness import Answer, Row, answers_equal, make_row, save_results
 from benchmarks.systems import Gpudb, Wire, gpudb_server
 
 WARM = 5
-LEAST = 3
+MIN_RUNS = 3
 """Minimum number of timed runs, whatever they take."""
 ENDING_S = 60.0
 """Time for the long statement's client to end its last run."""
@@ -73,7 +73,7 @@ def statements(lines: int, rows: int, small: int) -> dict[str, Statement]:
 
 
 @dataclass
-class Told:
+class ClientRuns:
     """A client's runs: seconds of each, the first answer, and the number of later ones that differ from it."""
 
     answer: Answer | None = None
@@ -85,22 +85,22 @@ class Told:
         self.seconds += [seconds] if timed or not self.seconds else []
         if self.answer is None:
             self.answer = answer
-        self.wrong += not agree(answer, self.answer)
+        self.wrong += not answers_equal(answer, self.answer)
 
 
-def repeated(run: Callable[[], Answer], seconds: float, told: Told) -> Told:
+def repeat(run: Callable[[], Answer], seconds: float, runs: ClientRuns) -> ClientRuns:
     """Repeats a statement for some seconds."""
     ends = time.perf_counter() + seconds
-    first = len(told.seconds)
-    while len(told.seconds) - first < LEAST or time.perf_counter() < ends:
+    first = len(runs.seconds)
+    while len(runs.seconds) - first < MIN_RUNS or time.perf_counter() < ends:
         begun = time.perf_counter()
         answer = run()
-        told.add(time.perf_counter() - begun, answer)
-    return told
+        runs.add(time.perf_counter() - begun, answer)
+    return runs
 
 
 @contextlib.contextmanager
-def another(dsn: str, sql: str, told: Told) -> Iterator[None]:
+def concurrent_client(dsn: str, sql: str, runs: ClientRuns) -> Iterator[None]:
     """A separate client that repeats a statement during the block; of its last run only the answer counts. Its error is
     raised at the end.
     """
@@ -118,7 +118,7 @@ def another(dsn: str, sql: str, told: Told) -> Iterator[None]:
                     at = time.perf_counter()
                     begun.set()
                     answer = connection.execute(sql.encode()).fetchall()
-                    told.add(time.perf_counter() - at, answer, timed=not over.is_set())
+                    runs.add(time.perf_counter() - at, answer, timed=not over.is_set())
         except BaseException as error:
             failed.append(error)
             begun.set()
@@ -137,72 +137,74 @@ def another(dsn: str, sql: str, told: Told) -> Iterator[None]:
         raise TimeoutError(f"a statement has not ended after {ENDING_S:.0f} s")
 
 
-def within(seconds: Sequence[float], share: float) -> float:
+def quantile(seconds: Sequence[float], share: float) -> float:
     """Returns the time within which a share of the runs had their answer."""
     return sorted(seconds)[min(int(share * len(seconds)), len(seconds) - 1)]
 
 
-def row(case: str, system: str, told: Told, rows: int, more: str = "") -> Row:
+def result_row(case: str, system: str, runs: ClientRuns, rows: int, more: str = "") -> Row:
     """A row of results with a note on the slowest runs."""
-    note = f"95% within {1000 * within(told.seconds, 0.95):.2f} ms, all within {1000 * max(told.seconds):.2f}{more}"
-    result_rows = len(told.answer or [])
-    made = row_of(case, system, told.seconds, rows, result_rows=result_rows, note=note)
-    made.answers_agree = False if told.wrong else None
+    note = f"95% within {1000 * quantile(runs.seconds, 0.95):.2f} ms, all within {1000 * max(runs.seconds):.2f}{more}"
+    result_rows = len(runs.answer or [])
+    made = make_row(case, system, runs.seconds, rows, result_rows=result_rows, note=note)
+    made.answers_agree = False if runs.wrong else None
     print(f"{case}, {system}: {1000 * (made.median_s or 0):.2f} ms of {made.runs} runs, {note}", flush=True)
     return made
 
 
-def explained(system: Wire, sql: str) -> str:
+def explain_fast_path(system: Wire, sql: str) -> str:
     """Returns whether the fast path answers a statement, and its work on the host, by EXPLAIN."""
     lines = [str(line).strip() for (line,) in system.query(f"EXPLAIN (ANALYZE) {sql}")]
     return "".join(f"; {line}" for line in lines if line.startswith(("At Once:", "On Host:")))
 
 
-def measured(
-    system: Wire, asked: dict[str, Statement], each_s: float, keep: Callable[[list[Row]], None]
-) -> dict[str, Told]:
+def measure(
+    system: Wire, statements_by_name: dict[str, Statement], each_s: float, keep: Callable[[list[Row]], None]
+) -> dict[str, ClientRuns]:
     """Times every statement alone and side by side; calls `keep` with the rows so far. Returns the runs alone."""
     rows: list[Row] = []
-    alone: dict[str, Told] = {}
-    for name, each in asked.items():
+    alone: dict[str, ClientRuns] = {}
+    for name, each in statements_by_name.items():
         run = lambda sql=each.sql: system.query(sql)  # noqa: E731
-        told = Told(run())
+        runs = ClientRuns(run())
         for _ in range(1 if name == LONG else WARM):
             run()
-        alone[name] = repeated(run, each_s / 2, told)
-        rows.append(row(name, ALONE, told, each.rows, explained(system, each.sql)))
+        alone[name] = repeat(run, each_s / 2, runs)
+        rows.append(result_row(name, ALONE, runs, each.rows, explain_fast_path(system, each.sql)))
         keep(rows)
-    long = asked[LONG]
-    for name, each in asked.items():
+    long = statements_by_name[LONG]
+    for name, each in statements_by_name.items():
         if name == LONG:
             continue
-        beside, longs = Told(alone[name].answer), Told(alone[LONG].answer)
-        with another(system.dsn, long.sql, longs):
-            repeated(lambda sql=each.sql: system.query(sql), each_s, beside)
+        beside, longs = ClientRuns(alone[name].answer), ClientRuns(alone[LONG].answer)
+        with concurrent_client(system.dsn, long.sql, longs):
+            repeat(lambda sql=each.sql: system.query(sql), each_s, beside)
         times = statistics.median(beside.seconds) / statistics.median(alone[name].seconds)
-        rows.append(row(name, BESIDE, beside, each.rows, f"; {times:.2f} times its time alone"))
+        rows.append(result_row(name, BESIDE, beside, each.rows, f"; {times:.2f} times its time alone"))
         times = statistics.median(longs.seconds) / statistics.median(alone[LONG].seconds)
-        rows.append(row(f"{LONG} beside {name}", BESIDE, longs, long.rows, f"; {times:.2f} times its time alone"))
+        rows.append(
+            result_row(f"{LONG} beside {name}", BESIDE, longs, long.rows, f"; {times:.2f} times its time alone")
+        )
         keep(rows)
     return alone
 
 
-def checked(rows: list[Row], asked: dict[str, Statement], alone: dict[str, Told], data: Path) -> None:
+def check_answers(rows: list[Row], asked: dict[str, Statement], alone: dict[str, ClientRuns], data: Path) -> None:
     """Marks rows by whether all answers of their statement were the embedded engine's over the same tables."""
     with contextlib.closing(Gpudb(data)) as embedded:
         for name, each in asked.items():
             begun = time.perf_counter()
-            good = agree(embedded.query(each.same or each.sql), alone[name].answer or [])
-            print(f"{name}: {'agrees' if good else 'DIFFERS'}, {time.perf_counter() - begun:.1f} s", flush=True)
-            for told in rows:
-                if told.case == name or (name == LONG and told.case.startswith(LONG)):
-                    told.answers_agree = good and told.answers_agree is not False
+            right = answers_equal(embedded.query(each.same or each.sql), alone[name].answer or [])
+            print(f"{name}: {'agrees' if right else 'DIFFERS'}, {time.perf_counter() - begun:.1f} s", flush=True)
+            for runs in rows:
+                if runs.case == name or (name == LONG and runs.case.startswith(LONG)):
+                    runs.answers_agree = right and runs.answers_agree is not False
 
 
-def made(system: Wire, suites: Sequence[tables.Suite], small: int) -> None:
+def create_tables(system: Wire, suites: Sequence[tables.Suite], small: int) -> None:
     """Adopts the suites' tables, and creates the small one."""
     for suite in suites:
-        system.adopt(tables.adopted(suite), suite.tables)
+        system.adopt(tables.adopted_schema(suite), suite.tables)
     system.query_none(SMALL.format(rows=small))
     system.query_none("SET gpudb.fallback = off")
 
@@ -219,23 +221,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
-    engine = "gpu" if machine.engine_of(machine.gpus())[0] == "gpu" else "twin"
+    engine = "gpu" if machine.select_engine(machine.query_gpus())[0] == "gpu" else "twin"
     lines, wide = tables.ssb_lines(options.scale, options.data), tables.exchange(options.rows / 6e6, options.data)
-    asked = statements(tables.rows_of(lines.tables["lineorder"]), options.rows, options.small)
+    asked = statements(tables.count_rows(lines.tables["lineorder"]), options.rows, options.small)
     rows: list[Row] = []
     versions: dict[str, str] = {}
 
     def keep(found: list[Row]) -> None:
         rows[:] = found
-        save("beside", rows, versions, options.machine, "gpu.beside")
+        save_results("beside", rows, versions, options.machine, "gpu.beside")
 
     with tempfile.TemporaryDirectory(prefix="gpudb-beside-", dir=options.data) as folder:
         data = Path(folder) / "data"
         with gpudb_server(data, engine, 1) as system:
             versions["gpudb"] = system.version
-            made(system, [lines, wide], options.small)
-            alone = measured(system, asked, options.each, keep)
-        checked(rows, asked, alone, data)
+            create_tables(system, [lines, wide], options.small)
+            alone = measure(system, asked, options.each, keep)
+        check_answers(rows, asked, alone, data)
         keep(list(rows))
     report.main()
     return 0 if all(each.answers_agree for each in rows) else 1

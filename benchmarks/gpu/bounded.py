@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ENDING_S = 15.0
+GRACE_S = 15.0
 """Grace period of an interrupted program."""
-GONE_S = 15.0
+KILL_S = 15.0
 """Grace period until killed processes, and their memory, are gone."""
 TICK_S = 5.0
 """Interval of the `tick` callback."""
@@ -25,32 +25,33 @@ Command = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class PartResult:
     """A part's end: exit statuses, seconds, whether it timed out, and the number of processes that it left running."""
 
     statuses: tuple[int, ...]
     seconds: float
-    late: bool
-    left: int
+    timed_out: bool
+    leftover: int
 
     @property
-    def well(self) -> bool:
+    def succeeded(self) -> bool:
         """Whether every program ended by itself with status 0."""
-        return not self.late and not any(self.statuses)
+        return not self.timed_out and not any(self.statuses)
 
     def __str__(self) -> str:
-        how = "over its time" if self.late else "well" if self.well else f"status {list(self.statuses)}"
-        return f"{how}, {self.seconds:.0f} s{f', {self.left} processes were left' if self.left else ''}"
+        outcome = "timed out" if self.timed_out else "succeeded" if self.succeeded else f"status {list(self.statuses)}"
+        leftover = f", {self.leftover} processes were left running" if self.leftover else ""
+        return f"{outcome}, {self.seconds:.0f} s{leftover}"
 
 
-def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callable[[], None]) -> Ended:
+def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callable[[], None]) -> PartResult:
     """Runs programs side by side within a time limit, then interrupts them, then kills them and all processes that they
     started. Each program's output goes to its log; `tick` is called at intervals.
     """
     began = time.monotonic()
     mark = f"{os.getpid()}-{name}"
     running: list[subprocess.Popen[bytes]] = []
-    late = False
+    timed_out = False
     try:
         # A part's programs may run parts themselves, whose processes belong to this one too.
         environment = {**os.environ, _MARK: f"{os.environ.get(_MARK, '')} {mark}", "PYTHONUNBUFFERED": "1"}
@@ -58,20 +59,20 @@ def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callabl
             with log.open("wb") as written:
                 output = {"stdin": subprocess.DEVNULL, "stdout": written, "stderr": subprocess.STDOUT}
                 running.append(subprocess.Popen(command, env=environment, **output))  # type: ignore[call-overload]
-        late = not _ended(running, began + limit, tick)
+        timed_out = not _wait_for_end(running, began + limit, tick)
         for each in running:
             if each.poll() is None:
                 each.send_signal(signal.SIGINT)  # it keeps its measurements
-        _ended(running, time.monotonic() + ENDING_S, tick)
+        _wait_for_end(running, time.monotonic() + GRACE_S, tick)
     finally:
-        left = end_marked(mark)
-        statuses = tuple(map(_status, running))
+        leftover = kill_marked(mark)
+        statuses = tuple(map(_exit_status, running))
     # A killed program is visible by its status, and does not count as left running.
-    left -= statuses.count(-signal.SIGKILL)
-    return Ended(statuses, time.monotonic() - began, late, max(left, 0))
+    leftover -= statuses.count(-signal.SIGKILL)
+    return PartResult(statuses, time.monotonic() - began, timed_out, max(leftover, 0))
 
 
-def _status(program: subprocess.Popen[bytes]) -> int:
+def _exit_status(program: subprocess.Popen[bytes]) -> int:
     """Returns the status of a program that ended or was killed; a driver may block the end of a killed one for ever."""
     try:
         return program.wait(TICK_S)
@@ -79,7 +80,7 @@ def _status(program: subprocess.Popen[bytes]) -> int:
         return -signal.SIGKILL
 
 
-def _ended(running: Sequence[subprocess.Popen[bytes]], by: float, tick: Callable[[], None]) -> bool:
+def _wait_for_end(running: Sequence[subprocess.Popen[bytes]], by: float, tick: Callable[[], None]) -> bool:
     ticked = time.monotonic()
     while any(each.poll() is None for each in running):
         now = time.monotonic()
@@ -92,11 +93,11 @@ def _ended(running: Sequence[subprocess.Popen[bytes]], by: float, tick: Callable
     return True
 
 
-def end_marked(mark: str) -> int:
+def kill_marked(mark: str) -> int:
     """Kills all processes of a part, found by a variable of their environment; returns their number."""
     ended: set[int] = set()
-    until = time.monotonic() + GONE_S
-    while found := _marked(mark.encode()):
+    until = time.monotonic() + KILL_S
+    while found := _marked_processes(mark.encode()):
         for process in found - ended:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -107,7 +108,7 @@ def end_marked(mark: str) -> int:
     return len(ended)
 
 
-def _marked(mark: bytes) -> set[int]:
+def _marked_processes(mark: bytes) -> set[int]:
     """Lists the processes of a part; a zombie's environment is empty."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/environ"):

@@ -23,13 +23,13 @@ import pyarrow.parquet as pq
 from benchmarks import tables
 
 
-def adopted(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
+def adopt_table(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
     """Adopts the files of a suite's table."""
     from gpudb.catalog.model import Table
 
     files = f"{where}/*.parquet" if where.is_dir() else str(where)
-    (declared,) = [each for each in tables.adopted(suite) if each.split()[2] == name]
-    for statement in (declared, f"SELECT add_files('{name}', '{files}')"):
+    (create,) = [each for each in tables.adopted_schema(suite) if each.split()[2] == name]
+    for statement in (create, f"SELECT add_files('{name}', '{files}')"):
         for result in database.session("gpudb").run(statement):
             list(result.batches if result.columns is not None else ())
     table = database.store.catalog().relation("public", name)
@@ -47,17 +47,17 @@ def load_packed(device: Any, table: Any, columns: list[str]) -> None:
         packed.load(table, [column for column in table.columns if column.name in columns], run, WHOLE)
 
 
-def seconds(scale: float, data: Path) -> dict[str, float]:
+def time_cold_load(scale: float, data: Path) -> dict[str, float]:
     """Returns the output of a process without compiled kernels. No other process may have the GPU."""
     from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
 
     with tempfile.TemporaryDirectory() as folder:
-        places = kernel_cache_variables(Path(folder)) | {"GPUDB_KERNEL_CACHE": folder}
+        variables = kernel_cache_variables(Path(folder)) | {"GPUDB_KERNEL_CACHE": folder}
         command = [sys.executable, "-m", "benchmarks.gpu.cold", "--scale", f"{scale:g}", "--data", str(data)]
-        made = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, timeout=600)
-    if made.returncode:
-        raise RuntimeError(made.stderr[-2000:])
-    found: dict[str, float] = json.loads(made.stdout.splitlines()[-1])
+        process = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, timeout=600)
+    if process.returncode:
+        raise RuntimeError(process.stderr[-2000:])
+    found: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
     return found
 
 
@@ -74,9 +74,9 @@ def main(arguments: list[str] | None = None) -> int:
     suite = tables.ssb_lines(options.scale, options.data)
     where, database = suite.tables["lineorder"], Database(None)
     try:
-        table = adopted(database, suite, "lineorder", where)
-        columns = [field.name for field in pq.read_schema(tables.files_of(where)[0])]
-        gpu, found = machine.engine_of(machine.gpus())[0] == "gpu", {}
+        table = adopt_table(database, suite, "lineorder", where)
+        columns = [field.name for field in pq.read_schema(tables.list_files(where)[0])]
+        gpu, found = machine.select_engine(machine.query_gpus())[0] == "gpu", {}
         begun = time.perf_counter()
         device = open_gpu(0, fuse=True) if gpu else open_host(2**31, 2**30, fuse=True)
         for name in ("opened", "first", "second"):

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 
-def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
+def decoding_steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
     """The steps by name."""
     import cupy
     import kvikio
@@ -29,9 +29,9 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
     from gpudb.engine.gpu.fused.packed_cache import read_batches
 
     rows = [pq.read_metadata(path).num_rows for path in paths]
-    most = 1 << 25
+    batch_rows = 1 << 25
 
-    def to_device(count: int) -> None:
+    def read_to_device(count: int) -> None:
         kvikio.defaults.set("num_threads", count)
         for path in paths:
             size = path.stat().st_size
@@ -39,26 +39,26 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
             with kvikio.CuFile(path, "r") as file:
                 file.pread(room, size).get()
 
-    def decoded(count: int, names: Sequence[Sequence[str]]) -> None:
+    def decode(count: int, names: Sequence[Sequence[str]]) -> None:
         kvikio.defaults.set("num_threads", count)
         for path, length in zip(paths, rows, strict=True):
             for some in names:
-                for first in range(0, length, most):
+                for first in range(0, length, batch_rows):
                     source = plc.io.SourceInfo([str(path)])
                     wanted = plc.io.parquet.ParquetReaderOptions.builder(source).column_names(list(some)).build()
                     wanted.set_skip_rows(first)
-                    wanted.set_num_rows(min(most, length - first))
+                    wanted.set_num_rows(min(batch_rows, length - first))
                     plc.io.parquet.read_parquet(wanted)
         cupy.cuda.runtime.deviceSynchronize()
 
-    def indexed(path: str) -> list[Any]:
+    def read_with_indexes(path: str) -> list[Any]:
         found: list[Any] = plc.io.parquet_metadata.read_parquet_footers(plc.io.SourceInfo([path]))
         return found
 
-    def bare(path: str) -> list[Any]:
+    def read_plain_footer(path: str) -> list[Any]:
         return read_footer(path, Path(path).stat().st_mtime_ns)
 
-    def side_by_side(streams: Sequence[Any], of: Callable[[str], list[Any]] = bare) -> None:
+    def decode_concurrently(streams: Sequence[Any], of: Callable[[str], list[Any]] = read_plain_footer) -> None:
         kvikio.defaults.set("num_threads", threads)
         step = read_batches.MAX_BYTES // (8 * len(columns))
         pieces = [
@@ -83,15 +83,15 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
 
     apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(read_batches.CONCURRENT_READS)]
     each = [[name] for name in columns]
-    decoded(threads, [columns[:1]])  # the first read of a process initializes KvikIO
+    decode(threads, [columns[:1]])  # the first read of a process initializes KvikIO
     return {
-        f"to the GPU, {threads} threads": lambda: to_device(threads),
-        "to the GPU, 4 threads": lambda: to_device(4),
-        f"decoded, all columns, {threads} threads": lambda: decoded(threads, [columns]),
-        "decoded, all columns, 4 threads": lambda: decoded(4, [columns]),
-        f"decoded, one by one, {threads} threads": lambda: decoded(threads, each),
-        "decoded, one by one, 4 threads": lambda: decoded(4, each),
-        "decoded, pieces side by side": lambda: side_by_side([None]),
-        "decoded, pieces side by side, with pages' indexes": lambda: side_by_side([None], indexed),
-        "decoded, pieces side by side, on streams of their own": lambda: side_by_side(apart),
+        f"to the GPU, {threads} threads": lambda: read_to_device(threads),
+        "to the GPU, 4 threads": lambda: read_to_device(4),
+        f"decoded, all columns, {threads} threads": lambda: decode(threads, [columns]),
+        "decoded, all columns, 4 threads": lambda: decode(4, [columns]),
+        f"decoded, one by one, {threads} threads": lambda: decode(threads, each),
+        "decoded, one by one, 4 threads": lambda: decode(4, each),
+        "decoded, pieces side by side": lambda: decode_concurrently([None]),
+        "decoded, pieces side by side, with pages' indexes": lambda: decode_concurrently([None], read_with_indexes),
+        "decoded, pieces side by side, on streams of their own": lambda: decode_concurrently(apart),
     }

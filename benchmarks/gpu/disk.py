@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-PLACES = 256
+SAMPLED_PAGES = 256
 """Sampled pages of some files."""
-FEW = 0.02
+MAX_CACHED_SHARE = 0.02
 """Accepted share of cached pages."""
 TRIES = 3
 _PIECE = 1 << 24
@@ -24,11 +24,11 @@ _BLOCK = 4096
 """Length and alignment of writes past the page cache."""
 
 
-def cached(paths: Sequence[Path]) -> float | None:
+def cached_share(paths: Sequence[Path]) -> float | None:
     """Estimates the share of some files in the page cache by pages that differ each time: a sampled page may be read
     into it. None if the system does not report it.
     """
-    places = max(PLACES // len(paths), 1)
+    places = max(SAMPLED_PAGES // len(paths), 1)
     found = 0
     for path in paths:
         size = max(path.stat().st_size, 1)
@@ -47,7 +47,7 @@ def cached(paths: Sequence[Path]) -> float | None:
     return found / (places * len(paths))
 
 
-def fetched() -> int | None:
+def bytes_read() -> int | None:
     """Returns the bytes that this process has read from disks so far; None if the system does not report it."""
     try:
         counts = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
@@ -56,7 +56,7 @@ def fetched() -> int | None:
         return None
 
 
-def forgotten(paths: Sequence[Path]) -> float | None:
+def evict(paths: Sequence[Path]) -> float | None:
     """Evicts files from the page cache as far as possible; `cached` reports what is left."""
     left = None
     for again in range(TRIES):
@@ -66,35 +66,35 @@ def forgotten(paths: Sequence[Path]) -> float | None:
             with path.open("rb") as file:
                 os.fsync(file.fileno())  # and so do pages that are not written yet
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        left = cached(paths)
+        left = cached_share(paths)
         if not left:
             break
     return left
 
 
-def written_anew(path: Path) -> None:
+def rewrite(path: Path) -> None:
     """Replaces a file by a copy of which the page cache has nothing, if the disk supports writes past it."""
     made = path.with_suffix(".new")
     try:
         try:
-            _copied(path, made, os.O_DIRECT)
+            _copy(path, made, os.O_DIRECT)
         except OSError:
-            _copied(path, made, 0)
+            _copy(path, made, 0)
         made.replace(path)
     finally:
         made.unlink(missing_ok=True)
 
 
-def _copied(source: Path, path: Path, flags: int) -> None:
-    room = memoryview(mmap.mmap(-1, _PIECE))  # aligned to a page
+def _copy(source: Path, path: Path, flags: int) -> None:
+    buffer = memoryview(mmap.mmap(-1, _PIECE))  # aligned to a page
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o600)
     try:
-        with source.open("rb") as given:
+        with source.open("rb") as reader:
             start = 0
-            while count := given.readinto(room):
+            while count := reader.readinto(buffer):
                 length, done = -(-count // _BLOCK) * _BLOCK, 0
                 while done < length:
-                    done += os.pwritev(file, [room[done:length]], start + done)
+                    done += os.pwritev(file, [buffer[done:length]], start + done)
                 start += length
         os.ftruncate(file, source.stat().st_size)
         os.fsync(file)
@@ -107,33 +107,34 @@ class Disk:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = paths
-        self._helps = True
+        self._rewriting_helps = True
         """Whether rewriting the files removes them from the page cache."""
 
-    def timed(self, run: Callable[[], object], runs: int = 2) -> tuple[list[float], str]:
+    def time_cold(self, run: Callable[[], object], runs: int = 2) -> tuple[list[float], str]:
         """Seconds of some runs without the files in the page cache, and how far that succeeded."""
-        times, told = [], []
+        times, notes = [], []
         for _ in range(runs):
-            before = self._forgotten()
-            began, begun = fetched(), time.perf_counter()
+            before = self._evict()
+            began, begun = bytes_read(), time.perf_counter()
             run()
             times.append(time.perf_counter() - begun)
-            ended = fetched()
-            came = "what came from the disk is not told"
+            ended = bytes_read()
+            source = "bytes from the disk are unknown"
             if began is not None and ended is not None:
-                came = f"{(ended - began) / 1e9:.2f} GB came from the disk"
-            told.append(f"of the pages {_share(before)} were cached before, {_share(cached(self.paths))} after; {came}")
-        return times, " | ".join(told)
+                source = f"{(ended - began) / 1e9:.2f} GB came from the disk"
+            after = _format_share(cached_share(self.paths))
+            notes.append(f"of the pages {_format_share(before)} were cached before, {after} after; {source}")
+        return times, " | ".join(notes)
 
-    def _forgotten(self) -> float | None:
-        left = forgotten(self.paths)
-        if left is not None and left > FEW and self._helps:
+    def _evict(self) -> float | None:
+        left = evict(self.paths)
+        if left is not None and left > MAX_CACHED_SHARE and self._rewriting_helps:
             for path in self.paths:
-                written_anew(path)
-            left = forgotten(self.paths)
-            self._helps = left is not None and left <= FEW
+                rewrite(path)
+            left = evict(self.paths)
+            self._rewriting_helps = left is not None and left <= MAX_CACHED_SHARE
         return left
 
 
-def _share(found: float | None) -> str:
+def _format_share(found: float | None) -> str:
     return "an unknown share" if found is None else f"{found:.0%}"

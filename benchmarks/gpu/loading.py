@@ -26,15 +26,15 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks import report, tables
-from benchmarks.gpu.cold import adopted, load_packed, seconds
-from benchmarks.gpu.decoding import steps
+from benchmarks.gpu.cold import adopt_table, load_packed, time_cold_load
+from benchmarks.gpu.decoding import decoding_steps
 from benchmarks.gpu.disk import Disk
 from benchmarks.gpu.served import read_once, read_rate
-from benchmarks.gpu.spent import Spent, timed_functions
-from benchmarks.harness import Row, row_of, save
+from benchmarks.gpu.spent import Breakdown, timed_functions
+from benchmarks.harness import Row, make_row, save_results
 
 RUNS = 2
-_PLACES = "gpudb.engine.gpu."
+_PACKAGE = "gpudb.engine.gpu."
 _PACKING = {
     "dictionaries": "fused.packed_cache.dictionaries:GrowingDictionary.encode",
 }
@@ -68,7 +68,7 @@ def stored_bytes(paths: Sequence[Path], columns: Sequence[str]) -> int:
     return found
 
 
-def kept(
+def load_steps(
     device: Any, table: Any, columns: Sequence[str], ready: Callable[[], None], done: Callable[[], None]
 ) -> dict[str, Callable[[], None]]:
     """The steps that load a worker's tables; `ready` is called before, and `done` waits for the device."""
@@ -91,26 +91,26 @@ def kept(
     return {"packed": packed, "plain": plain}
 
 
-def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
+def format_breakdown(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
     """Formats the seconds (and calls) of the parts of packing."""
     from gpudb.engine.gpu.fused.packed_cache import read_batches
 
-    places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
-    told = []
+    functions = {name: _PACKAGE + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
+    parts = []
     for kind, settled, ahead in (("of all threads", None, read_batches.CONCURRENT_READS), ("one by one", done, 1)):
-        spent = Spent(settled or (lambda: None))
+        spent = Breakdown(settled or (lambda: None))
         before, read_batches.CONCURRENT_READS = read_batches.CONCURRENT_READS, ahead
         begun = time.perf_counter()
         try:
-            with timed_functions(places, spent):
+            with timed_functions(functions, spent):
                 packed()
         finally:
             read_batches.CONCURRENT_READS = before
-        told.append(f"{kind}, in {time.perf_counter() - begun:.3f} s: {spent.told()}")
-    return "; ".join(told)
+        parts.append(f"{kind}, in {time.perf_counter() - begun:.3f} s: {spent.summary()}")
+    return "; ".join(parts)
 
 
-def best(run: Callable[[], None]) -> list[float]:
+def time_runs(run: Callable[[], None]) -> list[float]:
     """Seconds of some runs."""
     times = []
     for _ in range(RUNS):
@@ -120,21 +120,21 @@ def best(run: Callable[[], None]) -> list[float]:
     return times
 
 
-def measured(options: argparse.Namespace) -> Iterator[Row]:
+def measure(options: argparse.Namespace) -> Iterator[Row]:
     """Yields a row for each step and table."""
     from gpudb.cli import machine
     from gpudb.engine.gpu.worker.device import open_gpu, open_host
     from gpudb.session.database import Database
 
-    gpu = machine.engine_of(machine.gpus())[0] == "gpu"
-    rows = tables.rows_of(tables.ssb_lines(options.scale, options.data).tables["lineorder"])
+    gpu = machine.select_engine(machine.query_gpus())[0] == "gpu"
+    rows = tables.count_rows(tables.ssb_lines(options.scale, options.data).tables["lineorder"])
     try:
-        first = seconds(options.scale, options.data)
+        first = time_cold_load(options.scale, options.data)
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(f"the first load of a new process: {error}", file=sys.stderr)
     else:
         told = f"the GPU was opened in {first['opened']:.3f} s; loaded again: {first['second']:.3f} s"
-        yield row_of("lineorder", "packed, first, nothing compiled", [first["first"]], rows, note=told)
+        yield make_row("lineorder", "packed, first, nothing compiled", [first["first"]], rows, note=told)
     device = open_gpu(0, fuse=True) if gpu else open_host(2**31, 2**30, fuse=True)
     ready: Callable[[], None] = lambda: None  # noqa: E731
     done = ready
@@ -144,38 +144,38 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
 
         ready = partial(kvikio.defaults.set, "num_threads", options.threads)
         done = cupy.cuda.runtime.deviceSynchronize
-    with folder_in(options.disk) as folder, closing(Database(folder)) as database:
+    with folder_on(options.disk) as folder, closing(Database(folder)) as database:
         for make, name in ((tables.ssb_lines, "lineorder"), (tables.tpch, "lineitem")):
             suite = make(options.scale, options.data)
             where = suite.tables[name]
-            paths = tables.files_of(where)
+            paths = tables.list_files(where)
             schema = pq.read_schema(paths[0])
             columns = [field.name for field in schema if "string" not in str(field.type)]
             texts = [field.name for field in schema if field.name not in columns]
-            size, count = stored_bytes(paths, columns), tables.rows_of(where)
-            table = adopted(database, suite, name, where)
+            size, count = stored_bytes(paths, columns), tables.count_rows(where)
+            table = adopt_table(database, suite, name, where)
             whole, times = read_rate(paths, options.threads)
-            yield row_of(name, "the files' bytes read", times, count, bytes=whole)
-            every = steps(paths, columns, options.threads) if gpu else {}
-            loads = kept(device, table, columns, ready, done)
+            yield make_row(name, "the files' bytes read", times, count, bytes=whole)
+            every = decoding_steps(paths, columns, options.threads) if gpu else {}
+            loads = load_steps(device, table, columns, ready, done)
             for step, run in (every | loads).items():
                 of = whole if step.startswith("to the GPU") else size
-                times = best(run)
-                note = f"first {times[0]:.3f} s; {where_it_goes(run, gpu, done)}" if step == "packed" else None
-                yield row_of(name, step, times, count, bytes=of, note=note)
+                times = time_runs(run)
+                note = f"first {times[0]:.3f} s; {format_breakdown(run, gpu, done)}" if step == "packed" else None
+                yield make_row(name, step, times, count, bytes=of, note=note)
             if texts:
-                run, of = kept(device, table, texts, ready, done)["packed"], stored_bytes(paths, texts)
-                times = best(run)
-                note = f"first {times[0]:.3f} s; {where_it_goes(run, gpu, done)}"
-                yield row_of(name, "packed, the texts", times, count, bytes=of, note=note)
+                run, of = load_steps(device, table, texts, ready, done)["packed"], stored_bytes(paths, texts)
+                times = time_runs(run)
+                note = f"first {times[0]:.3f} s; {format_breakdown(run, gpu, done)}"
+                yield make_row(name, "packed, the texts", times, count, bytes=of, note=note)
                 device.kernels.tables.columns.evict(table.oid)
             if options.disk:
                 disk = Disk([Path(file.path) for file in table.files])
-                yield from from_disk(name, disk, loads["packed"], whole, size, count, options.threads)
+                yield from measure_from_disk(name, disk, loads["packed"], whole, size, count, options.threads)
 
 
 @contextmanager
-def folder_in(disk: Path | None) -> Iterator[Path | None]:
+def folder_on(disk: Path | None) -> Iterator[Path | None]:
     """A temporary folder for a database, whose tables' files are copies on a disk; None for their current place."""
     if disk is None:
         yield None
@@ -185,27 +185,27 @@ def folder_in(disk: Path | None) -> Iterator[Path | None]:
         yield Path(folder)
 
 
-def from_disk(
+def measure_from_disk(
     name: str, disk: Disk, packed: Callable[[], None], whole: int, size: int, count: int, threads: int
 ) -> Iterator[Row]:
     """A disk's own rate, by the page cache and past it, and packing `size` of the `whole` bytes from there."""
     step = "the files' bytes read from the disk"
-    times, told = disk.timed(partial(read_once, disk.paths, threads))
-    yield row_of(name, step, times, count, bytes=whole, note=told)
+    times, note = disk.time_cold(partial(read_once, disk.paths, threads))
+    yield make_row(name, step, times, count, bytes=whole, note=note)
     rates = {"by the page cache": whole / min(times)}
     try:
-        times, told = disk.timed(partial(read_once, disk.paths, threads, os.O_DIRECT))
-        yield row_of(name, f"{step}, past the page cache", times, count, bytes=whole, note=told)
+        times, note = disk.time_cold(partial(read_once, disk.paths, threads, os.O_DIRECT))
+        yield make_row(name, f"{step}, past the page cache", times, count, bytes=whole, note=note)
         rates["past it"] = whole / min(times)
     except OSError as error:  # not every file system supports such reads
         print(f"{name}: past the page cache: {error}", file=sys.stderr)
-    times, told = disk.timed(packed)
+    times, note = disk.time_cold(packed)
     rate = size / min(times)
     beside = ", ".join(f"{rate / each:.0%} of reading {how}, {each / 1e9:.2f} GB/s" for how, each in rates.items())
-    yield row_of(name, "packed, from the disk", times, count, bytes=size, note=f"{beside}; {told}")
+    yield make_row(name, "packed, from the disk", times, count, bytes=size, note=f"{beside}; {note}")
 
 
-def tell(row: Row) -> None:
+def print_row(row: Row) -> None:
     """Prints a step."""
     rate = (row.bytes or 0) / (row.min_s or 1) / 1e9
     print(f"{row.case}: {row.system}: {row.min_s:.3f} s, {rate:.2f} GB/s", flush=True)
@@ -223,10 +223,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
     rows: list[Row] = []
-    for row in measured(options):
+    for row in measure(options):
         rows.append(row)
-        tell(row)
-        save("loading", rows, {}, options.machine, "gpu.loading")
+        print_row(row)
+        save_results("loading", rows, {}, options.machine, "gpu.loading")
     report.main()
     return 0
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.gpu.bounded import Command
-from benchmarks.harness import visible
+from benchmarks.harness import visible_gpus
 
-STARTING_S = 120.0
+SERVED_START_S = 120.0
 """Time of `served` besides its clients: two starts, every query once, and loading."""
-EACH_S = 40
+BEYOND_STATEMENT_S = 40
 """Time for a statement of `beyond`: a window of one partition takes half of it beside other work."""
 
 
-Given = argparse.Namespace
-"""Options: folders for `data` and for programs' output (`told`), the `machine`'s label, the number of `gpus`, whether
+Options = argparse.Namespace
+"""Options: folders for `data` and for programs' `output`, the `machine`'s label, the number of `gpus`, whether
 there is a `gpu` (otherwise the engine twin runs), `scale` and `large` scale, `rows` of the large tables instead, the
 `minutes` of many clients, and the `processes` that share a GPU.
 """
@@ -33,7 +33,7 @@ class Part:
 
     expected: float
     limit: float
-    commands: Callable[[Given, float], list[Command]]
+    commands: Callable[[Options, float], list[Command]]
     files: tuple[str, ...] = ()
 
 
@@ -42,172 +42,214 @@ def module(name: str, *arguments: object) -> Command:
     return [sys.executable, "-W", "ignore", "-m", name, *map(str, arguments)]
 
 
-def _counts(given: Given) -> list[int]:
+def _gpu_counts(options: Options) -> list[int]:
     """Numbers of GPUs, from the largest on."""
-    return list(range(given.gpus, 0, -1))
+    return list(range(options.gpus, 0, -1))
 
 
-def _measured(given: Given) -> list[object]:
-    return ["--data", given.data, "--machine", given.machine]
+def _common_arguments(options: Options) -> list[object]:
+    return ["--data", options.data, "--machine", options.machine]
 
 
-def _made(given: Given, _: float) -> list[Command]:
+def _data(options: Options, _: float) -> list[Command]:
     """Files that several parts read: the host's processors generate TPC-H's, a GPU the others."""
-    return [module("benchmarks.tables", suite, f"{given.scale:g}", given.data) for suite in ("tpch", "ssb_lines")]
+    return [module("benchmarks.tables", suite, f"{options.scale:g}", options.data) for suite in ("tpch", "ssb_lines")]
 
 
-def _large_files(given: Given, _: float) -> list[Command]:
+def _large_files(options: Options, _: float) -> list[Command]:
     """Generates the files of the large TPC-H by the host's processors, while parts run that need few of them."""
-    return [module("benchmarks.tables", "tpch", f"{given.large:g}", given.data)]
+    return [module("benchmarks.tables", "tpch", f"{options.large:g}", options.data)]
 
 
-def _prepared(step: str) -> Callable[[Given, float], list[Command]]:
+def _device_step(step: str) -> Callable[[Options, float], list[Command]]:
     """Steps that run prepared inputs on a GPU."""
 
-    def commands(given: Given, _: float) -> list[Command]:
-        line = ["run", given.data, given.machine, step]
-        return [module("benchmarks.fused.device", *line)] if given.gpu else []
+    def commands(options: Options, _: float) -> list[Command]:
+        line = ["run", options.data, options.machine, step]
+        return [module("benchmarks.fused.device", *line)] if options.gpu else []
 
     return commands
 
 
-def _wire(suite: str) -> Callable[[Given, float], list[Command]]:
-    def commands(given: Given, _: float) -> list[Command]:
-        sizes = ["--rows", given.rows] if given.rows else []
-        engine = [] if given.gpu else ["--engine", "twin"]
-        chosen = [suite, "--machine", given.machine, "--folder", given.data]
+def _wire(suite: str) -> Callable[[Options, float], list[Command]]:
+    def commands(options: Options, _: float) -> list[Command]:
+        sizes = ["--rows", options.rows] if options.rows else []
+        engine = [] if options.gpu else ["--engine", "twin"]
+        chosen = [suite, "--machine", options.machine, "--folder", options.data]
         return [module("benchmarks.fused.wire", *chosen, *sizes, *engine)]
 
     return commands
 
 
-def _peers(given: Given, seconds: float) -> list[Command]:
-    if given.gpu:
-        return _prepared("peers")(given, seconds)
-    sizes = ["--rows", given.rows] if given.rows else []
-    return [module("benchmarks.fused.peers", given.data, "--engine", "twin", "--machine", given.machine, *sizes)]
+def _peers(options: Options, seconds: float) -> list[Command]:
+    if options.gpu:
+        return _device_step("peers")(options, seconds)
+    sizes = ["--rows", options.rows] if options.rows else []
+    return [module("benchmarks.fused.peers", options.data, "--engine", "twin", "--machine", options.machine, *sizes)]
 
 
-def _power(large: bool) -> Callable[[Given, float], list[Command]]:
-    def commands(given: Given, seconds: float) -> list[Command]:
-        scale = given.large if large else given.scale
-        told = given.told / f"power-{scale:g}"
-        sizes = ["--scale", f"{scale:g}", "--runs", 3, "--check", "--seconds", f"{0.9 * seconds:.0f}", "--out", told]
-        return [module("benchmarks.gpu.power", *sizes, *_measured(given))]
+def _power(large: bool) -> Callable[[Options, float], list[Command]]:
+    def commands(options: Options, seconds: float) -> list[Command]:
+        scale = options.large if large else options.scale
+        output = options.output / f"power-{scale:g}"
+        sizes = ["--scale", f"{scale:g}", "--runs", 3, "--check", "--seconds", f"{0.9 * seconds:.0f}", "--out", output]
+        return [module("benchmarks.gpu.power", *sizes, *_common_arguments(options))]
 
     return commands
 
 
-def _beyond(given: Given, _: float) -> list[Command]:
-    rows = ["--rows", given.rows] if given.rows else []
-    twin = [] if given.gpu else ["--twin"]
-    kept = [given.told / "beyond.json", "--machine", given.machine, "--each", EACH_S]
-    return [module("tests.engine.gpu.beyond", *kept, *rows, *twin)]
+def _beyond(options: Options, _: float) -> list[Command]:
+    rows = ["--rows", options.rows] if options.rows else []
+    twin = [] if options.gpu else ["--twin"]
+    arguments = [options.output / "beyond.json", "--machine", options.machine, "--each", BEYOND_STATEMENT_S]
+    return [module("tests.engine.gpu.beyond", *arguments, *rows, *twin)]
 
 
-def _suites(given: Given) -> list[object]:
+def _suites(options: Options) -> list[object]:
     """Returns the folder of small suites generated elsewhere, which TPC-DS needs without a network."""
-    return ["--data", given.data] if (given.data / "tpcds-0.01").exists() else []
+    return ["--data", options.data] if (options.data / "tpcds-0.01").exists() else []
 
 
-def _surveyed(given: Given, seconds: float) -> list[Command]:
-    kept = ["--machine", given.machine, "--processes", given.processes, "--seconds", f"{0.85 * seconds:.0f}"]
-    kept += _suites(given)
-    twin = [] if given.gpu else ["--twin"]
-    return [module("tests.engine.gpu.device", given.told, "--only", "survey", *kept, *twin)]
+def _survey(options: Options, seconds: float) -> list[Command]:
+    arguments = ["--machine", options.machine, "--processes", options.processes, "--seconds", f"{0.85 * seconds:.0f}"]
+    arguments += _suites(options)
+    twin = [] if options.gpu else ["--twin"]
+    return [module("tests.engine.gpu.device", options.output, "--only", "survey", *arguments, *twin)]
 
 
-def _drawn(given: Given, seconds: float) -> list[Command]:
+def _random_statements(options: Options, seconds: float) -> list[Command]:
     # Processes on one GPU take turns: many of them wait long for every few rows.
-    kept = ["--machine", given.machine, "--processes", min(given.processes, 4), "--seconds", f"{0.9 * seconds:.0f}"]
-    twin = [] if given.gpu else ["--twin"]
-    return [module("tests.engine.gpu.device", given.told, "--only", "drawn", *kept, *twin)]
+    arguments = [
+        "--machine",
+        options.machine,
+        "--processes",
+        min(options.processes, 4),
+        "--seconds",
+        f"{0.9 * seconds:.0f}",
+    ]
+    twin = [] if options.gpu else ["--twin"]
+    return [module("tests.engine.gpu.device", options.output, "--only", "drawn", *arguments, *twin)]
 
 
-def _clustered(given: Given, seconds: float) -> list[Command]:
-    where = ["--gpus", *visible(given.gpus).split(",")] if given.gpu else ["--workers", given.gpus, "--fuse"]
-    where += _suites(given)
-    kept = ["--json", given.told / "clustered.json", "--machine", given.machine, "--seconds", f"{0.85 * seconds:.0f}"]
-    return [module("tests.engine.gpu.clustered", *where, *kept)]
+def _cluster(options: Options, seconds: float) -> list[Command]:
+    where = ["--gpus", *visible_gpus(options.gpus).split(",")] if options.gpu else ["--workers", options.gpus, "--fuse"]
+    where += _suites(options)
+    arguments = [
+        "--json",
+        options.output / "clustered.json",
+        "--machine",
+        options.machine,
+        "--seconds",
+        f"{0.85 * seconds:.0f}",
+    ]
+    return [module("tests.engine.gpu.clustered", *where, *arguments)]
 
 
-def _tested(*tests: str) -> Callable[[Given, float], list[Command]]:
-    def commands(given: Given, seconds: float) -> list[Command]:
-        kept = ["--machine", given.machine, "--processes", given.processes, "--seconds", f"{0.9 * seconds:.0f}"]
+def _tests(*tests: str) -> Callable[[Options, float], list[Command]]:
+    def commands(options: Options, seconds: float) -> list[Command]:
+        arguments = [
+            "--machine",
+            options.machine,
+            "--processes",
+            options.processes,
+            "--seconds",
+            f"{0.9 * seconds:.0f}",
+        ]
         chosen = ["--tests", *tests] if tests else []
-        return [module("tests.engine.gpu.device", given.told, "--only", "tests", *kept, *chosen)]
+        return [module("tests.engine.gpu.device", options.output, "--only", "tests", *arguments, *chosen)]
 
     return commands
 
 
-def _compared(
+def _compare(
     suite: str, *more: object, large: bool = False, both: bool = False
-) -> Callable[[Given, float], list[Command]]:
-    def commands(given: Given, _: float) -> list[Command]:
-        scale = given.large if large else given.scale
-        counts = _counts(given) if both else [given.gpus]
+) -> Callable[[Options, float], list[Command]]:
+    def commands(options: Options, _: float) -> list[Command]:
+        scale = options.large if large else options.scale
+        counts = _gpu_counts(options) if both else [options.gpus]
         chosen = ["--only", suite, "--scale", f"{scale:g}", "--workers", *counts, *more]
-        runs = ["--runs", 3, "--warm", 2, "--explain", given.told / "explain"]
-        return [module("benchmarks.compare", *chosen, *runs, *_measured(given))]
+        runs = ["--runs", 3, "--warm", 2, "--explain", options.output / "explain"]
+        return [module("benchmarks.compare", *chosen, *runs, *_common_arguments(options))]
 
     return commands
 
 
-def _general(given: Given, _: float) -> list[Command]:
-    sizes = ["--scale", f"{given.scale:g}", "--workers", *_counts(given), "--runs", 2, "--warm", 2, "--budget", 6]
+def _general(options: Options, _: float) -> list[Command]:
+    sizes = [
+        "--scale",
+        f"{options.scale:g}",
+        "--workers",
+        *_gpu_counts(options),
+        "--runs",
+        2,
+        "--warm",
+        2,
+        "--budget",
+        6,
+    ]
     chosen = ["--only", "tpch", "ssb-lines", "--general", "--without", "duckdb", "cudf-polars"]
-    sizes += ["--explain", given.told / "explain-general"]
-    return [module("benchmarks.compare", *chosen, *sizes, *_measured(given))]
+    sizes += ["--explain", options.output / "explain-general"]
+    return [module("benchmarks.compare", *chosen, *sizes, *_common_arguments(options))]
 
 
-def _served(given: Given, seconds: float) -> list[Command]:
-    minutes = max(min(given.minutes, (seconds - STARTING_S) / 60), 0.2)
-    sizes = ["--scale", f"{given.scale:g}", "--workers", given.gpus, "--minutes", f"{minutes:.2f}", "--runs", 2]
-    return [module("benchmarks.gpu.served", "--suite", "ssb-lines", *sizes, *_measured(given))]
+def _served(options: Options, seconds: float) -> list[Command]:
+    minutes = max(min(options.minutes, (seconds - SERVED_START_S) / 60), 0.2)
+    sizes = ["--scale", f"{options.scale:g}", "--workers", options.gpus, "--minutes", f"{minutes:.2f}", "--runs", 2]
+    return [module("benchmarks.gpu.served", "--suite", "ssb-lines", *sizes, *_common_arguments(options))]
 
 
-def _loaded(given: Given, _: float) -> list[Command]:
+def _loading(options: Options, _: float) -> list[Command]:
     disk = ["--disk", Path(tempfile.gettempdir()) / "gpudb-loading"]
-    return [module("benchmarks.gpu.loading", "--scale", f"{given.scale:g}", *disk, *_measured(given))]
+    return [module("benchmarks.gpu.loading", "--scale", f"{options.scale:g}", *disk, *_common_arguments(options))]
 
 
-def _scheduled(given: Given, _: float) -> list[Command]:
-    sizes = ["--scale", f"{given.scale:g}", "--workers", given.gpus]
-    return [module("benchmarks.gpu.scheduled", *sizes, *_measured(given))]
+def _scheduled(options: Options, _: float) -> list[Command]:
+    sizes = ["--scale", f"{options.scale:g}", "--workers", options.gpus]
+    return [module("benchmarks.gpu.scheduled", *sizes, *_common_arguments(options))]
 
 
-def _scaled(given: Given, _: float) -> list[Command]:
-    sizes = ["--rows", given.rows, "--file-rows", max(given.rows // 8, 1)] if given.rows else []
-    engine = [] if given.gpu else ["--engine", "twin"]
-    chosen = ["--gpus", *reversed(_counts(given)), "--folder", given.data, "--machine", given.machine, "--unchecked"]
+def _scaling(options: Options, _: float) -> list[Command]:
+    sizes = ["--rows", options.rows, "--file-rows", max(options.rows // 8, 1)] if options.rows else []
+    engine = [] if options.gpu else ["--engine", "twin"]
+    chosen = [
+        "--gpus",
+        *reversed(_gpu_counts(options)),
+        "--folder",
+        options.data,
+        "--machine",
+        options.machine,
+        "--unchecked",
+    ]
     return [module("benchmarks.fused.scaling", *chosen, *sizes, *engine)]
 
 
-def _sped_up(given: Given, _: float) -> list[Command]:
-    each = max((given.rows or 0) // 8, 1)
-    sizes = ["--lines", given.rows, "--rides", given.rows, "--file-rows", each] if given.rows else []
-    engine = [] if given.gpu else ["--engine", "twin"]
-    chosen = ["--gpus", *reversed(_counts(given)), "--folder", given.data, "--machine", given.machine]
+def _speedup(options: Options, _: float) -> list[Command]:
+    each = max((options.rows or 0) // 8, 1)
+    sizes = ["--lines", options.rows, "--rides", options.rows, "--file-rows", each] if options.rows else []
+    engine = [] if options.gpu else ["--engine", "twin"]
+    chosen = ["--gpus", *reversed(_gpu_counts(options)), "--folder", options.data, "--machine", options.machine]
     return [module("benchmarks.fused.speedup", *chosen, *sizes, *engine)]
 
 
-def _beside(given: Given, _: float) -> list[Command]:
-    sizes = ["--rows", given.rows, "--small", given.rows] if given.rows else []
-    return [module("benchmarks.gpu.beside", "--scale", f"{min(given.scale, 10):g}", *sizes, *_measured(given))]
+def _beside(options: Options, _: float) -> list[Command]:
+    sizes = ["--rows", options.rows, "--small", options.rows] if options.rows else []
+    return [
+        module("benchmarks.gpu.beside", "--scale", f"{min(options.scale, 10):g}", *sizes, *_common_arguments(options))
+    ]
 
 
-def _dispatched(given: Given, _: float) -> list[Command]:
-    where = ["--gpus", *visible(given.gpus).split(",")] if given.gpu else ["--workers", given.gpus]
-    return [module("benchmarks.bench_dispatch", *where, "--machine", given.machine)]
+def _dispatch(options: Options, _: float) -> list[Command]:
+    where = ["--gpus", *visible_gpus(options.gpus).split(",")] if options.gpu else ["--workers", options.gpus]
+    return [module("benchmarks.bench_dispatch", *where, "--machine", options.machine)]
 
 
 ONE: dict[str, Part] = {
-    "kernels": Part(60, 240, _prepared("kernels")),
+    "kernels": Part(60, 240, _device_step("kernels")),
     "beyond": Part(150, 260, _beyond),
     "files": Part(120, 240, _large_files, ("tpch-100",)),
-    "survey": Part(300, 400, _surveyed),
-    "drawn": Part(240, 270, _drawn),
-    "tests": Part(150, 180, _tested()),
+    "survey": Part(300, 400, _survey),
+    "drawn": Part(240, 270, _random_statements),
+    "tests": Part(150, 180, _tests()),
     "served": Part(420, 440, _served),
     "power-30": Part(110, 150, _power(large=False)),
     "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
@@ -215,29 +257,27 @@ ONE: dict[str, Part] = {
     "beside": Part(80, 150, _beside, ("ssb-60000000", "exchange-*")),
     "peers": Part(150, 240, _peers, ("ssb-600000000",)),
     "power-100": Part(200, 360, _power(large=True), ("tpch-100",)),
-    "roofline": Part(120, 300, _prepared("roofline")),
-    "groups": Part(60, 120, _prepared("groups")),
-    "keep": Part(5, 30, _prepared("keep")),
-    "sanitizer": Part(200, 345, _prepared("sanitizer")),
+    "roofline": Part(120, 300, _device_step("roofline")),
+    "groups": Part(60, 120, _device_step("groups")),
+    "keep": Part(5, 30, _device_step("keep")),
+    "sanitizer": Part(200, 345, _device_step("sanitizer")),
 }
 """Parts for one GPU."""
 TWO: dict[str, Part] = {
-    "data": Part(30, 60, _made),
-    "tpch": Part(200, 260, _compared("tpch", "--budget", 6, both=True)),
-    "ssb": Part(100, 130, _compared("ssb-lines", "--budget", 6, both=True)),
-    "exchange": Part(
-        90, 130, _compared("exchange", "--budget", 10, "--without", "duckdb", large=True), ("exchange-*",)
-    ),
+    "data": Part(30, 60, _data),
+    "tpch": Part(200, 260, _compare("tpch", "--budget", 6, both=True)),
+    "ssb": Part(100, 130, _compare("ssb-lines", "--budget", 6, both=True)),
+    "exchange": Part(90, 130, _compare("exchange", "--budget", 10, "--without", "duckdb", large=True), ("exchange-*",)),
     "scheduled": Part(60, 120, _scheduled),
     "served": Part(420, 440, _served),
-    "loading": Part(60, 120, _loaded),
-    "dispatch": Part(40, 80, _dispatched),
-    "scaling": Part(120, 200, _scaled, ("scaling-*",)),
-    "speedup": Part(110, 200, _sped_up, ("speedup-*",)),
+    "loading": Part(60, 120, _loading),
+    "dispatch": Part(40, 80, _dispatch),
+    "scaling": Part(120, 200, _scaling, ("scaling-*",)),
+    "speedup": Part(110, 200, _speedup, ("speedup-*",)),
     "general": Part(150, 200, _general),
-    "survey": Part(350, 450, _surveyed),
-    "clustered": Part(170, 240, _clustered),
-    "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
+    "survey": Part(350, 450, _survey),
+    "clustered": Part(170, 240, _cluster),
+    "tests": Part(60, 120, _tests("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }
 """Parts for several GPUs."""
 ORDER = {

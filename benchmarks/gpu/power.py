@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report, tables
-from benchmarks.harness import Answer, Row, agree, save
+from benchmarks.harness import Answer, Row, answers_equal, save_results
 from benchmarks.systems import DuckDb, Wire, gpudb_server
 
 SYSTEM, DUCKDB = "gpudb gpu", "duckdb, one run over the files"
@@ -42,63 +42,63 @@ def main() -> int:
     parser.add_argument("--plain", action="store_true", help="no primary keys, and no statistics")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--machine", help="the results' label, such as h200x1")
-    given = parser.parse_args()
-    return _Power(given).run()
+    options = parser.parse_args()
+    return _Power(options).run()
 
 
 class _Power:
-    def __init__(self, given: argparse.Namespace) -> None:
-        self._given = given
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
         self._begun = time.perf_counter()
-        self._told: dict[str, Any] = {"scale": given.scale, "queries": {}}
+        self._report: dict[str, Any] = {"scale": options.scale, "queries": {}}
         self._right = True
         self._answers: dict[str, Answer] = {}
 
     def run(self) -> int:
-        given = self._given
-        given.out.mkdir(parents=True, exist_ok=True)
-        given.data.mkdir(parents=True, exist_ok=True)
-        suite = tables.tpch(given.scale, given.data)
-        self._say(f"files of scale {given.scale:g}")
+        options = self._options
+        options.out.mkdir(parents=True, exist_ok=True)
+        options.data.mkdir(parents=True, exist_ok=True)
+        suite = tables.tpch(options.scale, options.data)
+        self._log(f"files of scale {options.scale:g}")
         with (
-            tempfile.TemporaryDirectory(prefix="gpudb-power-", dir=given.data) as folder,
-            gpudb_server(Path(folder) / "data", given.engine or _engine(), 1) as server,
+            tempfile.TemporaryDirectory(prefix="gpudb-power-", dir=options.data) as folder,
+            gpudb_server(Path(folder) / "data", options.engine or _engine(), 1) as server,
         ):
-            self._say("server up")
-            self._filled(server, suite)
+            self._log("server up")
+            self._adopt(server, suite)
             rows, version = suite.rows, server.version
             server.query_none("SET gpudb.fallback = off")
             server.query_none("SET statement_timeout = '120s'")
             for name, text in suite.queries.items():
-                if given.only and name not in given.only:
+                if options.only and name not in options.only:
                     continue
-                if self._over(name):
+                if self._is_over(name):
                     self._right = False
                     break
                 self._query(server, name, text)
                 self._save(rows, version)
-        if given.check:
+        if options.check:
             self._check(suite, lambda: self._save(rows, version))
         self._summary()
         report.main()
         return 0 if self._right else 1
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         print(f"{time.perf_counter() - self._begun:7.1f} s  {text}", flush=True)
 
-    def _over(self, name: str) -> bool:
-        over = time.perf_counter() - self._begun > self._given.seconds
+    def _is_over(self, name: str) -> bool:
+        over = time.perf_counter() - self._begun > self._options.seconds
         if over:
-            self._say(f"{name} and what follows: no time left")
+            self._log(f"{name} and what follows: no time left")
         return over
 
-    def _filled(self, server: Wire, suite: Any) -> None:
-        server.adopt(tables.adopted(suite), suite.tables)
-        self._say("files adopted")
-        if not self._given.plain:
+    def _adopt(self, server: Wire, suite: Any) -> None:
+        server.adopt(tables.adopted_schema(suite), suite.tables)
+        self._log("files adopted")
+        if not self._options.plain:
             for statement in suite.declared:
                 server.query_none(statement)
-            self._say("primary keys checked, text analysed")
+            self._log("primary keys checked, text analysed")
 
     def _check(self, suite: Any, save: Callable[[], None]) -> None:
         """Compares the answers with DuckDB's."""
@@ -106,38 +106,40 @@ class _Power:
             for table, path in suite.tables.items():
                 duck.query(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{path}')")
             for name, answer in self._answers.items():
-                if self._over(f"comparing {name}"):
+                if self._is_over(f"comparing {name}"):
                     break
-                told = self._told["queries"][name]
+                figures = self._report["queries"][name]
                 begun = time.perf_counter()
-                wanted = duck.query(suite.queries[name])
-                told["duckdb_ms"] = round(1000 * (time.perf_counter() - begun), 1)
-                told["agrees"] = agree(answer, wanted)
-                self._right &= told["agrees"]
-                self._say(f"{name}  {'agrees' if told['agrees'] else 'DIFFERS'}, DuckDB took {told['duckdb_ms']} ms")
+                expected = duck.query(suite.queries[name])
+                figures["duckdb_ms"] = round(1000 * (time.perf_counter() - begun), 1)
+                figures["agrees"] = answers_equal(answer, expected)
+                self._right &= figures["agrees"]
+                self._log(
+                    f"{name}  {'agrees' if figures['agrees'] else 'DIFFERS'}, DuckDB took {figures['duckdb_ms']} ms"
+                )
                 save()
 
     def _query(self, server: Wire, name: str, text: str) -> None:
-        told: dict[str, Any] = {}
-        self._told["queries"][name] = told
+        figures: dict[str, Any] = {}
+        self._report["queries"][name] = figures
         try:
-            answer, told["cold_ms"] = _timed(server, text)
+            answer, figures["cold_ms"] = _time_query(server, text)
             # The general engine may have answered the first run while kernels were compiled.
-            told["second_ms"] = _timed(server, text)[1]
-            hot = [_timed(server, text)[1] for _ in range(self._given.runs)]
-            told["hot_ms"], told["least_ms"] = round(statistics.median(hot), 2), min(hot)
-            told["rows"] = len(answer)
+            figures["second_ms"] = _time_query(server, text)[1]
+            hot = [_time_query(server, text)[1] for _ in range(self._options.runs)]
+            figures["hot_ms"], figures["least_ms"] = round(statistics.median(hot), 2), min(hot)
+            figures["rows"] = len(answer)
             lines = [row[0] for row in server.query(f"EXPLAIN (ANALYZE, COSTS OFF) {text}")]
-            (self._given.out / f"{name}.txt").write_text("\n".join(lines) + "\n")
-            told["host"] = sorted({line.strip() for line in lines if line.strip().startswith("Cpu")})
+            (self._options.out / f"{name}.txt").write_text("\n".join(lines) + "\n")
+            figures["host"] = sorted({line.strip() for line in lines if line.strip().startswith("Cpu")})
             self._answers[name] = answer
         except Exception as error:
-            told["error"] = f"{type(error).__name__}: {error}"[:300]
+            figures["error"] = f"{type(error).__name__}: {error}"[:300]
             self._right = False
-        self._say(f"{name}  {told}")
+        self._log(f"{name}  {figures}")
 
     def _summary(self) -> None:
-        found = self._told["queries"]
+        found = self._report["queries"]
         hot = {name: each["hot_ms"] for name, each in found.items() if "hot_ms" in each}
         print("\nhot, ms: " + "  ".join(f"{name} {ms:.1f}" for name, ms in sorted(hot.items(), key=lambda p: -p[1])))
         print(f"total of {len(hot)} queries: {sum(hot.values()):.1f} ms hot, "
@@ -145,29 +147,37 @@ class _Power:
 
     def _save(self, table_rows: int, version: str) -> None:
         """Writes results/power-SCALE.MACHINE.json, and FOLDER/power.json."""
-        (self._given.out / "power.json").write_text(json.dumps(self._told, indent=1) + "\n")
+        (self._options.out / "power.json").write_text(json.dumps(self._report, indent=1) + "\n")
         rows = []
-        found = self._told["queries"]
-        for name, told in found.items():
-            if "hot_ms" not in told:
+        found = self._report["queries"]
+        for name, figures in found.items():
+            if "hot_ms" not in figures:
                 continue
-            counted = (table_rows, told["rows"], None, told.get("agrees"))
-            first = f"first run {told['cold_ms'] / 1000:.2f} s"
+            counted = (table_rows, figures["rows"], None, figures.get("agrees"))
+            first = f"first run {figures['cold_ms'] / 1000:.2f} s"
             rows.append(
-                Row(name, SYSTEM, told["hot_ms"] / 1000, told["least_ms"] / 1000, self._given.runs, *counted, first)
+                Row(
+                    name,
+                    SYSTEM,
+                    figures["hot_ms"] / 1000,
+                    figures["least_ms"] / 1000,
+                    self._options.runs,
+                    *counted,
+                    first,
+                )
             )
-            if "duckdb_ms" in told:
-                once = told["duckdb_ms"] / 1000
+            if "duckdb_ms" in figures:
+                once = figures["duckdb_ms"] / 1000
                 rows.append(Row(name, DUCKDB, once, once, 1, *counted))
         for system in dict.fromkeys(row.system for row in rows):
             of = [row for row in rows if row.system == system]
             times = [sum(times) for times in zip(*((row.median_s or 0.0, row.min_s or 0.0) for row in of), strict=True)]
             note = None if len(of) == len(found) else f"of {len(of)} queries"
             rows.append(Row("total", system, *times, of[0].runs, table_rows, note=note))
-        save(f"power-{self._given.scale:g}", rows, {SYSTEM: version}, self._given.machine, "gpu.power")
+        save_results(f"power-{self._options.scale:g}", rows, {SYSTEM: version}, self._options.machine, "gpu.power")
 
 
-def _timed(server: Wire, text: str) -> tuple[Answer, float]:
+def _time_query(server: Wire, text: str) -> tuple[Answer, float]:
     begun = time.perf_counter()
     answer = server.query(text)
     return answer, round(1000 * (time.perf_counter() - begun), 2)
@@ -176,7 +186,7 @@ def _timed(server: Wire, text: str) -> tuple[Answer, float]:
 def _engine() -> str:
     from gpudb.cli import machine
 
-    return "gpu" if machine.engine_of(machine.gpus())[0] == "gpu" else "twin"
+    return "gpu" if machine.select_engine(machine.query_gpus())[0] == "gpu" else "twin"
 
 
 if __name__ == "__main__":

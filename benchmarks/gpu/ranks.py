@@ -14,11 +14,11 @@ from cudf_polars.streaming.rank_aware_source import RankAwareSource, SizedChunks
 from cudf_polars.utils.cuda_stream import get_cuda_stream
 from polars.io.plugins import register_io_source
 
-_KEPT: dict[tuple[str, int, int], Any] = {}
+_FRAMES: dict[tuple[str, int, int], Any] = {}
 """Frames of this process by their first file, rank and the number of ranks."""
 
 
-class Kept(RankAwareSource):  # type: ignore[misc]
+class RankTables(RankAwareSource):  # type: ignore[misc]
     """A table of these files as a source of lazy frames."""
 
     def __init__(self, paths: Sequence[str], schema: dict[str, Any]) -> None:
@@ -39,9 +39,9 @@ class Kept(RankAwareSource):  # type: ignore[misc]
         assert predicate is None
         assert n_rows is None
         key = (self.paths[0], rank, nranks)
-        if key not in ranks._KEPT:
-            ranks._KEPT[key] = self._read(self.paths[rank::nranks])
-        frame = ranks._KEPT[key]
+        if key not in ranks._FRAMES:
+            ranks._FRAMES[key] = self._read(self.paths[rank::nranks])
+        frame = ranks._FRAMES[key]
         return SizedChunks(1, iter([frame if with_columns is None else frame.select(with_columns)]))
 
     def _read(self, paths: Sequence[str]) -> Any:
@@ -52,8 +52,8 @@ class Kept(RankAwareSource):  # type: ignore[misc]
         return DataFrame.from_table(table, list(self.schema), kinds, get_cuda_stream())
 
 
-def resident(paths: Sequence[Path]) -> pl.LazyFrame:
+def register_table(paths: Sequence[Path]) -> pl.LazyFrame:
     """Returns the table of these files; every rank caches its share after its first read."""
     arrow = pq.read_schema(paths[0])
     schema = dict(pl.from_arrow(arrow.empty_table()).schema)  # type: ignore[union-attr]
-    return register_io_source(Kept(list(map(str, paths)), schema), schema=schema)
+    return register_io_source(RankTables(list(map(str, paths)), schema), schema=schema)

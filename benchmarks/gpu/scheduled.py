@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from benchmarks import report, tables
-from benchmarks.harness import Row, agree, row_of, save, visible
+from benchmarks.harness import Row, answers_equal, make_row, save_results, visible_gpus
 from benchmarks.systems import DuckDb, Wire, gpudb_server
 from benchmarks.tables import Suite
 
@@ -27,7 +27,7 @@ START_S = 60.0
 STOP_S = 10.0
 
 
-def started(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
+def start_program(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
     """A program of Dask with a log; it runs in this folder, where its workers find gpudb as this process does."""
     line = [sys.executable, "-W", "ignore", "-m", "dask", *command]
     more = {**os.environ, **environment}
@@ -35,7 +35,7 @@ def started(log: Path, *command: str, **environment: str) -> subprocess.Popen[by
         return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=more)
 
 
-def said(program: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
+def wait_for_output(program: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
     """Waits for a pattern in a program's log and returns the match."""
     ends = time.monotonic() + START_S
     while time.monotonic() < ends:
@@ -69,17 +69,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
-    gpu = machine.engine_of(machine.gpus())[0] == "gpu"
+    gpu = machine.select_engine(machine.query_gpus())[0] == "gpu"
     suite = tables.tpch(options.scale, options.data)
     rows: list[Row] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-scheduled-", dir=options.data)))
         begun = time.monotonic()
-        server = _served(stack, folder, options.workers, gpu=gpu)
+        server = _start_server(stack, folder, options.workers, gpu=gpu)
         ready = time.monotonic() - begun
         print(f"scheduler, {options.workers} workers and server: {ready:.1f} s", flush=True)
-        rows.append(row_of("scheduler, workers and server start", server.name, [ready], 0))
-        server.adopt(tables.adopted(suite), suite.tables)
+        rows.append(make_row("scheduler, workers and server start", server.name, [ready], 0))
+        server.adopt(tables.adopted_schema(suite), suite.tables)
         server.query_none("SET gpudb.fallback = off")
         duck = stack.enter_context(closing(DuckDb()))
         for name, path in suite.tables.items():
@@ -87,48 +87,48 @@ def main(arguments: list[str] | None = None) -> int:
         asked = "SELECT gpu_id, att_value FROM pgstrom_device_info() WHERE att_name = 'DEVICE_NAME' ORDER BY 1"
         print(server.query(asked), flush=True)
         for name in options.queries:
-            rows.append(_query(server, duck, name, suite))
-            save("scheduled-tpch", rows, {"gpudb": server.version}, options.machine, "gpu.scheduled")
+            rows.append(_measure_query(server, duck, name, suite))
+            save_results("scheduled-tpch", rows, {"gpudb": server.version}, options.machine, "gpu.scheduled")
     report.main()
     return 0 if all(row.answers_agree is not False for row in rows) else 1
 
 
-def _served(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) -> Wire:
+def _start_server(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) -> Wire:
     """Starts a scheduler, its workers and a server, which end with the stack."""
     log = folder / "scheduler.log"
-    program = started(log, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    program = start_program(log, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
     stack.callback(stop, program)
-    address = said(program, log, r"Scheduler at:\s+(tcp://\S+)")
+    address = wait_for_output(program, log, r"Scheduler at:\s+(tcp://\S+)")
     # Guessing its own address may query the network for names.
     common = [address, "--host", "127.0.0.1", "--no-dashboard", "--nthreads", "1"]
     log = folder / "workers.log"
-    stack.callback(_show, log)
+    stack.callback(_print_log, log)
     if gpu:
-        program = started(log, "cuda", "worker", *common, CUDA_VISIBLE_DEVICES=visible(workers))
+        program = start_program(log, "cuda", "worker", *common, CUDA_VISIBLE_DEVICES=visible_gpus(workers))
     else:
-        program = started(log, "worker", *common, "--nworkers", str(workers))
+        program = start_program(log, "worker", *common, "--nworkers", str(workers))
     stack.callback(stop, program)
     engine = "gpu" if gpu else "twin"
     return stack.enter_context(gpudb_server(folder / "data", engine, workers, scheduler=address))
 
 
-def _query(server: Wire, duck: DuckDb, name: str, suite: Suite) -> Row:
+def _measure_query(server: Wire, duck: DuckDb, name: str, suite: Suite) -> Row:
     """A query's first run and the next one, with its answer compared with DuckDB's."""
     times = []
     for _ in range(2):
         begun = time.monotonic()
         answer = server.query(suite.queries[name])
         times.append(time.monotonic() - begun)
-    same = agree(answer, duck.query(suite.queries[name]))
+    same = answers_equal(answer, duck.query(suite.queries[name]))
     note = f"first run {times[0]:.2f} s"
     print(
         f"{name}: {'right' if same else 'WRONG'}, {len(answer)} rows, {note}, then {1000 * times[1]:.1f} ms", flush=True
     )
     more = {"result_rows": len(answer), "answers_agree": same, "note": note}
-    return row_of(name, f"{server.name} of a scheduler", times[1:], suite.rows, **more)
+    return make_row(name, f"{server.name} of a scheduler", times[1:], suite.rows, **more)
 
 
-def _show(log: Path) -> None:
+def _print_log(log: Path) -> None:
     print(log.read_text(errors="replace")[-1500:], flush=True)
 
 

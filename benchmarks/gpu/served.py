@@ -28,20 +28,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report, tables
-from benchmarks.harness import Row, agree, row_of, save
+from benchmarks.harness import Row, answers_equal, make_row, save_results
 from benchmarks.systems import Wire, gpudb_server
 
 _PIECE = 2**24
 BLOCK = 8192
 """Block size of pg_prewarm's count."""
-HEALED_S = 60.0
+RESTART_S = 60.0
 """Time limit for the killed worker's return."""
 STATEMENT_S = 30
 """A statement that takes longer is cancelled, which counts as an error; after the same time again its client hangs."""
 
 
 @dataclass
-class Told:
+class ClientResults:
     """The clients' observations: seconds of each right answer, wrong ones, errors by SQLSTATE with their times."""
 
     seconds: list[float] = field(default_factory=list)
@@ -80,117 +80,121 @@ def read_rate(paths: Sequence[Path], threads: int) -> tuple[int, list[float]]:
     return total, times[1:]
 
 
-def workers_of(system: Wire) -> dict[int, int]:
+def worker_processes(system: Wire) -> dict[int, int]:
     """Each worker's process."""
     asked = "SELECT gpu_id, att_value::int FROM pgstrom_device_info() WHERE att_name = 'PROCESS_ID'"
     return dict(system.query(asked))  # type: ignore[arg-type]
 
 
 @dataclass
-class Ends:
+class Deadline:
     """End of the clients on the monotonic clock."""
 
     at: float
 
 
-def client(number: int, dsn: str, queries: dict[str, str], wanted: dict[str, Any], ends: Ends, told: Told) -> None:
+def run_client(
+    number: int, dsn: str, queries: dict[str, str], expected: dict[str, Any], deadline: Deadline, results: ClientResults
+) -> None:
     """Runs queries until time is up; records errors and continues with the next query."""
     import psycopg
 
     names = list(queries)
     random.Random(number).shuffle(names)
     with psycopg.connect(f"{dsn} options='-c statement_timeout={STATEMENT_S}s'", autocommit=True) as connection:
-        while time.monotonic() < ends.at:
+        while time.monotonic() < deadline.at:
             for name in names:
-                if time.monotonic() >= ends.at:
+                if time.monotonic() >= deadline.at:
                     break
                 begun = time.monotonic()
                 try:
                     answer = connection.execute(queries[name].encode()).fetchall()
                 except psycopg.Error as error:
-                    told.errors[error.sqlstate or type(error).__name__] += 1
-                    told.failed.append(time.monotonic())
+                    results.errors[error.sqlstate or type(error).__name__] += 1
+                    results.failed.append(time.monotonic())
                     if connection.closed:
-                        told.lost += 1
+                        results.lost += 1
                         return
                     time.sleep(0.05)
                     continue
-                told.seconds.append(time.monotonic() - begun)
-                if not agree(answer, wanted[name]):
-                    told.wrong.append(name)
+                results.seconds.append(time.monotonic() - begun)
+                if not answers_equal(answer, expected[name]):
+                    results.wrong.append(name)
 
 
-def clients(system: Wire, suite: Any, count: int, minutes: float) -> Row:
+def run_clients(system: Wire, suite: Any, count: int, minutes: float) -> Row:
     """Many clients, and a worker killed halfway."""
-    wanted = {name: system.query(text) for name, text in suite.queries.items()}
-    before = workers_of(system)
-    told = Told()
+    expected = {name: system.query(text) for name, text in suite.queries.items()}
+    before = worker_processes(system)
+    results = ClientResults()
     begun = time.monotonic()
-    ends = Ends(begun + 60 * minutes)
+    deadline = Deadline(begun + 60 * minutes)
     threads = [
-        threading.Thread(target=client, args=(number, system.dsn, suite.queries, wanted, ends, told), daemon=True)
+        threading.Thread(
+            target=run_client, args=(number, system.dsn, suite.queries, expected, deadline, results), daemon=True
+        )
         for number in range(count)
     ]
     for thread in threads:
         thread.start()
-    killed, healed = None, None
+    killed, restarted_after = None, None
     try:
         time.sleep(30 * minutes)
         killed = time.monotonic()
         os.kill(before[max(before)], signal.SIGKILL)
-        healed = _back(system, before, killed)
-        time.sleep(max(ends.at - time.monotonic(), 0))
+        restarted_after = _wait_for_restart(system, before, killed)
+        time.sleep(max(deadline.at - time.monotonic(), 0))
     except KeyboardInterrupt:
-        ends.at = time.monotonic()
+        deadline.at = time.monotonic()
     for thread in threads:
-        thread.join(max(ends.at + 2 * STATEMENT_S - time.monotonic(), 0.1))
+        thread.join(max(deadline.at + 2 * STATEMENT_S - time.monotonic(), 0.1))
     hung = sum(thread.is_alive() for thread in threads)
-    well = killed is None or healed is not None
-    right = well and not (told.wrong or hung or told.lost) and _same(system, suite, wanted)
+    well = killed is None or restarted_after is not None
+    right = well and not (results.wrong or hung or results.lost) and _answers_unchanged(system, suite, expected)
     note = (
-        f"{count} clients, {ends.at - begun:.0f} s: {len(told.seconds):,} answers, {len(told.wrong)} wrong,"
-        f" errors {dict(told.errors)}, {told.lost} connections lost, {hung} clients hung; "
+        f"{count} clients, {deadline.at - begun:.0f} s: {len(results.seconds):,} answers, {len(results.wrong)} wrong,"
+        f" errors {dict(results.errors)}, {results.lost} connections lost, {hung} clients hung; "
     )
     if killed is None:
         note += "no worker was killed"
     else:
-        late = [each - killed for each in told.failed if each > killed]
+        late = [each - killed for each in results.failed if each > killed]
         note += f"a worker was killed, {f'the last error came {max(late):.1f} s after' if late else 'no error came'}, "
         note += "it was back "
-        note += f"after {healed:.1f} s" if healed else f"NOT within {HEALED_S:.0f} s"
+        note += f"after {restarted_after:.1f} s" if restarted_after else f"NOT within {RESTART_S:.0f} s"
     print(note, flush=True)
-    return row_of("an answer", system.name, told.seconds or [0.0], suite.rows, answers_agree=right, note=note)
+    return make_row("an answer", system.name, results.seconds or [0.0], suite.rows, answers_agree=right, note=note)
 
 
-def _same(system: Wire, suite: Any, wanted: dict[str, Any]) -> bool:
+def _answers_unchanged(system: Wire, suite: Any, expected: dict[str, Any]) -> bool:
     """Returns whether every query has its answer afterwards."""
     import psycopg
 
     try:
-        return all(agree(system.query(text), wanted[name]) for name, text in suite.queries.items())
+        return all(answers_equal(system.query(text), expected[name]) for name, text in suite.queries.items())
     except psycopg.Error as error:
         print(f"after all: {type(error).__name__}: {error}", flush=True)
         return False
 
 
-def _back(system: Wire, before: dict[int, int], killed: float) -> float | None:
+def _wait_for_restart(system: Wire, before: dict[int, int], killed: float) -> float | None:
     """Returns the seconds until a killed worker is back in another process; None if it is not."""
     import psycopg
 
-    while time.monotonic() < killed + HEALED_S:
+    while time.monotonic() < killed + RESTART_S:
         time.sleep(0.2)
         now = before
         with contextlib.suppress(psycopg.Error):
-            now = workers_of(system)
+            now = worker_processes(system)
         if len(now) == len(before) and now != before:
             return time.monotonic() - killed
     return None
 
 
-def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path) -> Iterator[tuple[Row, str]]:
+def measure(options: argparse.Namespace, suite: Any, engine: str, folder: Path) -> Iterator[tuple[Row, str]]:
     """The rows of results as they come, and the server's version."""
     workers = options.workers
-    schema, data = tables.adopted(suite), folder / "data"
+    schema, data = tables.adopted_schema(suite), folder / "data"
     with gpudb_server(data, engine, workers) as system:
         system.adopt(schema, suite.tables)
         for text in suite.queries.values():
@@ -202,13 +206,13 @@ def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path)
         system.query_none("SET gpudb.fallback = off")
         system.query(f"SELECT count(*) FROM {next(iter(suite.tables))}")
         first = time.perf_counter() - begun
-        yield row_of("start to listening", system.name, [ready], 0), version
-        yield row_of("start to first answer", system.name, [first], 0), version
+        yield make_row("start to listening", system.name, [ready], 0), version
+        yield make_row("start to first answer", system.name, [first], 0), version
         for name, path in suite.tables.items():
-            paths = tables.files_of(path)
+            paths = tables.list_files(path)
             size, times = read_rate(paths, options.threads)
-            count = tables.rows_of(path)
-            yield row_of(f"load {name}", "reading its files", times, count, bytes=size), version
+            count = tables.count_rows(path)
+            yield make_row(f"load {name}", "reading its files", times, count, bytes=size), version
             taken = []
             for _ in range(options.runs):
                 system.query(f"SELECT gpudb_evict('{name}')")
@@ -216,9 +220,9 @@ def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path)
                 ((blocks,),) = system.query(f"SELECT pg_prewarm('{name}'::regclass)")
                 taken.append(time.perf_counter() - begun)
             note = f"{blocks * BLOCK / 1e9:.2f} GB resident"
-            yield row_of(f"load {name}", system.name, taken, count, bytes=size, note=note), version
+            yield make_row(f"load {name}", system.name, taken, count, bytes=size, note=note), version
         if options.minutes:
-            yield clients(system, suite, options.clients, options.minutes), version
+            yield run_clients(system, suite, options.clients, options.minutes), version
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -236,13 +240,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
-    engine = "gpu" if machine.engine_of(machine.gpus())[0] == "gpu" else "twin"
+    engine = "gpu" if machine.select_engine(machine.query_gpus())[0] == "gpu" else "twin"
     suite = getattr(tables, options.suite.replace("-", "_"))(options.scale, options.data)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="gpudb-served-", dir=options.data) as folder:
-        for row, version in measured(options, suite, engine, Path(folder)):
+        for row, version in measure(options, suite, engine, Path(folder)):
             rows.append(row)
-            save(f"served-{options.suite}", rows, {"gpudb": version}, options.machine, "gpu.served")
+            save_results(f"served-{options.suite}", rows, {"gpudb": version}, options.machine, "gpu.served")
             rate = f", {row.bytes / (row.median_s or 1) / 1e9:.2f} GB/s" if row.bytes else ""
             print(f"{row.case}, {row.system}: {row.median_s:.3f} s{rate} {row.note or ''}", flush=True)
     report.main()

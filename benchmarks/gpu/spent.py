@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 
-class Spent:
+class Breakdown:
     """Seconds by name, of all threads together; `settled` is called before a function's end is recorded."""
 
     def __init__(self, settled: Callable[[], None] = lambda: None) -> None:
@@ -21,7 +21,7 @@ class Spent:
         self._lock = threading.Lock()
         self._own = threading.local()
 
-    def of(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the function, timed under a name."""
 
         def timed(*given: Any, **named: Any) -> Any:
@@ -39,14 +39,14 @@ class Spent:
 
         return timed
 
-    def told(self) -> str:
-        """Yields each name's seconds and calls, the longest first."""
+    def summary(self) -> str:
+        """Formats each name's seconds and calls, the longest first."""
         order = sorted(self.seconds, key=lambda name: -self.seconds[name])
         return ", ".join(f"{name} {self.seconds[name]:.3f} ({self.calls[name]})" for name in order)
 
 
 @contextmanager
-def timed_functions(places: Mapping[str, str], spent: Spent) -> Iterator[None]:
+def timed_functions(places: Mapping[str, str], spent: Breakdown) -> Iterator[None]:
     """Times the functions `package.module:name` or `package.module:Class.name` under their names."""
     before: list[tuple[Any, str, Any]] = []
     try:
@@ -57,7 +57,7 @@ def timed_functions(places: Mapping[str, str], spent: Spent) -> Iterator[None]:
             for part in parts:
                 owner = getattr(owner, part)
             before.append((owner, last, getattr(owner, last)))
-            setattr(owner, last, spent.of(name, getattr(owner, last)))
+            setattr(owner, last, spent.wrap(name, getattr(owner, last)))
         yield
     finally:
         for owner, last, function in reversed(before):

@@ -20,7 +20,7 @@ SEEDS = ("1", "2", "3")
 def preparation_steps(folder: Path) -> list[tuple[str, list[str], int]]:
     """Preparation: each step's name, arguments to Python, and time limit in seconds."""
     return [
-        ("corpus", ["-m", "tests.engine.gpu.fused.kept", str(folder / "corpus.xz"), *SEEDS], 900),
+        ("corpus", ["-m", "tests.engine.gpu.fused.recorded_pipelines", str(folder / "corpus.xz"), *SEEDS], 900),
         ("cases", ["-m", "benchmarks.fused.cases", str(folder / "tables"), str(folder / "cases.xz")], 1800),
     ]
 
@@ -32,8 +32,8 @@ def gpu_steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
     more = ["--machine", machine, "--folder", str(folder)]
     tests, corpus = "tests/engine/gpu/fused", str(folder / "corpus.xz")
     return [
-        ("kernels", [f"{tests}/on_device.py", corpus], 240),
-        ("sanitizer", [f"{tests}/sanitized.py", corpus, str(folder / "sanitizer"), "90", machine], 340),
+        ("kernels", [f"{tests}/compare_kernels.py", corpus], 240),
+        ("sanitizer", [f"{tests}/sanitize_kernels.py", corpus, str(folder / "sanitizer"), "90", machine], 340),
         ("roofline", ["-m", "benchmarks.fused.roofline", str(folder / "cases.xz"), full], 300),
         ("groups", ["-m", "benchmarks.fused.groups", groups], 120),
         ("keep", ["-m", "benchmarks.fused.keep", full, groups, machine], 30),

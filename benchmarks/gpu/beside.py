@@ -155,7 +155,7 @@ def result_row(case: str, system: str, runs: ClientRuns, rows: int, more: str = 
 def explain_fast_path(system: Wire, sql: str) -> str:
     """Returns whether the fast path answers a statement, and its work on the host, by EXPLAIN."""
     lines = [str(line).strip() for (line,) in system.query(f"EXPLAIN (ANALYZE) {sql}")]
-    return "".join(f"; {line}" for line in lines if line.startswith(("At Once:", "On Host:")))
+    return "".join(f"; {line}" for line in lines if line.startswith(("Fast Path:", "On Host:")))
 
 
 def measure(

@@ -102,7 +102,7 @@ def _beyond(options: Options, _: float) -> list[Command]:
     rows = ["--rows", options.rows] if options.rows else []
     twin = [] if options.gpu else ["--twin"]
     arguments = [options.output / "beyond.json", "--machine", options.machine, "--each", BEYOND_STATEMENT_S]
-    return [module("tests.engine.gpu.beyond", *arguments, *rows, *twin)]
+    return [module("tests.engine.gpu.larger_than_memory", *arguments, *rows, *twin)]
 
 
 def _suites(options: Options) -> list[object]:
@@ -142,7 +142,7 @@ def _cluster(options: Options, seconds: float) -> list[Command]:
         "--seconds",
         f"{0.85 * seconds:.0f}",
     ]
-    return [module("tests.engine.gpu.clustered", *where, *arguments)]
+    return [module("tests.engine.gpu.compare_on_cluster", *where, *arguments)]
 
 
 def _tests(*tests: str) -> Callable[[Options, float], list[Command]]:
@@ -277,7 +277,7 @@ TWO: dict[str, Part] = {
     "general": Part(150, 200, _general),
     "survey": Part(350, 450, _survey),
     "clustered": Part(170, 240, _cluster),
-    "tests": Part(60, 120, _tests("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
+    "tests": Part(60, 120, _tests("tests/engine/gpu/cudf/test_server.py", "tests/engine/test_engines.py")),
 }
 """Parts for several GPUs."""
 ORDER = {

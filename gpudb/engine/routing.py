@@ -31,7 +31,7 @@ class RoutedEngine:
             return self._cluster.run(request)
         except NotSupportedOnWorkers as error:
             self._refuse(request, error)
-            request.settings.notice(f"runs on the embedded engine: {error.construct} is not carried by {self.name}")
+            request.settings.notice(f"runs on the embedded engine: {error.construct} is not supported by {self.name}")
             return self._embedded.run(request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
@@ -44,7 +44,7 @@ class RoutedEngine:
         except NotSupportedOnWorkers as error:
             self._refuse(request, error)
             plan = self._embedded.explain(request, analyze=analyze)
-            return replace(plan, details=(*plan.details, ("Fallback", f"{error.construct} is not carried")))
+            return replace(plan, details=(*plan.details, ("Fallback", f"{error.construct} is not supported")))
 
     def _refuse(self, request: Request, error: NotSupportedOnWorkers) -> None:
         if request.settings.node is not None:

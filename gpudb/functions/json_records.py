@@ -88,14 +88,14 @@ def _get_target(operands: Operands, name: str) -> SqlType:
 def _declare(name: str) -> None:
     populates = "populate" in name
 
-    def base_of(operands: Operands) -> str | None:
+    def base_type(operands: Operands) -> str | None:
         return operands.sql[0] if populates and operands.constants[0] is not None else None
 
     def one(operands: Operands) -> str:
-        return _render_row(operands.sql[populates], _get_target(operands, name), base_of(operands))
+        return _render_row(operands.sql[populates], _get_target(operands, name), base_type(operands))
 
     def several(operands: Operands) -> str:
-        item, base = _get_target(operands, name), base_of(operands)
+        item, base = _get_target(operands, name), base_type(operands)
         objects = f"pg_json_objects({operands.sql[populates]}, '{name}')"
         return bind_values(
             lambda members, row: (

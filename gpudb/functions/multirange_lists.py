@@ -101,15 +101,15 @@ def render_complement(ranges: str, ranged: SqlType) -> str:
     def infinite(kind: int) -> str:
         return f"struct_pack(k := CAST({kind} AS TINYINT), v := {nothing}, s := CAST(0 AS TINYINT))"
 
-    def beside(bound: str, by: str) -> str:
+    def next_bound(bound: str, by: str) -> str:
         return f"struct_pack(k := ({bound}).k, v := ({bound}).v, s := CAST(({bound}).s {by} AS TINYINT))"
 
     def body(m: str) -> str:
         before, after = (f"{m}[pg_i]", f"{m}[pg_i + 1]")
-        lower = f"(CASE WHEN pg_i = 0 THEN {infinite(0)} ELSE {beside(get_value(before, ranged) + '.u', '+ 1')} END)"
-        upper = (
-            f"(CASE WHEN pg_i = len({m}) THEN {infinite(2)} ELSE {beside(get_value(after, ranged) + '.l', '- 1')} END)"
-        )
+        end = next_bound(f"{get_value(before, ranged)}.u", "+ 1")
+        start = next_bound(f"{get_value(after, ranged)}.l", "- 1")
+        lower = f"(CASE WHEN pg_i = 0 THEN {infinite(0)} ELSE {end} END)"
+        upper = f"(CASE WHEN pg_i = len({m}) THEN {infinite(2)} ELSE {start} END)"
         low, high = f"coalesce({get_scales(before, ranged)[1]}, 0)", f"coalesce({get_scales(after, ranged)[0]}, 0)"
         first, last = get_value(f"{m}[1]", ranged), get_value(f"{m}[len({m})]", ranged)
         # nothing precedes a range without a lower bound, or follows one without an upper one

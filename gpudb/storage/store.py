@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, make_initial_catalog
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
-from gpudb.storage.catalog.merge import Change, Compaction, Merged, merge
+from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
 from gpudb.storage.catalog.sequences import Sequences
 from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
@@ -202,7 +202,7 @@ class Store:
                 if isinstance(change.new, Table) and change.added:
                     self._compactor.schedule(change.new)
 
-    def _merge(self, transaction: Transaction) -> Merged:
+    def _merge(self, transaction: Transaction) -> MergeResult:
         return merge(transaction.base, transaction.catalog, self._catalog, self._compactions)
 
     def _stage(self, changes: Iterable[Change]) -> dict[int, TableState]:
@@ -218,7 +218,7 @@ class Store:
             sync(self._tables_folder)
         return staged
 
-    def _write(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> Catalog:
+    def _write(self, transaction: Transaction, merged: MergeResult, states: dict[int, TableState]) -> Catalog:
         """Runs the transaction of the catalog's database; returns the resulting catalog."""
         version = self.next_version() if merged.changes_definitions else self._catalog.version
         relations = dict(merged.catalog.relations)
@@ -252,7 +252,7 @@ class Store:
                 self._pointers[oid] = pointer
         return replace(merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids)
 
-    def _discard_unused(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
+    def _discard_unused(self, transaction: Transaction, merged: MergeResult, states: dict[int, TableState]) -> None:
         """Discards, after the commit, the files that are no longer part of the state."""
         discarded: list[Path] = []
         live: set[str] = set()
@@ -279,7 +279,7 @@ class Store:
         self.garbage.discard(discarded, self._commits)
         self._remember_compactions(transaction, merged)
 
-    def _remember_compactions(self, transaction: Transaction, merged: Merged) -> None:
+    def _remember_compactions(self, transaction: Transaction, merged: MergeResult) -> None:
         oldest = self.garbage.oldest_commit_read()
         self._compactions = [c for c in self._compactions if oldest is not None and c.commit > oldest]
         if transaction.compacting:

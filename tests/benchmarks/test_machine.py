@@ -218,7 +218,7 @@ def test_what_tests_told_is_kept(tmp_path: Path) -> None:
     """Results are kept even if the run ends early."""
     (tmp_path / "test_some.py").write_text(_TESTS)
     kept = tmp_path / "kept.json"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.engine.gpu.keeping"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.engine.gpu.record_outcomes"]
     command += ["--keep", str(kept), "--machine", "here", "-p", "no:xdist", "-c", os.devnull]
     path = os.pathsep.join([str(machine.ROOT), os.environ.get("PYTHONPATH", "")])
     subprocess.run(

@@ -9,7 +9,7 @@ import pytest
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimize
-from gpudb.plan.tree.nodes import Join, Node, Numbered, Shared
+from gpudb.plan.tree.nodes import AssignUniqueId, Join, Node, Shared
 from gpudb.plan.tree.traversal import walk_nodes
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, outcome
@@ -102,12 +102,12 @@ def test_a_domain_is_the_distinct_values_that_are_read(tables: Lab) -> None:
     back = [node for node in found if isinstance(node, Join) and node.kind == "LEFT"]
     assert [len(node.keys) for node in back] == [2, 2]
     assert len({node.number for node in found if isinstance(node, Shared)}) == 2
-    assert not any(isinstance(node, Numbered) for node in found)
+    assert not any(isinstance(node, AssignUniqueId) for node in found)
 
 
 def test_values_without_one_form_are_told_apart_by_numbers(tables: Lab) -> None:
     found = _nodes(tables, "SELECT (SELECT max(s.b) FROM s WHERE s.a < o.f) FROM o")
-    assert any(isinstance(node, Numbered) for node in found)
+    assert any(isinstance(node, AssignUniqueId) for node in found)
 
 
 def test_a_plain_subquery_is_the_planners(tables: Lab) -> None:

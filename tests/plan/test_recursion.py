@@ -60,7 +60,7 @@ def test_tables_come_to_the_worker_that_goes_round(edges: Lab) -> None:
     plan = plan_query(edges.request(STATEMENTS[1]).query, estimate)
     stages = cut_stages(optimize(plan.root), is_mergeable)
     (round_,) = [stage for stage in stages if any(isinstance(node, Recursive) for node in walk_nodes(stage.root))]
-    assert round_.alone
+    assert round_.single_worker
     assert not any(isinstance(node, Scan) for node in walk_nodes(round_.root))
 
 

@@ -42,7 +42,8 @@ def shape(node: Node, depth: int = 0) -> str:
 def shapes(given: Sequence[Stage]) -> str:
     """Formats stages, each with its exchange."""
     return "\n".join(
-        f"{stage.number} {stage.output}{' alone' if stage.alone else ''}\n{shape(stage.root, 1)}" for stage in given
+        f"{stage.number} {stage.output}{' alone' if stage.single_worker else ''}\n{shape(stage.root, 1)}"
+        for stage in given
     )
 
 

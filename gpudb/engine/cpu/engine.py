@@ -82,7 +82,7 @@ class CpuEngine:
             return translate_error(error)
         with self._restart_lock:
             if self.instance is instance and not instance.alive():
-                _LOG.error("the embedded engine failed and is started again", exc_info=error)
+                _LOG.error("the embedded engine failed; restarting it", exc_info=error)
                 self.instance = EngineInstance(self._config)
         if self.instance is not instance and not broke_instance(error):
             return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
@@ -155,7 +155,7 @@ class CpuEngine:
         try:
             self.instance.system.warm()
         except duckdb.Error as error:
-            _LOG.warning("the system catalog was not loaded beforehand: %s", error)
+            _LOG.warning("preloading the system catalog failed: %s", error)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""

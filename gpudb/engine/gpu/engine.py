@@ -96,7 +96,7 @@ class ClusterEngine:
         shown = render_plan(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
         if analyze and self._cluster.processes.fuse:
             shown = replace(
-                shown, details=(*shown.details, ("At Once", self._fast_path.explain_eligibility(planned, request)))
+                shown, details=(*shown.details, ("Fast Path", self._fast_path.explain_eligibility(planned, request)))
             )
         return replace(shown, execution=spent)
 

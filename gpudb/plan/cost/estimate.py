@@ -14,7 +14,7 @@ from gpudb.plan.cost.derived import max_values
 from gpudb.plan.cost.profile import DEFAULT_DISTINCT, ColumnProfile, Profile, profile_table, row_width, unknown_column
 from gpudb.plan.cost.selectivity import filter_profile, selectivity
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
 from gpudb.plan.tree.traversal import columns_read
@@ -24,7 +24,7 @@ from gpudb.sql.widening import bare
 _cached: Callable[[Node], Profile] = vars(Node)["profile"].__get__
 _KEY_FRACTION = 0.9
 """A column with at least this many distinct values per row is taken for a key."""
-Leaf = TypeVar("Leaf", Receive, Built)
+Leaf = TypeVar("Leaf", Receive, BuildSideScan)
 _SET_ROWS = 10.0
 """Assumed number of rows of a set-returning function."""
 _ITERATIONS = 100.0
@@ -202,9 +202,9 @@ def _(node: Fused) -> Profile:
     return profile(node.root)
 
 
-@_profile.register(Built)
+@_profile.register(BuildSideScan)
 @_profile.register(Receive)
-def _(node: Receive | Built) -> Profile:
+def _(node: Receive | BuildSideScan) -> Profile:
     rows = float(max(node.rows, 1))
     return Profile(rows, tuple(unknown_column(rows) for _ in node.columns), rows)
 
@@ -222,12 +222,12 @@ def _(node: nodes.Recursive) -> Profile:
 
 
 @_profile.register
-def _(node: nodes.Working) -> Profile:
+def _(node: nodes.WorkTableScan) -> Profile:
     return Profile(_ITERATIONS, tuple(unknown_column(_ITERATIONS) for _ in node.columns), _ITERATIONS)
 
 
 @_profile.register
-def _(node: nodes.Numbered) -> Profile:
+def _(node: nodes.AssignUniqueId) -> Profile:
     below = profile(node.input)
     return Profile(below.rows, (*below.columns, ColumnProfile(below.rows, domain=below.rows)), below.base)
 

@@ -151,7 +151,7 @@ class Decoder:
             case "Call":
                 return self._decode_call(rex, types)
             case _:
-                raise NotSupportedOnWorkers("a subquery that the planner cannot undo")
+                raise NotSupportedOnWorkers("a subquery that the planner cannot decorrelate")
 
     def _decode_call(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
         name, operands = rex.getOperatorName().lower(), rex.getOperands()

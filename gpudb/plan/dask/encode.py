@@ -218,7 +218,7 @@ class Encoder:
     def encode_derived(self, rel: int, query: bound.Query) -> str:
         """Encodes a query in FROM, inline if the text can express it, else as a table.
 
-        Raises NotSupportedOnWorkers for a query that reads columns from outside.
+        Raises NotSupportedOnWorkers for a query that reads columns of an outer query.
         """
         # A reader that depends on the rows' order, such as array_agg, must find them in it.
         if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):

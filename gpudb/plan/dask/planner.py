@@ -116,5 +116,5 @@ def plan_text(text: str, relations: Relations, *, optimize: bool = False) -> Any
         except Exception as error:
             if type(error).__name__ not in {"ParsingException", "RuntimeError"}:
                 raise
-            logging.getLogger(__name__).debug("the planner refuses %s: %s", text, error)
-            raise NotSupportedOnWorkers("a subquery that the planner cannot undo") from error
+            logging.getLogger(__name__).debug("the planner rejects %s: %s", text, error)
+            raise NotSupportedOnWorkers("a subquery that the planner cannot decorrelate") from error

@@ -140,10 +140,10 @@ class DependentPlanner:
         left = self._plan_side(first, outside) if kind == "LEFT" else self._plan_unfiltered(first, outside)
         if any(left.find_column(*each) is not None for each in self._outer_columns(second)):
             if kind == "FULL":
-                raise NotSupportedOnWorkers("a FULL JOIN that reads columns from outside")
+                raise NotSupportedOnWorkers("a FULL JOIN that reads columns of an outer query")
             return self._join_lateral(kind, left, second, source.on)
         if kind == "FULL" and outside is not None:
-            raise NotSupportedOnWorkers("a FULL JOIN that reads columns from outside")
+            raise NotSupportedOnWorkers("a FULL JOIN that reads columns of an outer query")
         right = self._plan_unfiltered(second)
         both = (*left.held, *right.held)
         if source.on is None or not _has_subquery(source.on):
@@ -171,7 +171,7 @@ class DependentPlanner:
             case bound.CteScan():
                 found = self._planner.resolve_cte(source, self._ctes)
                 if isinstance(found, Node):
-                    raise NotSupportedOnWorkers("a WITH query that reads columns from outside")
+                    raise NotSupportedOnWorkers("a WITH query that reads columns of an outer query")
                 made = self._plan_under(domain, source.rel, found)
             case _:
                 made = self._join_beside(domain.rows, source)

@@ -36,7 +36,7 @@ from gpudb.plan.tree.nodes import (
     Shared,
     Values,
     Window,
-    Working,
+    WorkTableScan,
     column,
 )
 from gpudb.plan.tree.relabels import remove_relabels
@@ -64,7 +64,7 @@ class _PlanBuilder:
         self._numbers = count(highest + 1)
         self._uses = Counter(node.cte for node in nodes if isinstance(node, bound.CteScan))
         self._shared: dict[int, Node] = {}
-        self._working: dict[int, Working] = {}
+        self._working: dict[int, WorkTableScan] = {}
         self._estimate = estimate
         self._optimize = optimize
 
@@ -111,10 +111,10 @@ class _PlanBuilder:
         if not isinstance(query, bound.SetOperation) or query.op != "UNION":
             raise NotSupportedOnWorkers("WITH RECURSIVE of this shape")
         if self.cte_outer_columns(cte.number, ctes):
-            raise NotSupportedOnWorkers("WITH RECURSIVE that reads columns from outside")
+            raise NotSupportedOnWorkers("WITH RECURSIVE that reads columns of an outer query")
         names = (*ctes, *query.ctes)
         first = _cast_columns(self.plan_block(query.left, names), query.columns)
-        working = Working(cte.number, tuple((column.name, column.type) for column in query.columns))
+        working = WorkTableScan(cte.number, tuple((column.name, column.type) for column in query.columns))
         self._working[cte.number] = working
         try:
             second = _cast_columns(self.plan_block(query.right, names), query.columns)
@@ -224,7 +224,7 @@ class _PlanBuilder:
             return Rows(decoder.decode_node(rel), tuple(values))
         except TypeError as error:
             # The planner's accessors raise it for parts that they do not know.
-            raise NotSupportedOnWorkers("a subquery that the planner cannot undo") from error
+            raise NotSupportedOnWorkers("a subquery that the planner cannot decorrelate") from error
 
     # ------------------------------------------------------------------------------------------ other queries
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.plan.tree.nodes import Aggregate, Join, Node, Numbered, Project, Shared, column
+from gpudb.plan.tree.nodes import Aggregate, AssignUniqueId, Join, Node, Project, Shared, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
@@ -109,7 +109,7 @@ def rewrite_over(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any
         if isinstance(each, bound.Column):
             found = _find_column(places, each.rel, each.index)
             if found is None and each.rel >= 0:
-                raise NotSupportedOnWorkers("a column that stands in no group")
+                raise NotSupportedOnWorkers("a column that is not grouped")
             return None if found is None else column(found, each.type, each.name)
         return column(places.index(each), each.type) if each in places else None
 
@@ -141,7 +141,7 @@ def build_domain(rows: Rows, required: Sequence[int], number: int) -> Domain:
 
 def number_rows(rows: Rows, number: int) -> Rows:
     """Returns the rows, shared, with a last column that identifies them."""
-    return Rows(Shared(Numbered(rows.node), -number), (*rows.held, bound.Column(number, 0, INT8, "row")))
+    return Rows(Shared(AssignUniqueId(rows.node), -number), (*rows.held, bound.Column(number, 0, INT8, "row")))
 
 
 def join_back(

@@ -145,7 +145,7 @@ class _JoinTree:
 
     def _add_equal(self, one: Any, other: Any) -> None:
         """Adds an equality: merges the equivalence classes of both sides."""
-        if self._relations_of(one).bit_count() != 1 or self._relations_of(other).bit_count() != 1:
+        if self._find_relations(one).bit_count() != 1 or self._find_relations(other).bit_count() != 1:
             self.conditions.append(bound.Call(equality_function(one.type), (one, other), BOOL))
             return
         with_one = [each for each in self.equal if one in each or other in each]
@@ -166,7 +166,7 @@ class _JoinTree:
                 found = number
         return found
 
-    def _relations_of(self, expr: Any) -> int:
+    def _find_relations(self, expr: Any) -> int:
         mask = 0
         for index in columns_read(expr):
             mask |= 1 << self._find_leaf(index)
@@ -176,10 +176,10 @@ class _JoinTree:
 
     def build(self, outputs: Sequence[bound.Column]) -> Node:
         """Joins the relations in the new order and returns a node with the original columns."""
-        self._masks = [[self._relations_of(each) for each in equal] for equal in self.equal]
+        self._masks = [[self._find_relations(each) for each in equal] for equal in self.equal]
         everything = (1 << len(self.leaves)) - 1
-        late = [each for each in self.conditions if may_fail(each) or self._relations_of(each) == 0]
-        early = [(self._relations_of(each), each) for each in self.conditions if each not in late]
+        late = [each for each in self.conditions if may_fail(each) or self._find_relations(each) == 0]
+        early = [(self._find_relations(each), each) for each in self.conditions if each not in late]
         early += self._imply_by_disjunctions(early)
         early += self._imply_by_equalities(early)
         singles = [self._build_leaf(number, early) for number in range(len(self.leaves))]
@@ -219,7 +219,7 @@ class _JoinTree:
                 continue
             for one, other in self._equal_columns(*places):
                 part = remap_columns(each, {one.index: other.index}.__getitem__)
-                found += [(self._relations_of(part), part)] if part not in conditions_known else []
+                found += [(self._find_relations(part), part)] if part not in conditions_known else []
         return found
 
     def _equal_columns(self, index: int) -> list[tuple[bound.Column, bound.Column]]:
@@ -235,7 +235,7 @@ class _JoinTree:
         ]
 
     def _reads_exactly(self, mask: int, part: Any) -> bool:
-        return self._relations_of(part) == mask
+        return self._find_relations(part) == mask
 
     @staticmethod
     def _add_conditions(node: Node, parts: list[Any]) -> Node:

@@ -26,22 +26,22 @@ class Distribution:
     """`one`: all rows on the first worker. `hash`: rows of equal `keys` on one worker. `any`: rows on any worker.
 
     Several `keys` may hold at once, as those of both sides of a join do. Exchanged rows are distributed by the
-    exchanges' hash, rows of a table that is distributed by hash by the buckets of a class of types. `by` names the
-    hash; only rows with the same `by` are co-located.
+    exchanges' hash, rows of a table that is distributed by hash by the buckets of a class of types. `hash_name` names
+    that hash; only rows with the same one are co-located.
     """
 
     kind: Literal["one", "any", "hash"]
     keys: tuple[Keys, ...] = ()
-    by: str = ""
+    hash_name: str = ""
 
     @property
-    def alone(self) -> bool:
+    def single_worker(self) -> bool:
         """Whether all rows are on the first worker."""
         return self.kind == "one"
 
     def colocates(self, keys: Sequence[Any]) -> bool:
         """Returns whether rows of equal `keys` are on one worker."""
-        if self.alone:
+        if self.single_worker:
             return True
         # Constants may hold lists, which are not hashable.
         given = [_drop_names(each) for key in keys for each in (key, bare(key))]
@@ -57,15 +57,15 @@ class Distribution:
 
     def normalize(self, key: Any) -> Any:
         """Normalises a key as in `keys`: equal values of all types of a class have one bucket."""
-        if self.by:
+        if self.hash_name:
             key = bare(key)
             while isinstance(key, bound.Cast) and _keeps_hash(key.arg.type, key.type):
                 key = key.arg
         return _drop_names(key)
 
-    def is_hashed_by(self, keys: Sequence[Any], by: str) -> bool:
+    def is_hashed_by(self, keys: Sequence[Any], hash_name: str) -> bool:
         """Returns whether rows are distributed by the hash of exactly these keys."""
-        return self.by == by and tuple(map(self.normalize, keys)) in self.keys
+        return self.hash_name == hash_name and tuple(map(self.normalize, keys)) in self.keys
 
 
 def _keeps_hash(old: SqlType, new: SqlType) -> bool:
@@ -101,9 +101,9 @@ ONE = Distribution("one")
 ANY = Distribution("any")
 
 
-def hash_distribution(*keys: Sequence[Any], by: str = "") -> Distribution:
+def hash_distribution(*keys: Sequence[Any], hash_name: str = "") -> Distribution:
     """Returns the distribution by the hash of these keys, each of which holds."""
-    given = Distribution("hash", (), by)
+    given = Distribution("hash", (), hash_name)
     return replace(given, keys=tuple(tuple(map(given.normalize, each)) for each in keys)) if keys else ANY
 
 
@@ -177,10 +177,10 @@ def join_distribution(node: nodes.Join, left: Distribution, right: Distribution)
 
 def group_distribution(node: nodes.Aggregate, given: Distribution) -> Distribution:
     """Returns the distribution of groups whose rows were on one worker each."""
-    return given if given.alone else project_keys(given, node.keys)
+    return given if given.single_worker else project_keys(given, node.keys)
 
 
 def union_distribution(left: Distribution, right: Distribution) -> Distribution:
     """Returns the distribution of the rows of two inputs together."""
-    kept = tuple(each for each in left.keys if each in right.keys and left.by == right.by)
+    kept = tuple(each for each in left.keys if each in right.keys and left.hash_name == right.hash_name)
     return replace(left, keys=kept) if kept else ANY

@@ -21,9 +21,9 @@ from gpudb.plan.physical import distribution
 from gpudb.plan.physical.distribution import ANY, ONE, Distribution, hash_distribution, shift_keys
 from gpudb.plan.physical.ranged_windows import can_split_by_range, split_by_range
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Exchange, Node, column
-from gpudb.plan.tree.stage_nodes import Final, Kept, Partial
+from gpudb.plan.tree.stage_nodes import Final, Partial, RecursionShared
 from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.sql import bound
 
@@ -65,7 +65,7 @@ def plan_exchanges(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node
     `mergeable` returns whether workers' partial states of an aggregate's call can be merged.
     """
     node, where = _ExchangePlanner(mergeable, costs).plan_result(root)
-    return node, where.alone
+    return node, where.single_worker
 
 
 PlacedNode = tuple[Node, Distribution]
@@ -87,7 +87,7 @@ class _ExchangePlanner:
             return replace(node, input=below), distribution.project_keys(where, node.exprs)
         if isinstance(node, nodes.Sort) and self._sorts_by_range(node):
             below, where = self.plan(node.input)
-            if not where.alone:
+            if not where.single_worker:
                 return replace(node, input=Exchange(below, "range", order=node.keys)), ANY
             return replace(node, input=below), ONE
         return self.plan(node)
@@ -155,10 +155,10 @@ class _ExchangePlanner:
 
     def _plan_recursive_term(self, node: Node) -> Node:
         """Plans a recursion's second term on one worker; subplans that do not change come from outside."""
-        if not any(isinstance(each, nodes.Working) for each in walk_nodes(node)):
+        if not any(isinstance(each, nodes.WorkTableScan) for each in walk_nodes(node)):
             return _gather(*self.plan(node))
         if isinstance(node, nodes.Shared):
-            return Kept(self._plan_recursive_term(node.input), node.number)
+            return RecursionShared(self._plan_recursive_term(node.input), node.number)
         return node.with_inputs(*map(self._plan_recursive_term, node.inputs))
 
     def _plan_colocated(self, node: Node, keys: tuple[Any, ...]) -> PlacedNode:
@@ -168,13 +168,13 @@ class _ExchangePlanner:
 
     def _plan_window(self, node: nodes.Window) -> PlacedNode:
         below, where = self.plan(node.input)
-        if not where.alone and not self._fits_worker(node.input) and can_split_by_range(node):
+        if not where.single_worker and not self._fits_worker(node.input) and can_split_by_range(node):
             return split_by_range(node, below, lambda: next(self._numbers)), ANY
         below, where = self._colocate(below, where, node.calls[0].partition_by)
         return replace(node, input=below), where
 
     def _colocate(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> PlacedNode:
-        if where.alone or (keys and where.colocates(keys)):
+        if where.single_worker or (keys and where.colocates(keys)):
             return node, where
         return (node if self._costs.workers == 1 else _exchange(node, keys)), _distribute_by(keys)
 
@@ -188,11 +188,11 @@ class _ExchangePlanner:
             made = replicate(each, self._costs.small)
             if made is None:
                 below, lies = self.plan(each)
-                keys, by = near.get(number, ((), ""))
-                if keys and lies.is_hashed_by(keys, by):
+                keys, hash_name = near.get(number, ((), ""))
+                if keys and lies.is_hashed_by(keys, hash_name):
                     made = below
-                elif keys and estimate_bytes(each) > self._costs.exchange and _is_bucket_key(keys, by):
-                    made = Exchange(below, "hash", keys, by=by)
+                elif keys and estimate_bytes(each) > self._costs.exchange and _is_bucket_key(keys, hash_name):
+                    made = Exchange(below, "hash", keys, hash_name=hash_name)
                 else:
                     made = Exchange(below, "broadcast")
             builds.append(made)
@@ -215,15 +215,15 @@ class _ExchangePlanner:
                 near, where = self._plan_probe_side(node.input)
                 return near, distribution.group_distribution(node.aggregate, where)
             case nodes.Join():
-                swapped = isinstance(node.left, Built)
+                swapped = isinstance(node.left, BuildSideScan)
                 built, spine = (node.left, node.right) if swapped else (node.right, node.left)
-                assert isinstance(built, Built)
+                assert isinstance(built, BuildSideScan)
                 near, where = self._plan_probe_side(spine)
                 mine = tuple(pair[1 if swapped else 0] for pair in node.keys)
                 theirs = tuple(pair[0 if swapped else 1] for pair in node.keys)
                 order = None if node.null_aware else where.match_keys(mine)
                 if order is not None:
-                    near[built.number] = tuple(theirs[place] for place in order), where.by
+                    near[built.number] = tuple(theirs[place] for place in order), where.hash_name
                 return near, shift_keys(where, len(node.left.types)) if swapped else where
             case _:
                 (below,) = node.inputs
@@ -232,7 +232,7 @@ class _ExchangePlanner:
     def _plan_join(self, node: nodes.Join) -> PlacedNode:
         left, one = self.plan(node.left)
         right, other = self.plan(node.right)
-        if one.alone and other.alone:
+        if one.single_worker and other.single_worker:
             return node.with_inputs(left, right), ONE
         if node.kind == "FULL" and not node.keys:
             return node.with_inputs(_gather(left, one), _gather(right, other)), ONE
@@ -249,7 +249,7 @@ class _ExchangePlanner:
         costs, workers = self._costs, self._costs.workers
         if node.kind != "FULL":
             ways.append((self._broadcast_cost(second), lambda: self._broadcast_right(node, *sides)))
-        if node.kind == "INNER" and not other.alone:
+        if node.kind == "INNER" and not other.single_worker:
             ways.append((self._broadcast_cost(first), lambda: self._broadcast_left(node, *sides)))
         if hashing is not None:
             made, moved = hashing
@@ -264,7 +264,7 @@ class _ExchangePlanner:
 
     @staticmethod
     def _broadcast_right(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
-        if left[1].alone:
+        if left[1].single_worker:
             return node.with_inputs(left[0], _gather(*right)), ONE
         return node.with_inputs(left[0], Exchange(right[0], "broadcast")), left[1]
 
@@ -282,17 +282,20 @@ class _ExchangePlanner:
             if order is None:
                 continue
             other, others = (right, theirs) if number == 0 else (left, mine)
-            by = placed_side[1].by
+            hash_name = placed_side[1].hash_name
             other_keys = tuple(others[place] for place in order)
-            own = hash_distribution(tuple(keys[place] for place in order), by=by)
+            own = hash_distribution(tuple(keys[place] for place in order), hash_name=hash_name)
             moved: tuple[str, ...] = ()
-            if not other[1].is_hashed_by(other_keys, by):
-                if by and not _is_bucket_key(other_keys, by):
+            if not other[1].is_hashed_by(other_keys, hash_name):
+                if hash_name and not _is_bucket_key(other_keys, hash_name):
                     continue  # equal values would be in other buckets
-                other = Exchange(other[0], "hash", other_keys, by=by), hash_distribution(other_keys, by=by)
+                other = (
+                    Exchange(other[0], "hash", other_keys, hash_name=hash_name),
+                    hash_distribution(other_keys, hash_name=hash_name),
+                )
                 moved = ("right",) if number == 0 else ("left",)
             else:
-                other = other[0], hash_distribution(other_keys, by=by)
+                other = other[0], hash_distribution(other_keys, hash_name=hash_name)
             pair = ((placed_side[0], own), other) if number == 0 else (other, (placed_side[0], own))
             (one, left_where), (two, right_where) = pair
             return (node.with_inputs(one, two), distribution.join_distribution(node, left_where, right_where)), moved
@@ -306,7 +309,7 @@ class _ExchangePlanner:
 
     def _plan_aggregate(self, node: nodes.Aggregate) -> PlacedNode:
         below, where = self.plan(node.input)
-        if where.alone or (node.keys and where.colocates(node.keys)):
+        if where.single_worker or (node.keys and where.colocates(node.keys)):
             return replace(node, input=below), distribution.group_distribution(node, where)
         values = self._split_distinct(node)
         if values is not None:
@@ -355,7 +358,7 @@ class _ExchangePlanner:
 
     def _plan_sort(self, node: nodes.Sort) -> PlacedNode:
         below, where = self.plan(node.input)
-        if where.alone:
+        if where.single_worker:
             return replace(node, input=below), ONE
         first = _limit_per_worker(node)
         # The first rows of all are among the first rows of each.
@@ -364,12 +367,12 @@ class _ExchangePlanner:
 
     def _plan_set_operation(self, node: nodes.SetOperation) -> PlacedNode:
         (left, one), (right, other) = self.plan(node.left), self.plan(node.right)
-        if one.alone and other.alone:
+        if one.single_worker and other.single_worker:
             return node.with_inputs(left, right), ONE
         if node.op == "UNION":
             # Gathered rows stay on their worker; the others have none of them.
-            left = Exchange(left, "gather") if one.alone else left
-            right = Exchange(right, "gather") if other.alone else right
+            left = Exchange(left, "gather") if one.single_worker else left
+            right = Exchange(right, "gather") if other.single_worker else right
             return node.with_inputs(left, right), distribution.union_distribution(one, other)
         keys = tuple(column(index, kind) for index, kind in enumerate(node.types))
         if not keys:
@@ -380,9 +383,9 @@ class _ExchangePlanner:
         return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hash_distribution(keys)
 
 
-def _is_bucket_key(keys: distribution.Keys, by: str) -> bool:
+def _is_bucket_key(keys: distribution.Keys, hash_name: str) -> bool:
     """Returns whether equal values of keys are in the buckets that rows are distributed by."""
-    return bool(by) and [distribution.bucket_hash_name(key.type) for key in keys] == [by]
+    return bool(hash_name) and [distribution.bucket_hash_name(key.type) for key in keys] == [hash_name]
 
 
 def replicate(node: Node, small: int = 0) -> Node | None:
@@ -426,7 +429,7 @@ def _distribute_by(keys: tuple[Any, ...]) -> Distribution:
 
 
 def _gather(node: Node, where: Distribution) -> Node:
-    return node if where.alone else Exchange(node, "gather")
+    return node if where.single_worker else Exchange(node, "gather")
 
 
 def _limit_per_worker(node: nodes.Sort) -> Any | None:

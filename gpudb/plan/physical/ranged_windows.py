@@ -78,7 +78,7 @@ def split_by_range(node: nodes.Window, below: Node, fresh: Callable[[], int]) ->
     order, width = node.calls[0].order_by, len(node.input.types)
     # row_number is the row's position, which all calls need.
     calls = tuple(call for call in node.calls if call.function.name != "row_number")
-    rows = nodes.Numbered(Exchange(below, "range", order=order, together=any(map(_has_peers, calls))))
+    rows = nodes.AssignUniqueId(Exchange(below, "range", order=order, keep_peers=any(map(_has_peers, calls))))
     first = bound.Window(find_function("row_number"), (), INT8, order_by=order)
     local = nodes.Window(rows, (first, *calls))
     every = _output_columns(local)

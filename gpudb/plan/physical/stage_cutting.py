@@ -21,9 +21,9 @@ SAMPLED_ROWS, MIN_SAMPLED_ROWS = 1000, 100
 def cut_stages(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
     """Returns the stages of a plan, each after its inputs; the last one returns the result."""
     costs = costs or Costs()
-    made, alone = plan_exchanges(root, mergeable, costs)
+    made, single_worker = plan_exchanges(root, mergeable, costs)
     cut = _StageCutter(single=costs.workers == 1, sampled=max(SAMPLED_ROWS // costs.chunks, MIN_SAMPLED_ROWS))
-    cut.add(made, "result", (), alone)
+    cut.add(made, "result", (), single_worker)
     return cut.stages
 
 
@@ -40,16 +40,21 @@ class _StageCutter:
         self._shared: dict[int, int] = {}
 
     def add(
-        self, root: Node, output: str, keys: tuple[bound.Expr, ...], alone: bool | None = None, by: str = ""
+        self,
+        root: Node,
+        output: str,
+        keys: tuple[bound.Expr, ...],
+        single_worker: bool | None = None,
+        hash_name: str = "",
     ) -> int:
         """Adds a subplan as a stage, after the stages below it; returns its number."""
         inputs: list[int] = []
         cut = self._cut(root, inputs)
         number = len(self.stages)
-        if alone is None:
-            alone = _is_alone(cut, self.stages)
+        if single_worker is None:
+            single_worker = _is_on_single_worker(cut, self.stages)
         rows = estimate(root)
-        self.stages.append(Stage(number, cut, output, keys, tuple(inputs), alone, rows, by=by))  # type: ignore[arg-type]
+        self.stages.append(Stage(number, cut, output, keys, tuple(inputs), single_worker, rows, hash_name=hash_name))  # type: ignore[arg-type]
         return number
 
     def _cut(self, node: Node, inputs: list[int], *, built: bool = False) -> Node:
@@ -60,7 +65,7 @@ class _StageCutter:
         elif isinstance(node, Exchange):
             if self._single and not built and _reads_received_only(node.input):
                 return self._cut(node.input, inputs)
-            number = self.add(node.input, node.kind, node.keys, by=node.by)
+            number = self.add(node.input, node.kind, node.keys, hash_name=node.hash_name)
         elif isinstance(node, nodes.Shared):
             if node.number not in self._shared:
                 self._shared[node.number] = self.add(node.input, "stay", ())
@@ -84,8 +89,9 @@ class _StageCutter:
         sample = self.add(Sample(Project(receive, keys), self._sampled), "broadcast", ())
         number = len(self.stages)
         sender = self.stages[rows]
-        found = Stage(number, receive, "range", keys, (rows, sample), sender.alone, sender.rows, node.order, sample)
-        self.stages.append(replace(found, together=node.together))
+        inputs, single_worker = (rows, sample), sender.single_worker
+        stage = Stage(number, receive, "range", keys, inputs, single_worker, sender.rows, node.order, sample)
+        self.stages.append(replace(stage, keep_peers=node.keep_peers))
         return number
 
 
@@ -96,7 +102,7 @@ def _reads_received_only(node: Node) -> bool:
     return not isinstance(node, nodes.Scan | Fused) and all(map(_reads_received_only, node.inputs))
 
 
-def _is_alone(node: Node, stages: list[Stage]) -> bool:
+def _is_on_single_worker(node: Node, stages: list[Stage]) -> bool:
     """Returns whether a stage's rows come from the first worker alone: from constants or from gathered rows."""
     match node:
         case nodes.Scan(part=nodes.WHOLE):
@@ -106,10 +112,12 @@ def _is_alone(node: Node, stages: list[Stage]) -> bool:
         case nodes.Values():
             return True
         case Receive(stage=number):
-            return stages[number].output == "gather" or (stages[number].output == "stay" and stages[number].alone)
+            return stages[number].output == "gather" or (
+                stages[number].output == "stay" and stages[number].single_worker
+            )
         case nodes.Join(kind="INNER", left=left, right=right) | nodes.SetOperation(left=left, right=right):
-            return _is_alone(left, stages) and _is_alone(right, stages)
+            return _is_on_single_worker(left, stages) and _is_on_single_worker(right, stages)
         case nodes.Join(left=left):
-            return _is_alone(left, stages)
+            return _is_on_single_worker(left, stages)
         case _:
-            return all(_is_alone(each, stages) for each in node.inputs)
+            return all(_is_on_single_worker(each, stages) for each in node.inputs)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from gpudb.plan.tree.nodes import Named, Node
+from gpudb.plan.tree.nodes import DeclaredLeaf, Node
 from gpudb.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
-class Built(Named):
+class BuildSideScan(DeclaredLeaf):
     """The rows of build side `number` inside a fused part; `rows` is their estimate, `base` the row count of their
     table.
     """

@@ -44,7 +44,7 @@ class _Fields:
 _FIELDS_BY_KIND: dict[type[Node], _Fields] = {}
 
 
-def _fields_of(kind: type[Any]) -> _Fields:
+def _field_names(kind: type[Any]) -> _Fields:
     found = _FIELDS_BY_KIND.get(kind)
     if found is None:
         names = [each.name for each in fields(kind)]
@@ -71,7 +71,7 @@ class Node:
     """Names of the output columns, as EXPLAIN shows them."""
 
     def _compute_inputs(self) -> tuple[Node, ...]:
-        own = _fields_of(self.__class__)
+        own = _field_names(self.__class__)
         values = own.values(self)
         return tuple([values[place] for place in own.inputs])
 
@@ -104,7 +104,7 @@ class Node:
         assert len(inputs) == len(self.inputs)
         if all(map(is_, inputs, self.inputs)):
             return self
-        own = _fields_of(self.__class__)
+        own = _field_names(self.__class__)
         values = list(own.values(self))
         for place, value in zip(own.inputs, inputs, strict=True):
             values[place] = value
@@ -113,7 +113,7 @@ class Node:
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         """Pickles the fields alone, by the constructor: it takes half the time of the state that dataclasses define."""
-        return self.__class__, _fields_of(self.__class__).values(self)
+        return self.__class__, _field_names(self.__class__).values(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class Window(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered(Node):
+class AssignUniqueId(Node):
     """The input's columns, then a bigint that is unique to each row across all workers."""
 
     input: Node
@@ -310,8 +310,8 @@ class Shared(Node):
 class Recursive(Node):
     """WITH RECURSIVE: the left input's rows, then repeatedly the right input's over the previous iteration's rows.
 
-    The right input reads those rows through `Working` of the same number. Iteration ends when the right input returns
-    no rows. With `distinct` only rows that are new are kept.
+    The right input reads those rows through the `WorkTableScan` of the same number. Iteration ends when the right input
+    returns no rows. With `distinct` only rows that are new are kept.
     """
 
     left: Node
@@ -320,7 +320,7 @@ class Recursive(Node):
     distinct: bool
 
 
-class Named(Node):
+class DeclaredLeaf(Node):
     """Leaf whose columns are declared by name and type."""
 
     __slots__ = ()
@@ -335,7 +335,7 @@ class Named(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Working(Named):
+class WorkTableScan(DeclaredLeaf):
     """The rows of the previous iteration, in the right input of a Recursive."""
 
     number: int
@@ -346,17 +346,17 @@ class Working(Named):
 class Exchange(Node):
     """Rows moved between workers.
 
-    hash: by the values of `keys`, equal ones to one worker; with `by` to the worker that has their bucket (see
+    hash: by the values of `keys`, equal ones to one worker; with `hash_name` to the worker that has their bucket (see
     `distribution.Distribution`). broadcast: all rows to every worker. gather: all rows to one. range: by `order`,
-    worker by worker; equal rows stay `together` where that is required.
+    worker by worker; equal rows stay on one worker with `keep_peers`.
     """
 
     input: Node
     kind: Literal["hash", "broadcast", "gather", "range"]
     keys: tuple[Expr, ...] = ()
     order: tuple[bound.SortKey, ...] = ()
-    by: str = ""
-    together: bool = False
+    hash_name: str = ""
+    keep_peers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

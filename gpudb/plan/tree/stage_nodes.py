@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.nodes import Named, Node
+from gpudb.plan.tree.nodes import DeclaredLeaf, Node
 from gpudb.types import BOOL, INT8, SqlType
 
 
@@ -52,7 +52,7 @@ class Sample(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Node):
+class RecursionShared(Node):
     """A shared subplan inside a recursion, computed once per iteration; equal numbers denote one result."""
 
     input: Node
@@ -96,7 +96,7 @@ class Fetch(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Receive(Named):
+class Receive(DeclaredLeaf):
     """Rows that a worker receives of another stage; `rows` estimates their number on all workers."""
 
     stage: int

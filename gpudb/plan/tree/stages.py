@@ -29,9 +29,9 @@ class Stage:
     """A part of a plan without exchanges, and the destination of its rows.
 
     `output` is the exchange's kind; `result` rows go to the client, `stay` rows to later stages of the same worker.
-    `hash` rows are partitioned by the hash of `keys`, or with `by` by bucket. `range` rows are partitioned by `keys` in
-    the order `order`, between the key values that stage `sample` returns; equal ones stay `together` or are spread over
-    ranges. `alone` stages run on the first worker only. `rows` is the estimated number of rows.
+    `hash` rows are partitioned by the hash of `keys`, or with `hash_name` by bucket. `range` rows are partitioned by
+    `keys` in the order `order`, between the key values that stage `sample` returns; equal rows stay on one worker with
+    `keep_peers`. `single_worker` stages run on the first worker only. `rows` is the estimated number of rows.
     """
 
     number: int
@@ -39,10 +39,10 @@ class Stage:
     output: Literal["hash", "broadcast", "gather", "range", "stay", "result"]
     keys: tuple[bound.Expr, ...]
     inputs: tuple[int, ...]
-    alone: bool
+    single_worker: bool
     rows: int = 1
     order: tuple[bound.SortKey, ...] = ()
     sample: int | None = None
     dynamic_filters: tuple[DynamicFilter, ...] = ()
-    by: str = ""
-    together: bool = False
+    hash_name: str = ""
+    keep_peers: bool = False

@@ -24,11 +24,11 @@ class Entry:
     relation: str | None = None
 
 
-class Level(Protocol):
+class QueryLevel(Protocol):
     """The part of a query level's scope that name errors read."""
 
     @property
-    def parent(self) -> Level | None:
+    def parent(self) -> QueryLevel | None:
         """The query level around this one."""
 
     @property
@@ -43,7 +43,7 @@ class Level(Protocol):
         """Returns the relation of an alias that is in reach."""
 
 
-def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlError:
+def missing_column(scope: QueryLevel, name: str, alias: str | None = None) -> SqlError:
     """Returns 42703 for a column that is not in reach."""
     shown = f'column "{name}"' if alias is None else f"column {alias}.{name}"
     message = f"{shown} does not exist"
@@ -65,7 +65,7 @@ def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlErro
     return UndefinedColumn(message, hint=f"Perhaps you meant to reference the column {near}." if near else None)
 
 
-def _reach_hint(scope: Level, entry: Entry, alias: str | None) -> str | None:
+def _reach_hint(scope: QueryLevel, entry: Entry, alias: str | None) -> str | None:
     """Returns the hint how to reach the column of a relation that is out of reach."""
     if entry.alias in _collect_lateral_aliases(scope):
         return "To reference that column, you must mark this subquery with LATERAL."
@@ -74,7 +74,7 @@ def _reach_hint(scope: Level, entry: Entry, alias: str | None) -> str | None:
     return None
 
 
-def missing_table(scope: Level, name: str) -> SqlError:
+def missing_table(scope: QueryLevel, name: str) -> SqlError:
     """Returns 42P01 for an alias that no relation in reach has."""
     found = next((entry for entry in _iter_entries(scope) if name in (entry.alias, entry.relation)), None)
     if found is None:
@@ -100,24 +100,24 @@ def unreachable_error(alias: str, *, changed: bool) -> SqlError:
     return SqlError.of("invalid_column_reference", message, detail=detail)
 
 
-def _iter_entries(scope: Level) -> Iterator[Entry]:
-    level: Level | None = scope
+def _iter_entries(scope: QueryLevel) -> Iterator[Entry]:
+    level: QueryLevel | None = scope
     while level is not None:
         yield from level.entries
         level = level.parent
 
 
-def _collect_lateral_aliases(scope: Level) -> frozenset[str]:
+def _collect_lateral_aliases(scope: QueryLevel) -> frozenset[str]:
     """Returns the aliases that LATERAL would bring into reach."""
     found: set[str] = set()
-    level: Level | None = scope
+    level: QueryLevel | None = scope
     while level is not None:
         found.update(level.lateral_aliases)
         level = level.parent
     return frozenset(found)
 
 
-def _find_nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]]:
+def _find_nearest(scope: QueryLevel, name: str, alias: str | None) -> list[tuple[str, str]]:
     best, found = MAX_DISTANCE + 1, list[tuple[str, str]]()
     for entry in _iter_entries(scope):
         penalty = 0 if alias is None else _levenshtein(alias, entry.alias)

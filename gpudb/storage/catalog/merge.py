@@ -34,7 +34,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """The catalog to commit, and its differences from the committed one. `objects` are by (kind, name)."""
 
     catalog: Catalog
@@ -60,7 +60,7 @@ class Compaction:
     outputs: tuple[DataFile, ...]
 
 
-def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compaction] = ()) -> Merged:
+def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compaction] = ()) -> MergeResult:
     """Merges `own`, which is derived from `base`, into `current`, the committed catalog; raises on a conflict."""
     objects = {kind: dict(getattr(current, kind)) for kind in list_object_kinds()}
     changed = dict(_object_changes(base, own, current))
@@ -86,7 +86,7 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
         relations=MappingProxyType(relations) if changes else current.relations,
         **{**made, **_scalar_changes(base, own)},
     )
-    return Merged(catalog, tuple(changes), changed, frozenset(merger.reverted))
+    return MergeResult(catalog, tuple(changes), changed, frozenset(merger.reverted))
 
 
 def _scalar_changes(base: Catalog, own: Catalog) -> dict[str, object]:

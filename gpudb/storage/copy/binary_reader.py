@@ -47,7 +47,7 @@ class BinaryReader:
             raise wrong
         return ParsedRows(arrays, count, count)
 
-    def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
+    def find_line(self, block: Block, row: int) -> tuple[int, str | None]:
         """Returns the row's number; binary rows have no text."""
         return row + 1, None
 

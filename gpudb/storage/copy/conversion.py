@@ -40,24 +40,24 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Converted:
+class ConvertedColumn:
     """A column, and the values that could not be read, as (row, error); those rows are NULL."""
 
     values: pa.Array
     errors: list[tuple[int, GpudbError]] = field(default_factory=list)
 
 
-def convert_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
+def convert_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> ConvertedColumn:
     """Converts a column of text to the type's Arrow column."""
     quick = _VECTORISED.get(type_.name)
     if quick is not None:
         found = quick(type_, text, clock)
         if found is not None:
-            return Converted(found)
+            return ConvertedColumn(found)
     return _convert_each(type_, text, clock)
 
 
-def _convert_each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
+def _convert_each(type_: SqlType, text: pa.StringArray, clock: Clock) -> ConvertedColumn:
     """Converts value by value; equal texts are converted once if there are many of them."""
     coded = text.dictionary_encode()
     if len(coded.dictionary) * 2 > len(text):
@@ -65,13 +65,13 @@ def _convert_each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Convert
     made = _parse_each(type_, coded.dictionary.to_pylist(), clock)
     values = made.values.take(coded.indices)
     if not made.errors:
-        return Converted(values)
+        return ConvertedColumn(values)
     wrong = dict(made.errors)
     indices = coded.indices.to_pylist()
-    return Converted(values, [(row, wrong[code]) for row, code in enumerate(indices) if code in wrong])
+    return ConvertedColumn(values, [(row, wrong[code]) for row, code in enumerate(indices) if code in wrong])
 
 
-def _parse_each(type_: SqlType, texts: list[str | None], clock: Clock) -> Converted:
+def _parse_each(type_: SqlType, texts: list[str | None], clock: Clock) -> ConvertedColumn:
     values: list[object] = []
     errors: list[tuple[int, GpudbError]] = []
     for row, text in enumerate(texts):
@@ -84,7 +84,7 @@ def _parse_each(type_: SqlType, texts: list[str | None], clock: Clock) -> Conver
                 errors.append((row, error))
                 value = None
         values.append(value)
-    return Converted(to_arrow_array(type_, values), errors)
+    return ConvertedColumn(to_arrow_array(type_, values), errors)
 
 
 # ---- numbers

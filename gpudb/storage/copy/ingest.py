@@ -44,7 +44,7 @@ class BlockReader(Protocol):
     def read(self, block: Block) -> ParsedRows:
         """Returns the block's rows; raises RowError."""
 
-    def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
+    def find_line(self, block: Block, row: int) -> tuple[int, str | None]:
         """Returns (line, text) of a block's data row, counting from 0."""
 
 
@@ -288,7 +288,7 @@ class CopyIngest:
             return
         row, number = found
         kept = None if outcome.rows is None else outcome.rows.kept
-        line, text = outcome.origin.reader.line_of(outcome.block, row if kept is None else kept[row])
+        line, text = outcome.origin.reader.find_line(outcome.block, row if kept is None else kept[row])
         failing = batch.slice(row, 1)
         error = null_violation(table, table.columns[number], failing, failing.column(number))
         raise outcome.origin.with_context(RowError(error, line, raw=text))

@@ -267,7 +267,7 @@ class RowReader:
         text = value if isinstance(value, str) else None
         return RowError(error, header + line.number, column=self._columns[number].name, value=text)
 
-    def line_of(self, block: Block, row: int) -> tuple[int, str]:
+    def find_line(self, block: Block, row: int) -> tuple[int, str]:
         """Returns (line, text) of a block's data row, counting from 0."""
         scanner = Scanner(self._options, block.eol, block.first)
         skip = self._options.header_lines if self._options.header != "none" and block.first else 0

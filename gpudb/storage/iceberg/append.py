@@ -202,7 +202,7 @@ class DataWriter:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AppendResult:
     """Result of an append. `ascending` as in DataWriter."""
 
     files: tuple[DataFile, ...]
@@ -210,13 +210,13 @@ class Written:
     ascending: bool
 
 
-def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch], *, durable: bool) -> Written:
+def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch], *, durable: bool) -> AppendResult:
     """Writes all batches to files of `directory`; nothing remains after an error."""
     writer = DataWriter(directory, table, durable=durable)
     try:
         for batch in batches:
             writer.add(batch)
-        return Written(tuple(writer.finish()), writer.rows, writer.ascending)
+        return AppendResult(tuple(writer.finish()), writer.rows, writer.ascending)
     except BaseException:
         writer.abort()
         raise

@@ -303,7 +303,7 @@ def _load(
 ) -> tuple[TableState, tuple[DataFile, ...]]:
     old = metadata.location
 
-    def here(uri: str) -> Path:
+    def relocate(uri: str) -> Path:
         return folder / uri[len(old) + 1 :] if uri.startswith(old + "/") else _path(uri)
 
     parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
@@ -313,20 +313,20 @@ def _load(
     kept = {location}
     snapshot = metadata.current_snapshot()
     if snapshot is not None:
-        kept.add(here(snapshot.manifest_list))
-        for manifest in read_manifest_list(_DiskInput(here(snapshot.manifest_list))):
-            path = here(manifest.manifest_path)
+        kept.add(relocate(snapshot.manifest_list))
+        for manifest in read_manifest_list(_DiskInput(relocate(snapshot.manifest_list))):
+            path = relocate(manifest.manifest_path)
             kept.add(path)
             reader: Any = _RelocatedIO(path)
             entries = manifest.fetch_manifest_entry(reader, discard_deleted=True)
             for entry in entries:
-                file = _data_file(here(entry.data_file.file_path), entry.data_file, columns)
+                file = _data_file(relocate(entry.data_file.file_path), entry.data_file, columns)
                 if manifest.partition_spec_id in parted:
                     value = entry.data_file.partition[0]
                     file = replace(file, bucket=NULLS if value is None else value)
                 files.append(file)
                 added[file.path] = _Addition(entry.snapshot_id or 0, entry.sequence_number or 0)
-            inside = frozenset(str(here(entry.data_file.file_path)) for entry in entries)
+            inside = frozenset(str(relocate(entry.data_file.file_path)) for entry in entries)
             manifests.append(_Manifest(manifest, inside))
     moved = old != _uri(folder)
     state = TableState(metadata, location, () if moved else tuple(manifests), added, frozenset(kept))

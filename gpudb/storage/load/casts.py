@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from gpudb import types
 from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
-from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, Converted, convert_text, recover_decimals
+from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, ConvertedColumn, convert_text, recover_decimals
 from gpudb.types import SqlType
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
@@ -65,12 +65,12 @@ _SQL_TYPES: tuple[tuple[Callable[[pa.DataType], bool], SqlType], ...] = (
 )
 
 
-def cast_column(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
+def cast_column(column: pa.Array, type_: SqlType, clock: Clock) -> ConvertedColumn:
     """Casts a file's column to `type_`; raises DatatypeMismatch (42804) where PostgreSQL has no assignment cast."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
-        return Converted(pa.nulls(len(column), type_.arrow))
+        return ConvertedColumn(pa.nulls(len(column), type_.arrow))
     source = find_sql_type(column.type)
     if source is None:
         raise _mismatch_error(column.type, type_)
@@ -78,7 +78,7 @@ def cast_column(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
     if source.element is not None and type_.element is not None:
         return _cast_list(column, type_, clock)
     if source.name == type_.name == "text" or (source == type_ and type_.name in {"bool", "bytea", "uuid", "interval"}):
-        return Converted(column)
+        return ConvertedColumn(column)
     if source.name == "text":
         return convert_text(type_, column, clock)
     if type_.category == "S":
@@ -115,7 +115,7 @@ def _normalize(column: pa.Array, source: SqlType) -> pa.Array:
 # ---- numbers
 
 
-def _cast_number(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
+def _cast_number(column: pa.Array, source: SqlType, type_: SqlType) -> ConvertedColumn:
     if type_.name in _INTEGERS:
         return _to_integer(column, type_)
     if type_.name in _FLOATS:
@@ -123,16 +123,16 @@ def _cast_number(column: pa.Array, source: SqlType, type_: SqlType) -> Converted
         if source.name == "float8" and type_.name == "float4":
             lost = pc.and_(pc.is_inf(found), pc.invert(pc.is_inf(column)))
             return _reject(found, lost, lambda value: f'"{value}" is out of range for type real', column)
-        return Converted(found)
+        return ConvertedColumn(found)
     return _to_numeric(column, source, type_)
 
 
-def _to_integer(column: pa.Array, type_: SqlType) -> Converted:
+def _to_integer(column: pa.Array, type_: SqlType) -> ConvertedColumn:
     if not pa.types.is_integer(column.type):
         mode = "half_to_even" if pa.types.is_floating(column.type) else "half_towards_infinity"
         column = pc.round(column, round_mode=mode)
     try:
-        return Converted(pc.cast(column, type_.arrow))
+        return ConvertedColumn(pc.cast(column, type_.arrow))
     except pa.ArrowInvalid:
         pass
     bits = type_.arrow.bit_width
@@ -145,19 +145,19 @@ def _to_integer(column: pa.Array, type_: SqlType) -> Converted:
     return _reject(pc.cast(kept, type_.arrow), wrong, lambda _: f"{type_.plain} out of range", column)
 
 
-def _reject(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> Converted:
+def _reject(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> ConvertedColumn:
     """Adds 22003 for the rows that are `wrong`."""
     wrong = pc.fill_null(wrong, False)
     rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).tolist()
     values = pc.if_else(wrong, pa.scalar(None, values.type), values)
-    return Converted(values, [(row, NumericOutOfRange(message(column[row].as_py()))) for row in rows])
+    return ConvertedColumn(values, [(row, NumericOutOfRange(message(column[row].as_py()))) for row in rows])
 
 
-def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
+def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> ConvertedColumn:
     if source.name in _FLOATS:
         found = None if type_.is_carried else recover_decimals(type_, pc.cast(column, pa.float64()))
         if found is not None:
-            return Converted(found)
+            return ConvertedColumn(found)
         values = [None if value is None else _to_decimal(value, source) for value in column.to_pylist()]
         return _fit_numerics(type_, values)
     if not type_.is_carried:
@@ -165,7 +165,7 @@ def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
         try:
             if pa.types.is_decimal(column.type) and column.type.scale > scale:
                 column = pc.round(column, ndigits=scale, round_mode="half_towards_infinity")
-            return Converted(pc.cast(column, type_.arrow))
+            return ConvertedColumn(pc.cast(column, type_.arrow))
         except pa.ArrowInvalid:
             pass
     return _fit_numerics(type_, [None if v is None else Decimal(v) for v in column.to_pylist()])
@@ -176,7 +176,7 @@ def _to_decimal(value: float, source: SqlType) -> Decimal:
     return Decimal(f"{value:.{15 if source.name == 'float8' else 6}g}")
 
 
-def _fit_numerics(type_: SqlType, values: list[Decimal | None]) -> Converted:
+def _fit_numerics(type_: SqlType, values: list[Decimal | None]) -> ConvertedColumn:
     fitted: list[Decimal | None] = []
     errors: list[tuple[int, GpudbError]] = []
     for row, value in enumerate(values):
@@ -192,33 +192,33 @@ def _fit_numerics(type_: SqlType, values: list[Decimal | None]) -> Converted:
                 errors.append((row, error))
                 made = None
         fitted.append(made)
-    return Converted(to_arrow_array(type_, fitted), errors)
+    return ConvertedColumn(to_arrow_array(type_, fitted), errors)
 
 
 # ---- moments
 
 
-def _cast_moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> Converted:
+def _cast_moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> ConvertedColumn:
     if source.name == type_.name and type_.modifier == -1:
-        return Converted(column)
+        return ConvertedColumn(column)
     pair = source.name, type_.name
     if type_.modifier == -1 and pair == ("timestamp", "date"):
         timestamps = pc.fill_null(column.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
         if (np.abs(timestamps) < _LAST_MOMENT).all():
             mask = pc.is_null(column).to_numpy(zero_copy_only=False)
-            return Converted(pa.array((timestamps // DAY).astype(np.int32), mask=mask).view(pa.date32()))
+            return ConvertedColumn(pa.array((timestamps // DAY).astype(np.int32), mask=mask).view(pa.date32()))
     if "time" in pair and source.name != type_.name:
         raise _mismatch_error(column.type, type_)
     if type_.modifier == -1 and pair == ("date", "timestamp"):
         days = pc.cast(column.view(pa.int32()), pa.int64())
         inside = pc.and_(pc.greater_equal(days, FIRST_MOMENT // DAY), pc.less(days, _LAST_MOMENT // DAY))
         if pc.all(inside).as_py() is not False:
-            return Converted(pc.multiply(days, DAY).view(pa.timestamp("us")))
+            return ConvertedColumn(pc.multiply(days, DAY).view(pa.timestamp("us")))
     # The other casts depend on zones and precision: they go through text, which handles both.
     return convert_text(type_, format_text_column(source, column, clock.zone), clock)
 
 
-def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
+def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> ConvertedColumn:
     element = type_.element
     assert element is not None
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
@@ -228,4 +228,4 @@ def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
     mask = pc.is_null(column) if column.null_count else None
     made = pa.ListArray.from_arrays(pa.array(offsets), items.values, type=type_.arrow, mask=mask)
     rows = np.searchsorted(offsets, [place for place, _ in items.errors], side="right") - 1
-    return Converted(made, [(row, error) for row, (_, error) in zip(rows.tolist(), items.errors)])
+    return ConvertedColumn(made, [(row, error) for row, (_, error) in zip(rows.tolist(), items.errors)])

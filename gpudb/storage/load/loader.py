@@ -160,7 +160,7 @@ class BatchReader:
             raise RowError(wrong, row + 1, column=self._columns[number].name, value=shown)
         return ParsedRows(columns, batch.num_rows, batch.num_rows)
 
-    def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
+    def find_line(self, block: Block, row: int) -> tuple[int, str | None]:
         """Returns the row's number; such a row has no text."""
         return row + 1, None
 

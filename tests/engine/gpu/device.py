@@ -104,7 +104,7 @@ def tested(options: argparse.Namespace, names: list[str]) -> bool:
     """Runs the tests that need a GPU; returns whether all passed."""
     kept = RESULTS / "tests" / f"{options.machine or default_machine()}.json"
     command = [sys.executable, "-m", "pytest", "-m", "gpu", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "tests.engine.gpu.keeping", "--keep", str(kept), "--machine", kept.stem]
+    command += ["-p", "tests.engine.gpu.record_outcomes", "--keep", str(kept), "--machine", kept.stem]
     command += ["-n", str(options.processes), "--dist", "loadgroup", *names]
     with (options.out / "tests.txt").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)

@@ -122,7 +122,7 @@ class Cluster:
     def _log_failure(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None and not self._closed:
-            _LOG.error("work on the cluster failed", exc_info=task.exception())
+            _LOG.error("a task of the cluster failed", exc_info=task.exception())
 
     # ---------------------------------------------------------------------------------------- calls
 
@@ -188,7 +188,7 @@ class Cluster:
             self.suspect(peer)
         else:
             if busy:
-                _LOG.warning("the worker at %s computes on after its statement has ended: its process is ended", peer)
+                _LOG.warning("ending the worker at %s, which continues after its statement has ended", peer)
                 await self.restart(peer)
 
     # ---------------------------------------------------------------------------------------- workers
@@ -240,7 +240,7 @@ class Cluster:
         self._unready.add(number)
         others = [each for each in self.heartbeats() if each.number != number]
         for address in [each.address for each in others if each.heartbeat and each.heartbeat.ucx_address]:
-            _LOG.warning("the worker at %s may hold a lost worker's memory: its process is ended", address)
+            _LOG.warning("ending the worker at %s, which may hold a lost worker's memory", address)
             await self.restart(address)
 
     async def _start(self) -> None:
@@ -271,7 +271,7 @@ class Cluster:
                 try:
                     heartbeat = await self._ping(number, address, limit)
                 except TimeoutError:
-                    _LOG.warning("worker %s at %s is silent: its process is ended", number, address)
+                    _LOG.warning("ending worker %s at %s, which sends no heartbeats", number, address)
                     break
                 except OSError:
                     failures += 1
@@ -281,13 +281,13 @@ class Cluster:
                 if (
                     heartbeat is None
                 ):  # it answers once it has started: the plugin that installs the handlers has failed
-                    _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
+                    _LOG.warning("ending worker %s at %s, which failed to initialize", number, address)
                     await self._end_mapping_workers(number)
                     break
                 failures, limit = 0, LATE_SECONDS
                 self._heartbeats[address] = heartbeat
                 if heartbeat.has_stray:
-                    _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
+                    _LOG.warning("ending worker %s, which continues after its statement has ended", number)
                     break
                 self._ready[number] = address
                 self._publish()
@@ -320,7 +320,7 @@ class Cluster:
                 waited = time.monotonic() - began
                 if done:
                     if SILENT_SECONDS < waited < limit == LATE_SECONDS:
-                        _LOG.warning("worker %s gave no sign of life for %.1f s", number, waited)
+                        _LOG.warning("worker %s has sent no heartbeat for %.1f s", number, waited)
                     return ping.result()
                 if waited >= limit or not await self._is_alive(address):
                     raise TimeoutError

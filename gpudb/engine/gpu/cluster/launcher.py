@@ -177,7 +177,7 @@ class JoinedLauncher:
         try:
             self._update(await self._query_scheduler())
         except (OSError, TimeoutError) as error:
-            _LOG.warning("the scheduler does not answer: %s", error)
+            _LOG.warning("the scheduler does not respond: %s", error)
 
     def _update(self, workers: Mapping[str, Any]) -> None:
         """Numbers workers; a new one takes the number of one that is gone, or none while all are there."""

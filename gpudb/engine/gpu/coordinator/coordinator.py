@@ -88,7 +88,7 @@ class StageMeasurements:
         self.observed += [(worker, each) for each in figures.operators]
 
 
-class _Lost(Exception):
+class _WorkerLost(Exception):
     """A worker was lost, or a connection to one."""
 
 
@@ -147,7 +147,7 @@ class Execution:
                     self._cluster.build_cache.invalidate(self.planned.digest, self._parameters, self._peers)
                     self._in_full = True
                     self._attempts -= 1
-                except _Lost as lost:
+                except _WorkerLost as lost:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
                         raise _worker_lost_error() from lost
@@ -163,7 +163,7 @@ class Execution:
             raise error
         self._memory_error = error
         why = error.detail or error
-        _LOG.warning("statement %s ran out of memory: it runs again in %s chunks: %s", self._statement, chunks, why)
+        _LOG.warning("statement %s ran out of memory; retrying in %s chunks: %s", self._statement, chunks, why)
         self.failed_chunks.append(self.planned.chunks)
         statement, self._statement = self._statement, 0
         await self._cluster.forget(statement, self._peers)
@@ -238,16 +238,16 @@ class Execution:
                 raise _Unbound
             case FetchFailed():
                 self._cluster.suspect(self._peers[reply.partition // planned.chunks])
-        raise _Lost
+        raise _WorkerLost
 
     async def _call(self, address: str, request: RpcRequest[_T]) -> _T:
         try:
             reply = await self._cluster.call(address, request)
         except OSError as error:
             self._cluster.suspect(address)
-            raise _Lost from error
+            raise _WorkerLost from error
         if reply is None:
-            raise _Lost
+            raise _WorkerLost
         return reply
 
     def inline_batches(self) -> list[bytes]:
@@ -265,7 +265,7 @@ class Execution:
                     sent = True
                     yield chunk
                 return
-            except _Lost as lost:
+            except _WorkerLost as lost:
                 if sent or self._closed or self._attempts >= _ATTEMPTS:
                     raise _worker_lost_error() from lost
             self.end(forget=True)
@@ -292,7 +292,7 @@ class Execution:
         address = self._peers[partition // self.planned.chunks]
         reply = await self._call(address, ChunkRequest(self._statement, partition, start))
         if isinstance(reply, Refused):
-            raise _Lost
+            raise _WorkerLost
         return reply
 
     @property

@@ -33,12 +33,12 @@ class FastPath:
     def explain_eligibility(self, planned: PhysicalPlan, request: Request) -> str:
         """Returns whether the next run of a statement takes the fast path, and the reason if not."""
         if planned.chunks > 1:
-            return "no: its rows go by in chunks"
+            return "no: it is processed in chunks"
         if self._cluster.size > 1 and planned.two_phase is None:
-            return "no: what kernels give goes more than one way, or other rows change workers"
+            return "no: rows other than partial results are exchanged between workers"
         if self._pool.is_enabled(planned.digest, encode_parameters(request)):
             return "yes"
-        return "no: a part is none of a kernel that is bound, or gives many rows"
+        return "no: a part is not a prepared kernel, or returns too many rows"
 
     def try_run(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> pa.RecordBatch | None:
         """Returns a statement's rows; None falls back to staged execution.

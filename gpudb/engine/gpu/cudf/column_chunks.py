@@ -74,7 +74,7 @@ class CudfChunkReader:
         """See `ChunkReader`."""
         ((made,),) = read_columns(file, [column], first, last)
         if made.type().id() != plc.TypeId.STRING or made.offset():
-            raise NotFused(f"a column of type {column.type.plain} as it is")
+            raise NotFused(f"a column of type {column.type.plain} without a dictionary")
         if not made.size():
             return self._packing.raw_text_chunk(cupy.empty(0, np.uint8), cupy.empty(0, np.int32), None)
         ends = values_array(made.child(0))[1 : made.size() + 1]

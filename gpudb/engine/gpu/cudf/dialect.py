@@ -48,12 +48,12 @@ def install() -> None:
     ir.get_cuda_stream = current_stream  # used where a join condition is built for libcudf, without a context
     known = datatype._from_polars
 
-    def held(kind: pl.DataType) -> Any:
+    def to_libcudf_type(kind: pl.DataType) -> Any:
         if isinstance(kind, pl.Int128):
             return plc.DataType(plc.TypeId.DECIMAL128, scale=0)
         return plc.DataType(plc.TypeId.STRING) if isinstance(kind, pl.Binary) else known(kind)
 
-    datatype._from_polars = held
+    datatype._from_polars = to_libcudf_type
     evaluated = expr.Literal.do_evaluate
 
     def literal(self: Any, frame: Any, **context: Any) -> Any:

@@ -19,7 +19,7 @@ from gpudb.engine.gpu.exchange.buffers import encode_frame
 def pinned_pool(limit: int) -> BufferPool:
     """Returns a pool of page-locked blocks of up to `limit` bytes."""
 
-    def made(size: int) -> tuple[int, Any]:
+    def allocate(size: int) -> tuple[int, Any]:
         import cupy
 
         try:
@@ -28,7 +28,7 @@ def pinned_pool(limit: int) -> BufferPool:
             raise MemoryError(str(error)) from error
         return memory.ptr, memory
 
-    return BufferPool(limit, made)
+    return BufferPool(limit, allocate)
 
 
 class PinnedFrame(Offloaded):
@@ -74,9 +74,9 @@ def offload(frame: Any, blocks: BufferPool) -> PinnedFrame | None:
     found = blocks.acquire(-(-buffer.size // BLOCK_BYTES))
     if found is None:
         return None
-    made = PinnedFrame(blocks, found, buffer.size, layout)
+    offloaded = PinnedFrame(blocks, found, buffer.size, layout)
     try:
-        made.copy(buffer.ptr)
+        offloaded.copy(buffer.ptr)
     finally:
         synchronize()
-    return made
+    return offloaded

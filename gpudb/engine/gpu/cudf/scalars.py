@@ -18,14 +18,14 @@ from gpudb.engine.gpu.cudf.streams import synchronize
 _libcudf = plc.Scalar
 
 
-class _Kind(type):
+class _ScalarMeta(type):
     """Treats every libcudf scalar as an instance."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _libcudf)
 
 
-class _Scalar(_libcudf, metaclass=_Kind):  # type: ignore[misc,valid-type]
+class _Scalar(_libcudf, metaclass=_ScalarMeta):  # type: ignore[misc,valid-type]
     """Creates libcudf scalars."""
 
     @classmethod
@@ -52,9 +52,9 @@ def _completing(make: Callable[..., Any]) -> Callable[..., Any]:
     """Wraps a function whose scalar is read next."""
 
     @wraps(make)
-    def made(*args: Any, **options: Any) -> Any:
+    def wrapped(*args: Any, **options: Any) -> Any:
         scalar = make(*args, **options)
         synchronize()
         return scalar
 
-    return made
+    return wrapped

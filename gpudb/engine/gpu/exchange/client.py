@@ -87,7 +87,7 @@ class ExchangeClient:
         try:
             await server.start(get_address_host(self._worker.address))
         except Exception as error:
-            _LOG.warning("rows go through the host's memory, since UCX cannot be had: %s", error)
+            _LOG.warning("UCX is unavailable; exchanging rows through host memory: %s", error)
             return None
         self._ucx = server
         return server.loop
@@ -168,7 +168,7 @@ class ExchangeClient:
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
         except OSError as error:
-            _LOG.warning("rows of %s come over UCX, since its memory cannot be read: %s", address, error)
+            _LOG.warning("the memory of %s cannot be mapped; exchanging rows over UCX: %s", address, error)
             self._unmappable.add(address)
             return None
 
@@ -200,7 +200,7 @@ class ExchangeClient:
         except OSError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise OutOfMemory("out of GPU memory", detail=str(error.__cause__)[:200]) from error
-            _LOG.warning("rows of %s did not come: %s", address, error)
+            _LOG.warning("fetching rows from %s failed: %s", address, error)
             raise
         if not data:
             return None

@@ -9,7 +9,7 @@ from gpudb.plan.tree.stages import Stage
 
 def stage_partitions(stage: Stage, count: int) -> tuple[int, ...]:
     """Returns the partitions, of `count`, on which a stage runs."""
-    return (0,) if stage.alone else tuple(range(count))
+    return (0,) if stage.single_worker else tuple(range(count))
 
 
 def producers(stage: Stage, consumer: int, count: int) -> tuple[int, ...]:

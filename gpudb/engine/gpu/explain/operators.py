@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial
 from gpudb.sql import bound
 
@@ -111,7 +111,7 @@ def _describe_fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
     parts: list[tuple[str, str]] = []
     for node in reversed(list_nodes(root)):
         name, details = describe_operator(node)
-        if not isinstance(node, Built | nodes.Project):
+        if not isinstance(node, BuildSideScan | nodes.Project):
             parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", items) for label, items in details]
     return tuple(parts)
 

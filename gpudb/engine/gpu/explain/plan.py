@@ -62,10 +62,10 @@ class _Display:
         self._scan_numbers: dict[int, int] = {}
 
     def stage(self, stage: Stage) -> PlanNode:
-        where = "one worker" if stage.alone else "all workers"
+        where = "one worker" if stage.single_worker else "all workers"
         details = [("Stage", f"{stage.number} on {where}")]
         if stage.keys:
-            by = " by their buckets" if stage.by else ""
+            by = " by their buckets" if stage.hash_name else ""
             details.append(("Keys", ", ".join(render_expression(key, stage.root.names) for key in stage.keys) + by))
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
@@ -123,7 +123,7 @@ class _Display:
         for worker, each in by_worker:
             spent[worker] += each.milliseconds
         return PlanNode(
-            self._prefix_of(node, done) + name,
+            self._find_prefix(node, done) + name,
             details + _describe_sizes(seen),
             estimate(node),
             sum(each.rows for each in seen) if seen else None,
@@ -133,7 +133,7 @@ class _Display:
             output=node.names,
         )
 
-    def _prefix_of(self, node: nodes.Node, done: StageMeasurements | None) -> str:
+    def _find_prefix(self, node: nodes.Node, done: StageMeasurements | None) -> str:
         """Returns the prefix for where an operator runs: `Cpu` if a step of its kind ran on the host.
 
         If libcudf or cudf-polars refused a step, only its stage is known: then every operator of the stage, except

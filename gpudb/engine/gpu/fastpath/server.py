@@ -85,7 +85,7 @@ class FastPathServer:
         try:
             created = socket.create_server((host, 0), family=family, backlog=_BACKLOG)
         except OSError as error:
-            _LOG.warning("statements from other hosts fall back to staged execution: %s", error)
+            _LOG.warning("the fast path is unavailable to other hosts: %s", error)
             return []
         self._sockets.append(created)
         return [f"{_TCP}{host}:{created.getsockname()[1]}/{self._token.hex()}"]

@@ -58,13 +58,13 @@ def split_phases(stages: Sequence[Stage]) -> TwoPhasePlan | None:
         return None
     if not parts:
         return None
-    alike = [replace(each, output="gather", keys=(), inputs=(), by="") for _, each in sorted(parts.items())]
+    alike = [replace(each, output="gather", keys=(), inputs=(), hash_name="") for _, each in sorted(parts.items())]
     return TwoPhasePlan(tuple(alike), replace(last, root=root, inputs=tuple(sorted(parts)), dynamic_filters=()))
 
 
 def _is_first_phase(stage: Stage) -> bool:
     """Returns whether a stage reads only fused parts, apart from their build sides."""
-    return not stage.alone and all(isinstance(each, Fused) for each in _iterate_leaves(stage.root))
+    return not stage.single_worker and all(isinstance(each, Fused) for each in _iterate_leaves(stage.root))
 
 
 def _iterate_leaves(node: Node) -> Iterator[Node]:

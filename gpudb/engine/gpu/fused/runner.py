@@ -22,7 +22,7 @@ from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.figures import KernelFigures
 from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
-from gpudb.engine.gpu.fused.cuda.compile_pool import CompilePool, Compiling, Jobs
+from gpudb.engine.gpu.fused.cuda.compile_pool import CompilePool, Jobs, KernelsCompiling
 from gpudb.engine.gpu.fused.cuda.launch import Launcher
 from gpudb.engine.gpu.fused.cuda.replay import Replay
 from gpudb.engine.gpu.fused.numpy_backend import executor
@@ -132,8 +132,8 @@ class NumpyRunner:
         except NotFused as reason:
             self.declined = str(reason)
             self._reports.reports.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
-            if not isinstance(reason, Compiling):
-                _LOG.warning("a fused part runs as the general engine's: %s", reason)
+            if not isinstance(reason, KernelsCompiling):
+                _LOG.warning("falling back from a fused kernel to the general engine: %s", reason)
                 self._refuse(node, key, str(reason))
                 return None
             jobs = reason.jobs

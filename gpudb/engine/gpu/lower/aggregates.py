@@ -112,7 +112,7 @@ def check_sums(computed: ComputedFrame, names: Sequence[str]) -> None:
     for name in names:
         least, largest = computed.min_integer(name), computed.max_integer(name)
         if least is not None and largest is not None and max(-least, largest) * computed.rows >= MAX_PARTIAL_SUM:
-            raise NotSupportedOnWorkers("sums that 128 bits may not hold")
+            raise NotSupportedOnWorkers("a sum that may exceed 128 bits")
 
 
 def is_narrow(value: Value) -> bool:
@@ -295,7 +295,7 @@ def _host_state(call: bound.Aggregate) -> State:
     names = tuple(physical_columns(call.type))
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        raise NotSupportedOnWorkers(f"aggregate {call.function} of parts of a group")
+        raise NotSupportedOnWorkers(f"a partial aggregate {call.function}")
 
     def final(name: str, deferred: DeferredSteps) -> Value:
         others = tuple((suffix, pl.col(name + suffix)) for suffix in names if suffix)
@@ -326,7 +326,7 @@ def _whole_group_state(call: bound.Aggregate) -> State:
     if name.startswith(("std", "var")) and call.args[0].type.name not in _FLOATS:
         raise NotSupportedOnWorkers(f"{name} of exact numbers")
     if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
-        raise NotSupportedOnWorkers("string_agg of bytea, or with a separator that is no constant")
+        raise NotSupportedOnWorkers("string_agg of bytea, or with a separator that is not constant")
     if any(len(physical_columns(key.expr.type)) > 1 for key in call.order_by):
         raise NotSupportedOnWorkers(f"{name} ordered by values of several columns")
 

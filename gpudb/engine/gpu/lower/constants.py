@@ -39,5 +39,5 @@ def _evaluate(step: HostStep) -> list[pl.Series]:
 def _literal(result: pl.Series) -> pl.Expr:
     if result.dtype == pl.Int128 or result.dtype.is_temporal():
         # Polars cannot extract a value of 128 bits, or a timestamp beyond Python's calendar.
-        raise NotSupportedOnWorkers("a constant of 128 bits, or beyond the calendar")
+        raise NotSupportedOnWorkers("a constant of 128 bits or outside the calendar")
     return pl.lit(result.item(), result.dtype)

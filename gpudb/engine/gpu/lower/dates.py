@@ -268,7 +268,7 @@ def _move_by_interval(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value
             result = finite.dt.offset_by(f"{sign * months}mo") if months else finite
             result = result + pl.lit(sign * (days * DAY + micros), pl.Int64).cast(pl.Duration("us"))
             return Value(kind, pl.when(infinity).then(start).otherwise(result))
-        raise NotSupportedOnWorkers("moving a timestamp by an interval that is no constant")
+        raise NotSupportedOnWorkers("timestamp arithmetic with an interval that is not constant")
 
     return move
 

@@ -106,10 +106,10 @@ def _read_columns(exprs: Sequence[Any], excluded: tuple[type, ...]) -> Columns:
         if isinstance(node, excluded):
             raise NotSupportedOnWorkers(type(node).__name__)
         if is_volatile(node):
-            raise NotSupportedOnWorkers(f"function {node.function}, whose value changes from row to row")
+            raise NotSupportedOnWorkers(f"volatile function {node.function}")
         if isinstance(node, bound.Column) and node.rel not in inside:
             if node.rel < 0:
-                raise NotSupportedOnWorkers("a value of an expression around")
+                raise NotSupportedOnWorkers("a value of an enclosing expression")
             columns[node.index] = node.type
     return tuple(columns.items())
 
@@ -253,14 +253,14 @@ def _evaluate(
         cursor.unregister("input_rows")
         instance.cursors.release(timezone, cursor)
 
-    def whole(name: str) -> pa.Array:
+    def column_array(name: str) -> pa.Array:
         return result.column(name).combine_chunks()
 
     results: list[pl.DataFrame] = []
     for number, kind in enumerate(kinds):
-        value = whole(f"v{number}")
+        value = column_array(f"v{number}")
         value = value if value.type == kind.arrow else value.cast(kind.arrow)
-        results.append(to_physical_columns(value, kind, whole(f"k{number}") if is_keyed(kind) else None))
+        results.append(to_physical_columns(value, kind, column_array(f"k{number}") if is_keyed(kind) else None))
     return results
 
 

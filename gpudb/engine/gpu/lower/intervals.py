@@ -235,10 +235,10 @@ def _combine_swapped(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _bin(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Returns the start of the bin of constant width, counted from an origin, that a timestamp is in."""
     if not args[0].constant:
-        raise NotSupportedOnWorkers("date_bin by an interval that is no constant")
+        raise NotSupportedOnWorkers("date_bin by an interval that is not constant")
     months, days, micros = pl.select([args[0].part(part).alias(part) for part in "mdu"]).row(0)
     if months is None or months or days * DAY + micros <= 0:
-        raise NotSupportedOnWorkers("date_bin by months, or by nothing")
+        raise NotSupportedOnWorkers("date_bin by months or by an empty interval")
     value, origin = (to_timestamp(each.expr, each.type).cast(pl.Int64) for each in args[1:])
     error: Error = first_error(calendar_error(args[1]), calendar_error(args[2]))
     return Value(kind, (value - _modulo(value - origin, days * DAY + micros)).cast(pl.Datetime("us")), error)

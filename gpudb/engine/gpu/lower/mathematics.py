@@ -111,10 +111,10 @@ def _power(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _bucket(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Lowers width_bucket between constant bounds, which may descend; the host raises the errors of invalid ones."""
     if not all(each.constant for each in args[1:]):
-        raise NotSupportedOnWorkers("width_bucket between bounds that are no constants")
+        raise NotSupportedOnWorkers("width_bucket between bounds that are not constant")
     low, high, count = (pl.select(each.expr).item() for each in args[1:])
     if None in (low, high, count) or not isfinite(high - low) or high == low or not 0 < count < 2**31 - 1:
-        raise NotSupportedOnWorkers("width_bucket between such bounds")
+        raise NotSupportedOnWorkers("width_bucket between these bounds")
     value = args[0].expr.cast(pl.Float64)
     before, beyond = (value < low, value >= high) if low < high else (value > low, value <= high)
     inside = pl.when(before | beyond | value.is_nan()).then(None).otherwise((value - low) / (high - low) * count)

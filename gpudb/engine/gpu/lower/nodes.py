@@ -28,8 +28,8 @@ from gpudb.engine.gpu.lower.values import Value, column_value, maximum, minimum,
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.fused_nodes import Built, Fused
-from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Kept, Partial, Receive, Sample
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
+from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive, RecursionShared, Sample
 from gpudb.plan.tree.traversal import split_conjuncts, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
@@ -101,7 +101,7 @@ class StageLowering:
 
     @_frame.register(Receive)
     @_frame.register(Fused)
-    @_frame.register(Built)
+    @_frame.register(BuildSideScan)
     def _(self, node: nodes.Node) -> Frame:
         return self._source(node, self)
 
@@ -295,7 +295,7 @@ class StageLowering:
         return Frame(self._context.select_values(result, values, deferred), tuple(each.bounds for each in values))
 
     @_frame.register
-    def _(self, node: nodes.Numbered) -> Frame:
+    def _(self, node: nodes.AssignUniqueId) -> Frame:
         frame = self.frame(node.input)
         first = self._worker << 48
         number = pl.int_range(first, pl.len() + first, dtype=pl.Int64).alias(f"c{len(node.input.types)}")
@@ -426,11 +426,11 @@ class StageLowering:
         return Frame(run_recursion(first, step, keys, self._frames, distinct=node.distinct), bounds)
 
     @_frame.register
-    def _(self, node: nodes.Working) -> Frame:
+    def _(self, node: nodes.WorkTableScan) -> Frame:
         return self._recursion_rows[node.number]
 
     @_frame.register
-    def _(self, node: Kept) -> Frame:
+    def _(self, node: RecursionShared) -> Frame:
         if node.number not in self._shared:
             frame = self.frame(node.input)
             self._shared[node.number] = Frame(self._frames.compute(frame.lazy).lazy, frame.bounds)

@@ -107,7 +107,7 @@ _declare_sum("numeric_sub", operator.sub)
 def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
     left, right = args
     if left.scale + right.scale != kind.numeric_digits[1]:
-        raise NotSupportedOnWorkers("a product of more decimals than 38 digits hold")
+        raise NotSupportedOnWorkers("a product of more than 38 decimal digits")
     bounds = result_bounds(left, right, operator.mul)
     assert bounds is not None
     wide = max(-bounds[0], bounds[1]) > MAX_INT64 or left.is_wide or right.is_wide

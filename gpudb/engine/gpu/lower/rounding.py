@@ -48,12 +48,12 @@ def _down(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
 def _round(value: Value, places: int, kind: SqlType, rounding: Rounding) -> Value:
     """Rounds a numeric to at most `places` decimals, at the result type's scale."""
     if kind.is_carried:
-        raise NotSupportedOnWorkers("rounding to decimals that vary")
+        raise NotSupportedOnWorkers("rounding to a scale that is not constant")
     scale = kind.numeric_digits[1]
     # A value with no more decimals is unchanged.
     result, bounds = rounding(value, places) if places < value.scale else rescale(value, value.scale)
     if scale < min(places, value.scale):
-        raise NotSupportedOnWorkers("rounding to more decimals than its type has")
+        raise NotSupportedOnWorkers("rounding to a larger scale than its type's")
     factor = 10 ** (scale - min(places, value.scale))
     if bounds is not None and max(-bounds[0], bounds[1]) * factor <= MAX_INT64:
         return Value(kind, result * factor if factor > 1 else result, None, (bounds[0] * factor, bounds[1] * factor))
@@ -69,7 +69,7 @@ def _declare_rounding(names: str, rounding: Rounding) -> None:
         if len(args) > 1:
             places = pl.select(args[1].expr).item() if args[1].constant else None
         if places is None or abs(places) >= MAX_DIGITS:
-            raise NotSupportedOnWorkers("rounding to a number of decimals that is no constant")
+            raise NotSupportedOnWorkers("rounding to a scale that is not constant")
         return _round(args[0], places, kind, rounding)
 
 
@@ -90,7 +90,7 @@ def _sign(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _remainder(args: tuple[Value, ...], kind: SqlType) -> Value:
     """The remainder of truncating division, with the sign of the dividend."""
     if kind.is_carried or any(each.type.is_carried for each in args):
-        raise NotSupportedOnWorkers("a remainder of decimals that vary")
+        raise NotSupportedOnWorkers("a remainder of numerics of varying scale")
     (a, limits), (b, others) = (rescale(each, kind.numeric_digits[1]) for each in args)
     if any(each is None or max(-each[0], each[1]) > MAX_INT64 for each in (limits, others)):
         raise NotSupportedOnWorkers("a remainder of more than 64 bits")

@@ -23,7 +23,7 @@ _MAX_PARTS, _MAX_LENGTH, _MAX_TIMES = 64, 10_000, 16
 def constant_text(value: Value) -> str:
     """Returns the text of a constant; NotSupportedOnWorkers for anything else."""
     if not value.constant:
-        raise NotSupportedOnWorkers("a pattern that is no constant")
+        raise NotSupportedOnWorkers("a pattern that is not constant")
     text = pl.select(value.expr).item()
     if text is None:
         raise NotSupportedOnWorkers("a pattern that is NULL")
@@ -197,7 +197,7 @@ def _overlay(args: tuple[Value, ...], kind: SqlType) -> Value:
     start = _constant_integer(args[2])
     length = _constant_integer(args[3]) if len(args) > 3 else len(constant_text(args[1]))
     if start is None or start <= 0 or length is None or start + length < 1:
-        raise NotSupportedOnWorkers("overlay at a place that is no constant, or before the text")
+        raise NotSupportedOnWorkers("overlay at a position that is not constant or precedes the text")
     text = args[0].expr
     return Value(kind, text.str.slice(0, start - 1) + args[1].expr + text.str.slice(start + length - 1))
 
@@ -270,7 +270,7 @@ def _concatenate_between(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _split_part(args: tuple[Value, ...], kind: SqlType) -> Value:
     separator, place = constant_text(args[1]), _constant_integer(args[2])
     if not separator or place is None or not 0 < place <= _MAX_PARTS:
-        raise NotSupportedOnWorkers("split_part by no text, or not from the start")
+        raise NotSupportedOnWorkers("split_part with an empty separator or a negative position")
     part = args[0].expr.str.split_exact(separator, place).struct.field(f"field_{place - 1}").fill_null("")
     return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(part))
 
@@ -280,7 +280,7 @@ def _declare_pad(names: str, pad: Callable[[pl.Expr, int, str], pl.Expr]) -> Non
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
         length, fill = _constant_integer(args[1]), constant_text(args[2]) if len(args) > 2 else " "
         if length is None or length > _MAX_LENGTH or len(fill) != 1:
-            raise NotSupportedOnWorkers("padding by more than one character, or to a length that is no constant")
+            raise NotSupportedOnWorkers("padding with more than one character, or to a length that is not constant")
         size = max(length, 0)
         return Value(kind, pad(args[0].expr.str.head(size), size, fill))
 
@@ -293,7 +293,7 @@ _declare_pad("rpad(text,int4) rpad(text,int4,text)", lambda value, size, fill: v
 def _repeat(args: tuple[Value, ...], kind: SqlType) -> Value:
     times = _constant_integer(args[1])
     if times is None or times > _MAX_TIMES:
-        raise NotSupportedOnWorkers("repeat by a number that is no constant, or large")
+        raise NotSupportedOnWorkers("repeat with a count that is large or not constant")
     nothing = pl.when(args[0].expr.is_null()).then(None).otherwise(pl.lit(""))
     return Value(kind, reduce(lambda left, right: left + right, [args[0].expr] * times) if times > 0 else nothing)
 

@@ -144,7 +144,7 @@ def _aggregate_each_frame(rows: SortedRows, number: int, call: bound.Window, run
     _check_overflow(rows, number, call)
     computed = rows.compute()
     if rows.sum_counts([run.rows for run in runs]) > MAX_FRAME_ROWS:
-        raise NotSupportedOnWorkers(f"{call.function.name} over frames of more than {MAX_FRAME_ROWS} rows in all")
+        raise NotSupportedOnWorkers(f"{call.function.name} over frames of more than {MAX_FRAME_ROWS} rows in total")
     parts = [
         rows.repeat_rows(computed.select(POSITION.alias("r"), run.first.alias("a"), run.rows.alias("t")), "t", "k")
         for run in runs

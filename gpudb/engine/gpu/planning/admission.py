@@ -71,7 +71,7 @@ def estimate_cost(root: Node, workers: int, *, gpu: bool = False) -> Cost:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _WaitingQuery:
     cost: Cost
     session: int
     since: float
@@ -85,11 +85,11 @@ class _Queue:
         self._statements, self._most = statements, most
         self._spent, self._clock = spent, clock
         self.running: list[Cost] = []
-        self.waiting: list[_Waiting] = []
+        self.waiting: list[_WaitingQuery] = []
 
     async def admit(self, cost: Cost, session: int) -> None:
         """Returns once a statement is admitted; it then counts as running."""
-        mine = _Waiting(cost, session, self._clock(), asyncio.get_running_loop().create_future())
+        mine = _WaitingQuery(cost, session, self._clock(), asyncio.get_running_loop().create_future())
         self.waiting.append(mine)
         self.admit_waiting()
         try:
@@ -118,7 +118,7 @@ class _Queue:
         taken = sum(each.bytes for each in self.running)
         return len(self.running) < self._statements and taken + cost.bytes <= self._most
 
-    def _score(self, each: _Waiting) -> float:
+    def _score(self, each: _WaitingQuery) -> float:
         return each.since + min(each.cost.seconds, _MOST_SECONDS) + min(self._spent.get(each.session), _MOST_SECONDS)
 
 

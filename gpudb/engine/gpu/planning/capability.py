@@ -55,7 +55,7 @@ def check_functions(query: bound.Query) -> None:
     """
     for node in walk(query):
         if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
-            raise NotSupportedOnWorkers(f"function {node.function}, whose value changes from row to row")
+            raise NotSupportedOnWorkers(f"volatile function {node.function}")
 
 
 def check_stages(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:

@@ -36,7 +36,7 @@ class LoopWatchdog:
     """Watches loops by name, from `start` until `stop`; names without a loop are ignored."""
 
     def __init__(self, loops: Mapping[str, asyncio.AbstractEventLoop | None]) -> None:
-        self._watched = [_Watched(name, loop) for name, loop in loops.items() if loop is not None]
+        self._watched = [_WatchedLoop(name, loop) for name, loop in loops.items() if loop is not None]
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="lateness", daemon=True)
 
@@ -59,7 +59,7 @@ class LoopWatchdog:
         faulthandler.cancel_dump_traceback_later()
 
 
-class _Watched:
+class _WatchedLoop:
     """A watched loop: when its callback was scheduled, and whether its delay has been logged."""
 
     def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:

@@ -287,7 +287,7 @@ class QueryRun:
 
     async def _run_stage(self, stage: Stage, partition: int, shared: dict[int, list[ComputedFrame]]) -> None:
         """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
-        if stage.alone and self._chunks > 1:
+        if stage.single_worker and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
             self._check_memory(sum(each.bytes for each in self._figures if each.stage in stage.inputs), _RECEIVE_COPIES)
         received = {number: shared.get(number) or await self._receive(number, partition) for number in stage.inputs}
@@ -298,7 +298,7 @@ class QueryRun:
         bound_parts = self._kept_parts.get((stage.number, partition))
         if bound_parts is None:
             bound_parts = self._executor.bound_parts([stage], key) if key is not None else {}
-        if stage.alone and self._chunks > 1:
+        if stage.single_worker and self._chunks > 1:
             self._check_memory(_total_bytes(received), _SORT_COPIES)
         task = self._make_task(stage, part, key, bound_parts)
         readers = consumers(self._stages, stage.number, partition, self._count, self._chunks)
@@ -321,7 +321,11 @@ class QueryRun:
 
     def _gathers_all_rows(self, stage: Stage) -> bool:
         """Returns whether a stage receives the same rows however small chunks are; a join may run another way."""
-        return self._chunks > 1 and stage.alone and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
+        return (
+            self._chunks > 1
+            and stage.single_worker
+            and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
+        )
 
     def _check_memory(self, size: int, copies: int) -> None:
         """Raises 53200 if memory lacks room for `copies` of the rows: their computation cannot be interrupted, and the

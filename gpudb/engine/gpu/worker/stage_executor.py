@@ -27,7 +27,7 @@ from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
 from gpudb.engine.gpu.worker.batching import MAX_CHUNKS
 from gpudb.engine.gpu.worker.dynamic_filters import narrow_scans
 from gpudb.engine.gpu.worker.profiling import OperatorProfiler
-from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Node, Scan, column
 from gpudb.plan.tree.stage_nodes import Partial, Receive
 from gpudb.plan.tree.stages import Stage
@@ -172,7 +172,7 @@ class _Sources:
             return self._to_frame(node, made)
 
         def inside(part: Node, lowering: StageLowering) -> Frame:
-            if isinstance(part, Built):
+            if isinstance(part, BuildSideScan):
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return self.frame(part, lowering)
 
@@ -191,7 +191,7 @@ class _Sources:
         try:
             return self.backend.retry_with_memory(made)
         except MemoryError as error:
-            _LOG.warning("a fused part runs as the general engine's: %s", error)
+            _LOG.warning("falling back from a fused kernel to the general engine: %s", error)
             task.declined.add(id(node))
             return None
 
@@ -216,7 +216,7 @@ def _partition_by_hash(task: StageTask, frame: Frame, backend: Backend, host: Ho
         keys = [pl.col(f"k{number}").cast(physical_columns(kind)[""]) for number, kind in enumerate(kinds)]
     else:
         over = ExpressionLowering(frame.bounds, host)
-        if task.stage.by and task.partition.count > 1:
+        if task.stage.hash_name and task.partition.count > 1:
             return _partition_by_buckets(task, lazy, over, backend)
         values = [over.value(key) for key in task.stage.keys]
         keys = [value.expr.cast(physical_columns(value.type)[""]) for value in values]
@@ -271,7 +271,7 @@ def _partition_by_range(
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
     # If all ends differ, no row is equal to several.
-    spread = task.partition.chunks > 1 and not task.stage.together and ends.hash_rows().n_unique() < ends.height
+    spread = task.partition.chunks > 1 and not task.stage.keep_peers and ends.hash_rows().n_unique() < ends.height
     placed = _add_sort_keys(frame.lazy, keys, backend, host)
     return backend.partition_by_range(placed, ends, order, count, spread=spread, away=_goes_to_files(task, backend))
 

@@ -38,7 +38,7 @@ def warm_up(backend: Backend) -> int:
         except Exception as error:
             _LOG.warning("the warm-up of %s failed: %s", name, error)
     backend.take_host_steps()
-    _LOG.info("%d operators were warmed up in %.1f s", done, time.perf_counter() - started)
+    _LOG.info("warmed up %d operators in %.1f s", done, time.perf_counter() - started)
     return done
 
 

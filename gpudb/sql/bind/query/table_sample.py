@@ -74,7 +74,7 @@ def _bind_number(binder: Binder, scope: Scope, node: Any, condition: str, what: 
     level = Scope(parent=scope.parent, ctes=scope.ctes, clause="FROM")
     expr = coerce(binder, bind_expression(binder, level, node), FLOAT8)
     if not isinstance(expr, Constant):
-        raise FeatureNotSupported(f"{what} that is no constant is not supported")
+        raise FeatureNotSupported(f"{what} that is not constant is not supported")
     if expr.value is None:
         raise SqlError.of(condition, f"{what} cannot be null", position=0)
     assert isinstance(expr.value, float)

@@ -27,10 +27,10 @@ def _stage(number: int, output: str, inputs: tuple[int, ...] = (), alone: bool =
 
 STAGES = [
     _stage(0, "hash"),
-    _stage(1, "broadcast", alone=True),
+    _stage(1, "broadcast", single_worker=True),
     _stage(2, "stay", (0, 1)),
     _stage(3, "gather", (2,)),
-    _stage(4, "result", (2, 3), alone=True),
+    _stage(4, "result", (2, 3), single_worker=True),
 ]
 
 

@@ -15,7 +15,7 @@ import pytest
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from tests.engine.gpu.clustered import engine_of
+from tests.engine.gpu.compare_on_cluster import engine_of
 from tests.support.gpu import faults, host_transfers, local_stages
 from tests.support.lab import Lab
 

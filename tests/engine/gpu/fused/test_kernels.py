@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.gpu.fused import kept
-from tests.engine.gpu.fused.on_device import compared, gathered
+from tests.engine.gpu.fused import recorded_pipelines
+from tests.engine.gpu.fused.compare_kernels import compared, gathered
 
 FILE = os.environ.get("GPUDB_KEPT")
 
@@ -28,7 +28,7 @@ def launcher() -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_kernels_equal_their_twin(launcher: Any, seed: int) -> None:
-    given = kept.read(FILE)[seed - 1 :: 3] if FILE else kept.recorded([seed])
+    given = recorded_pipelines.read(FILE)[seed - 1 :: 3] if FILE else recorded_pipelines.recorded([seed])
     assert given
     wrong: list[str] = []
     for query, *rest in given:

@@ -76,7 +76,7 @@ def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: s
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
         kernels = NumpyRunner(local_stages.PACKED) if fused else None
         with pytest.raises(
-            (NotSupportedOnWorkers, SqlError), match=r"sums that 128 bits may not hold|overflows numeric format"
+            (NotSupportedOnWorkers, SqlError), match=r"a sum that may exceed 128 bits|overflows numeric format"
         ):
             local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
 

@@ -34,7 +34,7 @@ _MAX_SOURCES = 4096
 Jobs = tuple[Future[CompiledKernel], ...]
 
 
-class Compiling(NotFused):
+class KernelsCompiling(NotFused):
     """Kernels are being compiled; they can run when all `jobs` are done."""
 
     def __init__(self, jobs: Jobs) -> None:
@@ -67,10 +67,10 @@ class CompilePool:
         if not all(job.done() for job in jobs):
             wait(jobs, max(self._patience if any(new for _, new in requests) else 0.0, least))
         if not all(job.done() for job in jobs):
-            raise Compiling(jobs)
+            raise KernelsCompiling(jobs)
         for job in jobs:
             if job.exception() is not None:
-                raise NotFused("its kernel does not compile")
+                raise NotFused("a kernel that failed to compile")
 
     def get(self, source: str) -> CompiledKernel:
         """Waits for a kernel without a limit; raises the compiler's exception."""
@@ -100,7 +100,7 @@ class CompilePool:
         try:
             made = self._make(source)
         except Exception as error:
-            _LOG.exception("a kernel does not compile")
+            _LOG.exception("compiling a kernel failed")
             job.set_exception(error)
             return
         _LOG.info("a kernel was compiled in %.0f ms", 1000 * (time.perf_counter() - started))

@@ -184,7 +184,7 @@ class Launcher:
         arrays = [[self.to_device(each) for each in made] for made in lookups]
         entries = [(self.to_device(made), self.to_device(known)) for made, known in tables]
         if any(segment.rows > _SEGMENT_ROWS for segment in segments):
-            raise NotFused("more rows of one file than a kernel counts")
+            raise NotFused("more rows in a file than a kernel can count")
         first = capacity = self._capacity(pipeline, segments)
         kernels = [self.kernel_for(pipeline, segment) for segment in segments]
         begin, end = xp.cuda.Event(), xp.cuda.Event()
@@ -207,7 +207,7 @@ class Launcher:
                 2 * capacity,
             )
             if isinstance(pipeline.sink, RowSink) and capacity > (_DEVICE_ROWS if keep else _HOST_ROWS):
-                raise NotFused("more rows than should go over the host")
+                raise NotFused("too many rows to copy through the host")
 
     def _capacity(self, pipeline: Pipeline, segments: Sequence[Segment]) -> int:
         """Returns the initial slots of a hash table of groups, or the initial capacity for output rows."""

@@ -153,7 +153,7 @@ def _compile(source: str, headers: Mapping[str, str], architecture: str) -> Comp
         status = library.nvrtcCompileProgram(program, ctypes.c_int(len(options)), arguments)
         log = _text(program, "ProgramLog")
         if status:
-            raise InternalError(f"a kernel does not compile: {log[:2000]}")
+            raise InternalError(f"compiling a kernel failed: {log[:2000]}")
         size = ctypes.c_size_t()
         _check(library.nvrtcGetCUBINSize(program, ctypes.byref(size)))
         cubin = ctypes.create_string_buffer(size.value)

@@ -26,7 +26,7 @@ from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.cost.estimate import copy_profile, profile
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Node, column
 from gpudb.plan.tree.stage_nodes import Final, Partial
 from gpudb.sql import bound
@@ -121,7 +121,7 @@ class _Matcher:
         limit: bound.Expr | None = node.limit
         if node.offset is not None:
             if isinstance(node.limit, bound.Parameter) or isinstance(node.offset, bound.Parameter):
-                raise NotFused("an offset that is a parameter, or beside one")
+                raise NotFused("an offset that is or accompanies a parameter")
             limit = bound.Constant(needed_rows(node, ()), INT8)
         return self._fuse(node.input, lambda below: nodes.Sort(below, node.keys, limit=limit))
 
@@ -150,7 +150,7 @@ class _Matcher:
             for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.raw_fields):
                 if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT_TEXT:
                     # Rows may be output only once; a dictionary of comments is not worth it.
-                    raise NotFused("texts that may be as many as rows")
+                    raise NotFused("texts that may be distinct in every row")
         return made
 
     def _build_spine(self, node: Node, builds: list[Node]) -> Node:
@@ -180,7 +180,7 @@ class _Matcher:
         # Created before the spine: numbers count from the outermost join, and imply no order.
         number = len(builds)
         builds.append(build)
-        built = copy_profile(Built(number, columns, self._estimate(build), int(profile(build).base)), build)
+        built = copy_profile(BuildSideScan(number, columns, self._estimate(build), int(profile(build).base)), build)
         spine = self._build_spine(probing, builds)
         if len(columns) == width:
             left, right = (built, spine) if swapped else (spine, built)
@@ -203,7 +203,7 @@ class _Matcher:
         if rows > limits.build:
             raise NotFused("a join of two large sides")
         if rows > limits.kept and limits.workers * rows > rows + self._estimate(probing):
-            raise NotFused("a build side that workers would not keep")
+            raise NotFused("a build side that workers do not cache")
 
 
 def _is_distinct(node: nodes.Aggregate) -> bool:
@@ -262,7 +262,7 @@ def _largest_table(node: Node) -> int:
 def find_scan(node: Node) -> nodes.Scan:
     """Returns the table scan on a fused part's spine."""
     while not isinstance(node, nodes.Scan):
-        node = next(each for each in node.inputs if not isinstance(each, Built))
+        node = next(each for each in node.inputs if not isinstance(each, BuildSideScan))
     return node
 
 

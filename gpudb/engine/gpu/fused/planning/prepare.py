@@ -45,7 +45,7 @@ from gpudb.engine.gpu.fused.translate.typed_values import (
     TypedValue,
 )
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Partial
 from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
@@ -96,7 +96,7 @@ class _Preparation:
             scope = self._add_steps(root.input)
             sink, finish = self._row_sink(scope, len(root.types))
             if any(map(can_fail, sink.values)):
-                raise NotFused("the first rows of values that can fail")
+                raise NotFused("a top-N of values that can fail")
             top = self._top_n(root, scope)
         else:
             sink, finish = self._row_sink(self._add_steps(root), len(root.types))
@@ -155,9 +155,9 @@ class _Preparation:
                 self._steps.append(Filter(made))
 
     def _add_lookup(self, node: nodes.Join) -> Scope:
-        build_is_left = isinstance(node.left, Built)
+        build_is_left = isinstance(node.left, BuildSideScan)
         spine, built = (node.right, node.left) if build_is_left else (node.left, node.right)
-        assert isinstance(built, Built)
+        assert isinstance(built, BuildSideScan)
         scope = self._add_steps(spine)
         kind: Any = node.kind.lower()
         side = BuildSide(len(self._arrays), self._builds[built.number], built.types, kind)
@@ -211,7 +211,7 @@ class _Preparation:
             return None
         made = self._translator(scope).translate_condition(condition)
         if can_fail(made):
-            raise NotFused("a join's condition that can fail")
+            raise NotFused("a join condition that can fail")
         return made
 
     def _build_key(self, side: BuildSide, key: bound.Column, probe: TypedValue) -> lookup_tables.BuildColumn:
@@ -219,10 +219,10 @@ class _Preparation:
         if kind.name in FLOATS or kind.name not in SUPPORTED or kind.is_carried or probe.type.is_carried:
             raise NotFused(f"a key of type {kind.plain}")
         if probe.scale != (kind.numeric_digits[1] if kind.name == "numeric" else 0):
-            raise NotFused("keys of two scales")
+            raise NotFused("keys of different scales")
         if kind.name in TEXT:
             if probe.dictionary is None:
-                raise NotFused("a key of text that has no dictionary")
+                raise NotFused("a text key without a dictionary")
             return side.text_column(f"c{key.index}", kind, probe.dictionary)
         return side.column(f"c{key.index}", kind)
 
@@ -237,9 +237,9 @@ class _Preparation:
             value = translator.translate(expr)
             low, high = value.bounds
             if value.type.name in FLOATS or (value.type.is_carried and not isinstance(value.display_scale, int)):
-                raise NotFused(f"groups by {value.type.plain}")
+                raise NotFused(f"a grouping key of type {value.type.plain}")
             if max(-low - 1, high) >= 2**63:
-                raise NotFused("a group's key of more than 64 bits")
+                raise NotFused("a grouping key of more than 64 bits")
             columns.append(aggregate_states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
         accumulators = aggregate_states.Accumulators(self._max_rows)
         calls = [
@@ -250,7 +250,7 @@ class _Preparation:
         sink = GroupSink(keys, tuple(accumulators.accumulators), "one")
         if keys:
             if any(key.size >= KEY_LIMIT for key in keys):
-                raise NotFused("a group's key of more than 62 bits")
+                raise NotFused("a grouping key of more than 62 bits")
             dense = sink.slots <= max(1 << 16, min(MAX_DENSE_GROUPS, self._source.rows))
             sink = replace(sink, storage="dense" if dense else "hash")
 
@@ -263,7 +263,7 @@ class _Preparation:
     def _row_sink(self, scope: Scope, width: int) -> tuple[RowSink, Callable[[executor.Outcome], list[ResultColumn]]]:
         values = [make() for make in scope[:width]]
         if any(value.raw_ascii is not None for value in values):
-            raise DictionaryRequired("texts that come out")
+            raise DictionaryRequired("a text column in the output")
         if any(value.type.is_carried and not isinstance(value.display_scale, int) for value in values):
             raise NotFused("a numeric of varying scale")
 
@@ -283,17 +283,17 @@ class _Preparation:
             expr, _ = aggregate_states.rank_codes(expr, value.dictionary, self._tables)
         rank = ascending_rank(expr, descending=node.keys[0].descending, nulls_first=node.keys[0].nulls_first)
         if can_fail(rank):
-            raise NotFused("an order by what can fail")
+            raise NotFused("an ordering expression that can fail")
         limit = needed_rows(node, self._parameters)
         if limit is None:
-            raise NotFused("a limit that is no constant")
+            raise NotFused("a limit that is not constant")
         return TopN(rank, limit)
 
 
 def _require_column(key: bound.Expr) -> bound.Column:
     """Returns a build side's key, which must be one of its columns."""
     if not isinstance(key, bound.Column):
-        raise NotFused("a key of a build side that is computed")
+        raise NotFused("a computed key of a build side")
     return key
 
 

@@ -112,7 +112,7 @@ def ascending_rank(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
     assert expr.bounds is not None
     low, high = expr.bounds
     if max(-low, high) > 2**63:
-        raise NotFused("an order by integers of more than 64 bits")
+        raise NotFused("an ordering by integers of more than 64 bits")
     if descending:
         low, high = -1 - high, -1 - low
         expr = Arithmetic((low, high), expr.nullable, "-", Literal((-1, -1), False, -1), expr)

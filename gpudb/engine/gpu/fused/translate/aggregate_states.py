@@ -69,7 +69,7 @@ class Accumulators:
         assert value.bounds is not None
         size = max(-value.bounds[0], value.bounds[1])
         if size * max(self._rows, 1) >= MAX_PARTIAL_SUM:
-            raise NotFused("sums that 128 bits may not hold")
+            raise NotFused("a sum that may exceed 128 bits")
         if size * max(self._rows, 1) < 2**63:
             return [self._add("add", value)]
         limbs = 2 if size < 2**63 else 4

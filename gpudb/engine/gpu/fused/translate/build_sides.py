@@ -83,7 +83,7 @@ class BuildSide:
         """Returns a column, on the device that holds its rows unless they are few."""
         if kind.name in TEXT:
             if self.rows.rows > MANY_ROWS and self.rows.count_distinct(name) > _MANY_TEXTS:
-                raise NotFused("many texts of a build side")
+                raise NotFused("too many texts in a build side")
             return self.text_column(name, kind)
         arrays = self.rows.device_column(name)
         return (

@@ -87,10 +87,10 @@ def _nullable(*args: TypedValue) -> bool:
 
 
 def _result_bounds(op: str, left: TypedValue, right: TypedValue) -> tuple[int, int]:
-    def made(x: int, y: int) -> int:
+    def combine(x: int, y: int) -> int:
         return x + y if op == "+" else x - y if op == "-" else x * y
 
-    found = [made(x, y) for x in left.bounds for y in right.bounds]
+    found = [combine(x, y) for x in left.bounds for y in right.bounds]
     return min(found), max(found)
 
 
@@ -120,15 +120,15 @@ def _numeric_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) ->
     display_scale = None
     if op == "*":
         if left.scale + right.scale != scale:
-            raise NotFused("a product of more decimals than 38 digits hold")
+            raise NotFused("a product of more than 38 decimal digits")
         if isinstance(a, int) and isinstance(b, int):
             display_scale = min(a + b, scale)
     else:
         left, right = (TypedValue(kind, rescale(each, scale)) for each in args)
         if isinstance(a, int) and isinstance(b, int):
             display_scale = max(a, b)
-    made = _limited_arithmetic(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
-    return TypedValue(kind, made, display_scale=display_scale if kind.is_carried else None)
+    result = _limited_arithmetic(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
+    return TypedValue(kind, result, display_scale=display_scale if kind.is_carried else None)
 
 
 def _float_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
@@ -260,7 +260,7 @@ def translate_extract(expr: bound.Call, value: TypedValue) -> TypedValue:
     """Translates EXTRACT and date_part: a field of a date or timestamp."""
     name = expr.args[0]
     if not isinstance(name, bound.Constant) or not isinstance(name.value, str):
-        raise NotFused("extract of a field that is no constant")
+        raise NotFused("extract of a field that is not constant")
     field: Any = name.value.lower()
     micros = value.type.name in TIMESTAMPS
     if value.type.name not in {"date", "timestamp"} or field not in (FIELDS | _CLOCK if micros else FIELDS):
@@ -268,13 +268,13 @@ def translate_extract(expr: bound.Call, value: TypedValue) -> TypedValue:
     low, high = value.bounds
     unit = DAY if micros else 1
     if low // unit < -_FAR or high // unit > _FAR:
-        raise NotFused("a date far from ours")
-    made = DateField(_field_bounds(field, low // unit, high // unit), value.expr.nullable, field, value.expr, micros)
+        raise NotFused("a date outside the supported calendar")
+    result = DateField(_field_bounds(field, low // unit, high // unit), value.expr.nullable, field, value.expr, micros)
     if expr.type.name == "numeric":
         digits = 10 ** expr.type.numeric_digits[1]
-        return TypedValue(expr.type, multiply(made, digits), display_scale=0 if expr.type.is_carried else None)
+        return TypedValue(expr.type, multiply(result, digits), display_scale=0 if expr.type.is_carried else None)
     if expr.type.name == "float8":
-        return TypedValue(expr.type, ToFloat(None, made.nullable, made))
+        return TypedValue(expr.type, ToFloat(None, result.nullable, result))
     raise NotFused(f"extract of type {expr.type.plain}")
 
 

@@ -231,7 +231,7 @@ def _payload(
         return reals, 0, 0, 0
     low, high = payload.bounds
     if not _has_spare_values(payload, bias):
-        raise NotFused("a build side's integers over all of 64 bits, and NULL")
+        raise NotFused("a build side with NULLs and the full range of 64-bit integers")
     bias += payload.valid is not None
     width = next(each for each in (1, 2, 4, 8) if high - low + bias < 256**each)
     kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]

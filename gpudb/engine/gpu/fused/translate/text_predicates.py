@@ -49,7 +49,7 @@ class TextPredicates:
                 if fold and not texts.raw_ascii:
                     pattern = None
                 if pattern is None:
-                    raise DictionaryRequired(f"a pattern of {function.name} over texts as they are")
+                    raise DictionaryRequired(f"{function.name} over texts without a dictionary")
                 return TypedValue(BOOL, self._negate(self._match(texts, pattern, fold=fold), negated=negated))
         return None
 

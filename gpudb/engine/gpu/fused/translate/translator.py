@@ -156,7 +156,7 @@ class Translator:
     def _(self, expr: bound.Column) -> TypedValue:
         value = self._scope[expr.index]()
         if value.raw_ascii is not None:
-            raise DictionaryRequired("texts as they are where codes are needed")
+            raise DictionaryRequired("texts without a dictionary")
         return value
 
     @_translate.register

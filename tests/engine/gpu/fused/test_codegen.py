@@ -32,7 +32,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 from gpudb.engine.gpu.fused.translate.lookup_tables import BuildColumn, build_lookup_table, index_keys
-from tests.engine.gpu.fused import kept
+from tests.engine.gpu.fused import recorded_pipelines
 from tests.support.fused.hosted import COMPILER, Hosted
 
 pytestmark = [pytest.mark.skipif(COMPILER is None, reason="needs g++"), pytest.mark.timeout(300)]
@@ -224,7 +224,7 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
 
 @pytest.mark.timeout(600)
 def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
-    given = kept.recorded([2])[::3]
+    given = recorded_pipelines.recorded([2])[::3]
     hosted = Hosted([executor.specialize(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
     with np.errstate(all="ignore"):
         wrong = [name for name, *what in given if not outcomes_equal(executor.run(*what), hosted.run(*what))]

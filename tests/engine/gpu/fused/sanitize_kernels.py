@@ -1,4 +1,4 @@
-"""Kernels under compute-sanitizer, on a GPU machine: python sanitized.py FILE OUT [SECONDS [MACHINE]].
+"""Kernels under compute-sanitizer, on a GPU machine: python sanitize_kernels.py FILE OUT [SECONDS [MACHINE]].
 
 FILE is written by `kept`. Pipelines that add a new kind of step, sink or column run first, so that a run that ends
 early has covered all kinds; each tool has a time limit. Every array is a separate allocation, so that reads beyond its
@@ -77,7 +77,7 @@ def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
     if program is None:
         return {"tool": tool, "status": "compute-sanitizer is not installed"}
     command = [program, "--tool", tool, "--error-exitcode", str(FOUND), sys.executable]
-    command += [str(Path(__file__).with_name("on_device.py")), str(file), "--seconds", str(seconds), "--apart"]
+    command += [str(Path(__file__).with_name("compare_kernels.py")), str(file), "--seconds", str(seconds), "--apart"]
     begun = time.perf_counter()
     with log.open("w") as out:
         try:
@@ -120,7 +120,7 @@ def main() -> None:
             print(found[-1], flush=True)
             if machine is not None:
                 write_json(
-                    RESULTS / "sanitizer" / f"{machine}.json", {**describe_run("sanitized.py", machine), "tools": found}
+                    RESULTS / "sanitizer" / f"{machine}.json", {**describe_run("sanitize_kernels.py", machine), "tools": found}
                 )
     sys.exit(any(each["status"] != "clean" for each in found))
 

@@ -1,4 +1,4 @@
-"""Recorded pipelines of the corpus with their inputs: python -m tests.engine.gpu.fused.kept FILE SEED … writes them.
+"""Recorded pipelines of the corpus with their inputs: python -m tests.engine.gpu.fused.recorded_pipelines FILE SEED … writes them.
 
 A GPU machine then only needs NumPy, CuPy and pytest: GPUDB_KEPT=FILE pytest --noconftest test_kernels.py.
 """

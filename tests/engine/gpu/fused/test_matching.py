@@ -140,7 +140,7 @@ def test_a_kernel_s_groups_are_whole_where_nobody_else_has_a_part_of_them(large:
 def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) -> None:
     sql = "SELECT v, n FROM (SELECT v, sum(k) AS n FROM g GROUP BY v) q ORDER BY n LIMIT 3"
     partial, last = _stages(large, sql, 2)
-    assert (partial.output, last.output, last.alone) == ("gather", "result", True)
+    assert (partial.output, last.output, last.single_worker) == ("gather", "result", True)
     # Each GPU has a part of 50 million groups, also if rows are processed in chunks.
     assert [each.output for each in _stages(large, GROUPS, 2)] == ["hash", "result"]
     planner = Planner(large.database.cpu, exchange_costs(2, gpu=True), fuse=True, gpu=True)

@@ -102,11 +102,11 @@ def test_explain_analyze_tells_what_is_answered_at_once(lab: Lab, engine: Cluste
         request = lab.request(sql)
         for _ in range(2):
             engine.explain(request, analyze=True)
-        return dict(engine.explain(request, analyze=True).details)["At Once"]
+        return dict(engine.explain(request, analyze=True).details)["Fast Path"]
 
     assert told(JOIN) == "yes"
     assert told("SELECT k, a FROM lines ORDER BY a, k").startswith("no")
-    assert "At Once" not in dict(engine.explain(lab.request(JOIN)).details)
+    assert "Fast Path" not in dict(engine.explain(lab.request(JOIN)).details)
 
 
 def test_the_corpus_is_answered_at_once_or_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:

@@ -17,7 +17,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     RowSink,
 )
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
-from tests.engine.gpu.fused.sanitized import FOUND, judged, kinds, ordered
+from tests.engine.gpu.fused.sanitize_kernels import FOUND, judged, kinds, ordered
 
 _NUMBER, _TEXT = Encoding(2), Encoding(4, is_text=True)
 _VALUE = Field((0, 60_000), False, 0)

@@ -14,7 +14,7 @@ import pytest
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import joined_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from tests.engine.gpu.clustered import engine_of, prepare
+from tests.engine.gpu.compare_on_cluster import engine_of, prepare
 from tests.support.gpu import faults, host_transfers, local_stages
 from tests.support.gpu.dask_programs import Scheduler
 from tests.support.lab import ON_GPUS, Lab

@@ -11,7 +11,7 @@ import pytest
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
 from gpudb.engine.gpu.fused.cuda import compaction, nvrtc
 from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
-from tests.engine.gpu.fused.on_device import filled, sink_of
+from tests.engine.gpu.fused.compare_kernels import filled, sink_of
 
 
 class _Array(np.ndarray[Any, Any]):

@@ -1,4 +1,4 @@
-"""Kernels compared with the NumPy backend on a GPU: python on_device.py FILE runs recorded pipelines with CuPy.
+"""Kernels compared with the NumPy backend on a GPU: python compare_kernels.py FILE runs recorded pipelines with CuPy.
 
 --every N runs every Nth of them, --seconds S none after that time; --apart allocates each array separately and adds
 line information to the kernels, for a sanitizer.

@@ -82,4 +82,4 @@ def test_many_texts_of_a_side_are_the_general_engine_s(lab: Lab, monkeypatch: py
         kernels: Any = NumpyRunner(PackedTables(2**30))
         given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
         assert sorted_rows(given) == sorted_rows(embedded(lab, request))
-        assert (kernels.ran, kernels.declined) == (0, "many texts of a build side")
+        assert (kernels.ran, kernels.declined) == (0, "too many texts in a build side")

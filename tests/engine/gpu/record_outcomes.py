@@ -1,4 +1,4 @@
-"""A pytest plugin that records outcomes from the first test on: -p tests.engine.gpu.keeping --keep FILE.json
+"""A pytest plugin that records outcomes from the first test on: -p tests.engine.gpu.record_outcomes --keep FILE.json
 
 The file has the number of passed tests, the failed ones with their errors, the skipped ones by reason, and the counts
 by file; whether the run was complete, and its number of tests.

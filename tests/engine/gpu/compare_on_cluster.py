@@ -1,6 +1,6 @@
 """The suites on a real cluster: each statement's answer compared with the embedded engine's, and the differences.
 
-    python -m tests.engine.gpu.clustered [--gpus 0 1 | --workers 2] [--only cases tpch ssb taxi tpcds] [--json FILE]
+    python -m tests.engine.gpu.compare_on_cluster [--gpus 0 1 | --workers 2] [--only cases tpch ssb taxi tpcds] [--json FILE]
         [--machine NAME] [--seconds N]
 
 Findings are written to FILE as they come, and with --machine the shares to benchmarks/results/survey/NAME-cluster.json.
@@ -144,7 +144,9 @@ def main(arguments: list[str] | None = None) -> int:
                     "processes": 1,
                     "processes that ended": int(ended),
                 }
-                survey.keep([path], "survey", f"{options.machine}-cluster", "tests.engine.gpu.clustered", **more)
+                survey.keep(
+                    [path], "survey", f"{options.machine}-cluster", "tests.engine.gpu.compare_on_cluster", **more
+                )
 
     ended = True
     lab_before: Lab | None = None

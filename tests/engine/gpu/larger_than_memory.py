@@ -1,6 +1,6 @@
 """One GPU with a memory limit: data three times as large, memory that runs out, a lost worker.
 
-    python -m tests.engine.gpu.beyond OUT.json [--limit 192] [--rows 24000000] [--each 20] [--only "a sort" …]
+    python -m tests.engine.gpu.larger_than_memory OUT.json [--limit 192] [--rows 24000000] [--each 20] [--only "a sort" …]
         [--machine NAME] [--twin]
 
 Each answer is compared with the embedded engine's, whose time is reported separately; a part that takes more than
@@ -112,7 +112,7 @@ class Run:
             print(name, self.found[name], flush=True)
             self.options.out.write_text(json.dumps(self.found, indent=1) + "\n")
             if rows := self.rows():
-                save_results("beyond", rows, {}, self.options.machine, "tests.engine.gpu.beyond")
+                save_results("beyond", rows, {}, self.options.machine, "tests.engine.gpu.larger_than_memory")
         return told
 
     def rows(self) -> list[Row]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import NoReturn
 
+from gpudb.errors import GpudbError
 from gpudb.types import BOOL, INT8, SqlType, UserType
 
 FIRST_USER_OID = 16384
@@ -162,6 +164,26 @@ class Key:
     nulls_distinct: bool = True
 
 
+class UnreadableFiles(tuple[DataFile, ...]):
+    """The files of a table whose metadata cannot be read: each access raises the XX001 that says why."""
+
+    error: GpudbError
+
+    def __new__(cls, error: GpudbError) -> UnreadableFiles:
+        files = super().__new__(cls)
+        files.error = error
+        return files
+
+    def _fail(self, *_: object) -> NoReturn:
+        raise GpudbError(str(self.error), condition="data_corrupted", detail=self.error.detail, hint=self.error.hint)
+
+    __iter__ = __len__ = __bool__ = __getitem__ = __contains__ = __add__ = __radd__ = _fail
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __repr__(self) -> str:
+        return "UnreadableFiles()"
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table and the files of its rows in this snapshot.
@@ -189,6 +211,11 @@ class Table:
     on_commit: str = ""
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the table's metadata could be read; otherwise each access to `files` raises XX001."""
+        return not isinstance(self.files, UnreadableFiles)
 
     @property
     def rows(self) -> int:

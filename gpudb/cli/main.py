@@ -143,6 +143,30 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
     run(as_json=as_json, data_dir=data_dir)
 
 
+@app.command()
+def check(
+    data_dir: DataDir = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every file and verify its pages' checksums.")] = False,
+) -> None:
+    """Verify a data directory that no server has open; exit status 1 if something is wrong."""
+    from gpudb import config as configuration
+    from gpudb.cli.maintenance import check as run
+
+    raise typer.Exit(run(configuration.load(data_dir=data_dir).data_dir, deep=deep))
+
+
+@app.command()
+def repair(
+    data_dir: DataDir = None,
+    purge: Annotated[bool, typer.Option("--purge", help="Also remove the files in lost+found.")] = False,
+) -> None:
+    """Rebuild a catalog that is lost, damaged or outdated, from its backup and the tables' own metadata."""
+    from gpudb import config as configuration
+    from gpudb.cli.maintenance import repair as run
+
+    raise typer.Exit(run(configuration.load(data_dir=data_dir).data_dir, purge=purge))
+
+
 def _get_target(argument: str | None, data_dir: Path | None, url: str | None) -> str | None:
     targets = [value for value in (argument, str(data_dir) if data_dir else None, url) if value is not None]
     if len(targets) > 1:

@@ -27,9 +27,9 @@ class Instance:
 
     def memory_limit(self) -> int:
         """Returns the bytes of memory that all statements together may use."""
-        row = self.connection.execute("SELECT memory_limit FROM pragma_database_size()").fetchone()
-        text = str(row[0]) if row else "1 GiB"
-        number, unit = text.split(" ")
+        # All rows are fetched: a result left open keeps a transaction open, and DuckDB would free no dropped table.
+        ((limit,),) = self.connection.execute("SELECT memory_limit FROM pragma_database_size()").fetchall()
+        number, unit = limit.split(" ")
         return int(float(number) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit])
 
     def alive(self) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,28 +76,9 @@ class Garbage:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or folder; failures are ignored, since orphans are removed at the next opening."""
+    """Removes a file or folder; failures are ignored, since the next opening moves orphans to lost+found."""
     with contextlib.suppress(OSError):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def remove_orphans(tables: Path, live: Mapping[int, frozenset[Path]]) -> int:
-    """Removes every file under `tables` that no table's metadata names, at opening; returns their number.
-
-    `live` maps each table's OID, its folder's name, to the files that must stay.
-    """
-    removed = 0
-    for folder in tables.iterdir():
-        keep = live.get(int(folder.name)) if folder.name.isdigit() else None
-        if keep is None:
-            remove(folder)
-            removed += 1
-            continue
-        for path in folder.rglob("*"):
-            if path.is_file() and path not in keep:
-                remove(path)
-                removed += 1
-    return removed

@@ -5,36 +5,49 @@
     DIR/tables/OID/data/*.parquet   rows; immutable
     DIR/tables/OID/metadata/        Iceberg's metadata files
     DIR/spill/                      temporary files of operations that exceed memory; emptied at opening
+    DIR/lost+found/                 files that belong to no table, found at an opening (see `lost_and_found`)
 
 A commit syncs data files, then metadata files, then SQLite's transaction, in this order. Nothing refers to what a crash
-leaves incomplete, and the next opening removes it.
+leaves incomplete, and the next opening moves it to lost+found. A table whose metadata cannot be read is kept as it is:
+it raises XX001 and can only be dropped.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, make_initial_catalog
+from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, UnreadableFiles, make_initial_catalog
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
+from gpudb.storage.catalog.records import DEFINITION_PROPERTY, encode
 from gpudb.storage.catalog.sequences import Sequences
 from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_commit
-from gpudb.storage.garbage import Garbage, remove, remove_orphans
+from gpudb.storage.garbage import Garbage, remove
+from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
+from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
+from gpudb.storage.lost_and_found import move_orphans, purge
+from gpudb.storage.recovery.opening import (
+    COMMIT_PROPERTY,
+    COMMIT_TABLES_PROPERTY,
+    require_catalog,
+    require_current_catalog,
+)
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -42,6 +55,7 @@ if TYPE_CHECKING:
 
 KEEP_SECONDS = 30.0
 """How long unused files stay on disk for other programs that read the tables."""
+_LOG = logging.getLogger(__name__)
 
 
 class Store:
@@ -118,6 +132,7 @@ class Store:
             self.key_checker.close()
             self.sequences.close()
             if self._database is not None:
+                self._database.back_up()
                 self._database.close()
             shutil.rmtree(self.spill, ignore_errors=True)
             self._lock.close()
@@ -208,12 +223,14 @@ class Store:
     def _stage(self, changes: Iterable[Change]) -> dict[int, TableState]:
         """Writes and syncs new Iceberg metadata for every durable table that changed."""
         staged: dict[int, TableState] = {}
-        for change in changes:
-            if isinstance(change.new, Table) and self.is_durable(change.new):
-                from gpudb.storage.iceberg.metadata import stage
+        tables = [change.new for change in changes if isinstance(change.new, Table) and self.is_durable(change.new)]
+        commit = {COMMIT_PROPERTY: str(self._commits + 1), COMMIT_TABLES_PROPERTY: str(len(tables))}
+        for table in tables:
+            from gpudb.storage.iceberg.metadata import stage
 
-                staged[change.oid] = stage(self._states.get(change.oid), self.folder(change.oid), change.new)
-                sync(self.folder(change.oid))
+            properties = {**commit, DEFINITION_PROPERTY: encode(replace(table, statistics=()))}
+            staged[table.oid] = stage(self._states.get(table.oid), self.folder(table.oid), table, properties)
+            sync(self.folder(table.oid))
         if staged:
             sync(self._tables_folder)
         return staged
@@ -243,6 +260,8 @@ class Store:
         write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if self._database is not None and (write.relations or write.objects or write.pointers):
             self._database.commit(write)
+            if write.objects or not all(isinstance(each, Table) for each in write.relations.values()):
+                self._database.back_up()
         # From here on the files belong to the table, whatever happens.
         transaction.committed = True
         for oid, pointer in pointers.items():
@@ -258,7 +277,7 @@ class Store:
         live: set[str] = set()
         for change in merged.changes:
             old, new = change.old, change.new
-            before = {file.path for file in old.files} if isinstance(old, Table) else set()
+            before = {file.path for file in old.files} if isinstance(old, Table) and old.is_readable else set()
             after = {file.path for file in new.files} if isinstance(new, Table) else set()
             live |= after
             if new is None and isinstance(old, Table):
@@ -292,9 +311,10 @@ class Store:
     # ---- opening
 
     def _open(self) -> Catalog:
-        shutil.rmtree(self.spill, ignore_errors=True)
         if not self.durable:
             return make_initial_catalog()
+        require_catalog(self.directory)
+        shutil.rmtree(self.spill, ignore_errors=True)
         database = CatalogDatabase(self.directory / "catalog.db")
         try:
             catalog = self._read(database)
@@ -306,28 +326,35 @@ class Store:
 
     def _read(self, database: CatalogDatabase) -> Catalog:
         sync(self.directory)
+        forget_verified()
         catalog, pointers = database.read()
         self._pointers = dict(pointers)
+        current = {oid: pointer.location.rpartition("/")[2] for oid, pointer in pointers.items()}
+        require_current_catalog(self.directory, catalog, database.last_commit(), current)
         relations = dict(catalog.relations)
-        live: dict[int, frozenset[Path]] = {}
+        live: dict[int, frozenset[Path] | None] = {}
         for key, table in catalog.relations.items():
             if isinstance(table, Table):
-                relations[key] = loaded = self._load(table)
-                kept = {Path(file.path) for file in loaded.files}
-                live[table.oid] = self._states[table.oid].files | kept
-        remove_orphans(self._tables_folder, live)
+                try:
+                    relations[key] = loaded = self._load(table, current)
+                except GpudbError as error:
+                    _LOG.error('table "%s.%s" cannot be read: %s', table.schema, table.name, error)
+                    relations[key] = replace(table, files=UnreadableFiles(error))
+                    live[table.oid] = None
+                    continue
+                live[table.oid] = self._states[table.oid].files | {Path(file.path) for file in loaded.files}
+        purge(self.directory, KEEP_LOST_SECONDS)
+        move_orphans(self._tables_folder, live)
         return replace(catalog, relations=MappingProxyType(relations))
 
-    def _load(self, table: Table) -> Table:
+    def _load(self, table: Table, current: Mapping[int, str]) -> Table:
         from gpudb.storage.iceberg.metadata import load
 
-        pointer = self._pointers.get(table.oid)
-        if pointer is None:
+        if table.oid not in current:
             message = f'the catalog has no metadata of table "{table.schema}.{table.name}"'
             raise GpudbError(message, condition="data_corrupted")
         files: tuple[DataFile, ...]
-        name = pointer.location.rpartition("/")[2]
-        state, files = load(self.folder(table.oid), name, table.columns)
+        state, files = load(self.folder(table.oid), current[table.oid], table.columns)
         self._states[table.oid] = state
         return replace(table, files=files, metadata_location=str(state.location))
 

@@ -61,7 +61,7 @@ def build_sizes(catalog: Catalog) -> pa.Table | None:
     """Returns the bytes and rows of every table and index in this snapshot; None if there is no table."""
     builder = SystemRows()
     for table in catalog.relations.values():
-        if isinstance(table, Table):
+        if isinstance(table, Table) and table.is_readable:
             size = sum(file.bytes for file in table.files)
             builder.add("relation_sizes", oid=table.oid, bytes=size, row_count=table.rows)
             for index in list_indexes(table):

@@ -7,6 +7,7 @@ open the file as catalog `gpudb`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,7 +20,10 @@ from gpudb.storage.catalog.records import decode, encode
 
 FORMAT = 1
 CATALOG = "gpudb"
+BACKUP = "catalog-backup.db"
+"""Name of the copy of the file in its folder, from which objects other than tables are rebuilt if the file is lost."""
 BUSY_SECONDS = 10.0
+_LOG = logging.getLogger(__name__)
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS iceberg_tables (
@@ -62,15 +66,20 @@ class CatalogChanges:
 class CatalogDatabase:
     """The open SQLite file. The caller ensures that one thread at a time writes."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens or creates the file; raises XX001 if it is no database, 0A000 if a later gpudb wrote it."""
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        """Opens or creates the file; raises XX001 if it is no database, 0A000 if a later gpudb wrote it.
+
+        With `create` false a file without a catalog raises XX001 too.
+        """
+        self._path = path
         try:
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.executescript(_TABLES)
+            if create:
+                self._connection.executescript(_TABLES)
             state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
         except sqlite3.DatabaseError as error:
             message = f'could not open the catalog "{path}": {error}'
@@ -192,6 +201,20 @@ class CatalogDatabase:
                     "INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, ?, 'TABLE')",
                     (CATALOG, new.schema, new.name, new.location, previous.get(id(new))),
                 )
+
+    def back_up(self) -> None:
+        """Copies the file to BACKUP. A failure is logged: the copy is only read if the file is lost."""
+        target = self._path.with_name(BACKUP)
+        partial = target.with_suffix(".part")
+        try:
+            partial.unlink(missing_ok=True)
+            partial.touch(mode=0o600)
+            with contextlib.closing(sqlite3.connect(partial)) as copy:
+                copy.execute("PRAGMA synchronous=OFF")
+                self._connection.backup(copy)
+            partial.replace(target)
+        except (OSError, sqlite3.Error) as error:
+            _LOG.warning('could not copy the catalog to "%s": %s', target, error)
 
     def close(self) -> None:
         """Closes the file."""

@@ -225,7 +225,7 @@ def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch]
 def verify_checksums(path: Path) -> None:
     """Reads a whole data file and verifies its pages' checksums; raises XX001 if they differ, 58P01 if it is missing.
 
-    Scans do not verify checksums: they detect a truncated file or one that is not Parquet, but not every flipped bit.
+    Unlike `checksums.verify_files` it also decodes every page, and verifies a file however often it was read.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:

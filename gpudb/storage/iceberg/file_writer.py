@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import DataFile, Table
 from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.checksums import mark_verified
 from gpudb.storage.iceberg.statistics import file_statistics
 
 BLOOM_ERROR = 0.01
@@ -110,6 +111,7 @@ class FileWriter:
         self._writer = None
         if self._durable:
             sync(path)
+        mark_verified(path)
         nan = frozenset(self._with_nan)
         made = file_statistics(str(path), path.stat().st_size, collected[0], self._columns, nan)
         self._files.append(replace(made, bucket=self._bucket))

@@ -71,10 +71,10 @@ class TableState:
     files: frozenset[Path]
 
 
-def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
+def stage(state: TableState | None, folder: Path, table: Table, properties: Mapping[str, str]) -> TableState:
     """Writes and syncs the metadata files of a table's next version.
 
-    `folder` is the table's own; `state` is None for a new table. Nothing takes effect yet: the caller makes
+    `folder` is the table's own; `state` is None for a new table; `properties` are added to Iceberg's. Nothing takes effect yet: the caller makes
     `TableState.location` the table's current one, or removes the new ones among `TableState.files`.
     """
     directory = folder / "metadata"
@@ -82,7 +82,7 @@ def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
     written: list[Path] = []
     try:
         with disk_errors():
-            new = _stage(state, directory, folder, table, written)
+            new = _stage(state, directory, folder, table, written, properties)
     except BaseException:
         for path in written:
             path.unlink(missing_ok=True)
@@ -91,7 +91,14 @@ def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
     return new
 
 
-def _stage(state: TableState | None, directory: Path, folder: Path, table: Table, written: list[Path]) -> TableState:
+def _stage(
+    state: TableState | None,
+    directory: Path,
+    folder: Path,
+    table: Table,
+    written: list[Path],
+    more_properties: Mapping[str, str],
+) -> TableState:
     old = state.metadata if state is not None else None
     number = 0 if state is None else int(state.location.name.partition("-")[0]) + 1
     version = f"{number:05d}-{uuid.uuid4()}"
@@ -131,7 +138,12 @@ def _stage(state: TableState | None, directory: Path, folder: Path, table: Table
                     "schema-id": schema.schema_id,
                 }
             )
-    properties = {"owner": table.owner, "gpudb.oid": str(table.oid), **type_properties(table.columns)}
+    properties = {
+        "owner": table.owner,
+        "gpudb.oid": str(table.oid),
+        **type_properties(table.columns),
+        **more_properties,
+    }
     metadata = TableMetadataV2.model_validate(
         {
             "location": _uri(folder),

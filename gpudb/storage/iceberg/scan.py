@@ -10,6 +10,7 @@ import duckdb
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.duckdb.errors import data_file_error
 from gpudb.duckdb.literals import quote_identifier, quote_literal
+from gpudb.storage.iceberg.checksums import verify_files
 from gpudb.storage.iceberg.column_layout import is_stored_as_struct, render_restored, stored_duckdb_type
 
 FILE_COLUMN = "gpudb$filename"
@@ -28,12 +29,14 @@ def scan_sql(
 
     It returns the table's columns (or the named ones, in their order) by name, each of `SqlType.duckdb`. Columns are
     matched by Iceberg field id; those that a file lacks are NULL or `Column.initial`. `with_row_ids` appends
-    FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader.
+    FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader. Files are verified when the
+    process scans them first (XX001).
     """
     chosen = table.columns if columns is None else [_find_column(table, name) for name in columns]
     files = table.files if files is None else files
     if not files:
         return _render_empty(chosen, with_row_ids)
+    verify_files(file.path for file in files)
     # DuckDB 2.0 fails to read a struct member that a file lacks: such files get a SELECT of their own.
     groups: dict[frozenset[int], list[DataFile]] = {}
     structs = [c.field_id for c in chosen if is_stored_as_struct(c.type)]

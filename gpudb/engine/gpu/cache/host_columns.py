@@ -242,7 +242,7 @@ def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int)
 def _read_arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
     """Reads rows of a file's columns by field id, in stored form; None for a column that is newer than the file."""
     try:
-        with pq.ParquetFile(file.path) as opened:
+        with pq.ParquetFile(file.path, page_checksum_verification=True) as opened:
             names = names_by_id(opened.schema_arrow)
             groups: list[int] = []
             start = skipped = 0

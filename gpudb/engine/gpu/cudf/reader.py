@@ -24,6 +24,7 @@ from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
+from gpudb.storage.iceberg.checksums import verify_columns
 from gpudb.storage.iceberg.column_layout import names_by_id
 
 _DIRECT = frozenset(
@@ -66,6 +67,7 @@ def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: in
 
 
 def _decode(path: str, names: list[str], first: int, last: int) -> dict[str, Any]:
+    verify_columns(path, names, first, last)
     options = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([path])).column_names(names).build()
     options.set_skip_rows(first)
     options.set_num_rows(last - first)

@@ -1,0 +1,42 @@
+"""`gpudb check` and `gpudb repair`: verify a data directory, and rebuild its catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpudb.cli.output import format_size
+
+
+def check(data_dir: Path, *, deep: bool) -> int:
+    """Prints what is wrong with a data directory; returns the exit status, 1 if anything is."""
+    from gpudb.storage.lost_and_found import list_lost_files
+    from gpudb.storage.recovery.check import check as run
+
+    report = run(data_dir, deep=deep)
+    for name, problem in report.problems:
+        print(f"{name}: {problem}")
+    size = format_size(report.bytes)
+    print(f"{report.tables} tables, {report.files} files, {report.rows} rows, {size}: {len(report.problems)} problems")
+    for lost in list_lost_files(data_dir):
+        days = lost.age / 86_400
+        print(f'"{lost.folder}": {lost.files} files of no table, {format_size(lost.bytes)}, for {days:.1f} days')
+    return 1 if report.problems else 0
+
+
+def repair(data_dir: Path, *, purge: bool) -> int:
+    """Rebuilds a catalog that cannot be opened, and prints what was done; with `purge` removes lost+found."""
+    from gpudb.storage.lost_and_found import purge as remove
+    from gpudb.storage.recovery.rebuild import repair as run
+
+    report = run(data_dir)
+    if report.rebuilt:
+        for change in report.changes:
+            print(change)
+        if report.saved is not None:
+            print(f'the old catalog is kept as "{report.saved}"')
+        print(f"the catalog is rebuilt: {report.tables} tables, {report.rows} rows")
+    else:
+        print("the catalog is sound: nothing was changed")
+    if purge:
+        print(f"{remove(data_dir, 0.0)} files removed from lost+found")
+    return 0

@@ -1,0 +1,129 @@
+"""Verifies a data directory: its catalog, each table's metadata, and the files of its rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import Catalog, DataFile, Table
+from gpudb.errors import GpudbError
+from gpudb.storage.catalog.database import CatalogDatabase, Pointer
+from gpudb.storage.iceberg.append import verify_checksums
+from gpudb.storage.iceberg.metadata import load
+from gpudb.storage.lockfile import LockFile
+from gpudb.storage.recovery.opening import require_catalog, require_current_catalog
+
+
+@dataclass(slots=True)
+class CheckReport:
+    """What was verified, and what is wrong: `problems` are pairs of an object's name and a sentence."""
+
+    tables: int = 0
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+def check(directory: Path, *, deep: bool = False) -> CheckReport:
+    """Verifies a data directory that no server has open; changes nothing.
+
+    Metadata, and the existence, length and row counts of files are verified; with `deep` all pages' checksums and the
+    numbers of NULLs too, for which every file is read. Raises 58P01 for a directory that does not exist and 55006 for
+    one that is open.
+    """
+    if not (directory / "tables").is_dir():
+        raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
+    report = CheckReport()
+    lock = LockFile(directory / "lock")
+    try:
+        _check(directory, report, deep)
+    finally:
+        lock.close()
+    return report
+
+
+def _check(directory: Path, report: CheckReport, deep: bool) -> None:
+    path = directory / "catalog.db"
+    try:
+        require_catalog(directory)
+        if not path.exists():
+            return
+        with closing(CatalogDatabase(path)) as database:
+            catalog, pointers = database.read()
+            current = {oid: pointer.location.rpartition("/")[2] for oid, pointer in pointers.items()}
+            require_current_catalog(directory, catalog, database.last_commit(), current)
+        report.problems += (("catalog", problem) for problem in _list_database_problems(path))
+    except GpudbError as error:
+        report.problems.append(("catalog", str(error)))
+        return
+    for table in catalog.tables():
+        _check_table(directory, table, pointers, report, deep)
+    _check_references(catalog, report)
+
+
+def _list_database_problems(path: Path) -> list[str]:
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check").fetchall()]
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
+    return [] if found == ["ok"] else found
+
+
+def _check_table(
+    directory: Path, table: Table, pointers: Mapping[int, Pointer], report: CheckReport, deep: bool
+) -> None:
+    name = f"{table.schema}.{table.name}"
+    report.tables += 1
+    pointer = pointers.get(table.oid)
+    if pointer is None:
+        report.problems.append((name, "the catalog has no metadata of it"))
+        return
+    try:
+        _, files = load(directory / "tables" / str(table.oid), pointer.location.rpartition("/")[2], table.columns)
+    except GpudbError as error:
+        report.problems.append((name, str(error)))
+        return
+    for file in files:
+        report.files += 1
+        report.rows += file.rows
+        report.bytes += file.bytes
+        report.problems += ((name, problem) for problem in _list_file_problems(table, file, deep))
+
+
+def _list_file_problems(table: Table, file: DataFile, deep: bool) -> Iterator[str]:
+    path = Path(file.path)
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        yield f'data file "{path}": {error.strerror}'
+        return
+    if size != file.bytes:
+        yield f'data file "{path}" has {size} bytes instead of {file.bytes}'
+        return
+    try:
+        rows = pq.read_metadata(path).num_rows
+    except (OSError, pa.ArrowException) as error:
+        yield f'data file "{path}" cannot be read: {str(error).partition(chr(10))[0]}'
+        return
+    if rows != file.rows:
+        yield f'data file "{path}" has {rows} rows instead of {file.rows}'
+    if deep:
+        try:
+            verify_checksums(path)
+        except GpudbError as error:
+            yield str(error)
+
+
+def _check_references(catalog: Catalog, report: CheckReport) -> None:
+    for relation in catalog.relations.values():
+        if relation.schema not in catalog.schemas:
+            problem = f'its schema "{relation.schema}" does not exist'
+            report.problems.append((f"{relation.schema}.{relation.name}", problem))

@@ -1,0 +1,87 @@
+"""Refuses to open a data directory whose tables are newer than its catalog, before anything in it is changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from gpudb.catalog.model import Catalog, Table
+from gpudb.errors import GpudbError
+
+COMMIT_PROPERTY = "gpudb.commit"
+"""Property of a table's Iceberg metadata: the number of the commit that wrote it."""
+COMMIT_TABLES_PROPERTY = "gpudb.commit-tables"
+"""Property of a table's Iceberg metadata: the number of tables that the same commit wrote."""
+_HINT = (
+    'Copy "catalog.db" together with "catalog.db-wal" from where this directory came from, or run "gpudb repair {}",'
+    " which rebuilds the catalog from the tables' own metadata."
+)
+
+
+def require_catalog(directory: Path) -> None:
+    """Raises XX001 if `tables` holds files while the catalog's database is missing or empty; changes nothing."""
+    tables = directory / "tables"
+    folders = [path for path in tables.iterdir() if path.is_dir() and any(each.is_file() for each in path.rglob("*"))]
+    if not folders:
+        return
+    path = directory / "catalog.db"
+    state = "missing" if not path.exists() else "empty" if _is_empty(path) else ""
+    if state:
+        message = f'the catalog "{path}" is {state}, but "{tables}" holds the files of {len(folders)} tables'
+        raise _error(directory, message)
+
+
+def require_current_catalog(directory: Path, catalog: Catalog, last_commit: int, current: Mapping[int, str]) -> None:
+    """Raises XX001 if a table's metadata is of a commit that the catalog cannot have seen.
+
+    `current` maps the OIDs of tables to the names of their current metadata files. A crash leaves the metadata of one
+    commit at most, the one after `last_commit`; a later one shows that the catalog is a copy from before.
+    """
+    named = {table.oid: table.name for table in catalog.relations.values() if isinstance(table, Table)}
+    for oid, path in _iter_metadata(directory / "tables"):
+        if path.name == current.get(oid):
+            continue
+        commit = read_commit(path)
+        if commit is not None and commit > last_commit + 1:
+            table = f'table "{named[oid]}"' if oid in named else f"the table with OID {oid}"
+            message = (
+                f'the catalog "{directory / "catalog.db"}" is of commit {last_commit},'
+                f' but {table} has metadata of commit {commit}: "{path}"'
+            )
+            raise _error(directory, message)
+
+
+def read_commit(path: Path) -> int | None:
+    """Returns the number of the commit that wrote a metadata file; None for one that does not say or is unreadable."""
+    try:
+        return int(json.loads(path.read_bytes())["properties"][COMMIT_PROPERTY])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _iter_metadata(tables: Path) -> Iterator[tuple[int, Path]]:
+    for folder in tables.iterdir():
+        if folder.name.isdigit():
+            for path in (folder / "metadata").glob("*.metadata.json"):
+                yield int(folder.name), path
+
+
+def _is_empty(path: Path) -> bool:
+    """Returns whether a catalog's database has no state; a damaged one is for the catalog itself to report."""
+    if path.stat().st_size == 0:
+        return True
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return not connection.execute("SELECT key FROM gpudb_state LIMIT 1").fetchall()
+    except sqlite3.OperationalError as error:
+        return "no such table" in str(error)
+    except sqlite3.DatabaseError:
+        return False
+
+
+def _error(directory: Path, message: str) -> GpudbError:
+    detail = "Nothing in the directory was changed."
+    return GpudbError(message, condition="data_corrupted", detail=detail, hint=_HINT.format(directory))

@@ -1,0 +1,293 @@
+"""Rebuilds a lost, damaged or outdated catalog from its last backup and from the tables' own metadata.
+
+Each table's metadata holds its definition and the number of the commit that wrote it, so tables come back whole.
+Other objects (schemas, views, sequences, types, routines, roles) are those of the newest catalog that can be read:
+`catalog.db` itself, or its backup.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from gpudb.catalog.model import Catalog, DataFile, Schema, Sequence, Table, make_initial_catalog
+from gpudb.errors import GpudbError
+from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Pointer, iter_objects
+from gpudb.storage.catalog.records import DEFINITION_PROPERTY, decode
+from gpudb.storage.catalog.sequences import Sequences, SequenceState
+from gpudb.storage.iceberg.metadata import load
+from gpudb.storage.lockfile import LockFile
+from gpudb.storage.recovery.opening import (
+    COMMIT_PROPERTY,
+    COMMIT_TABLES_PROPERTY,
+    require_catalog,
+    require_current_catalog,
+)
+
+SUPERUSER = "gpudb"
+_OID_MARGIN = 1024
+"""OIDs left free above the largest one found, since dropped objects may have drawn more."""
+
+
+@dataclass(slots=True)
+class RepairReport:
+    """What was rebuilt. `changes` are sentences about what differs from a catalog that was not lost."""
+
+    rebuilt: bool = False
+    tables: int = 0
+    rows: int = 0
+    saved: Path | None = None
+    changes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A metadata file of a table that can be read whole."""
+
+    path: Path
+    commit: int
+    commit_tables: int
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class _OldCatalog:
+    """The newest catalog that can be read; `commit` is -1 if there is none."""
+
+    catalog: Catalog
+    pointers: Mapping[int, Pointer]
+    commit: int
+    path: Path | None
+
+
+def repair(directory: Path) -> RepairReport:
+    """Rebuilds the catalog of a data directory if it cannot be opened; otherwise changes nothing.
+
+    The old `catalog.db` is kept under another name. Raises 58P01 for a directory that does not exist, 55006 for one that
+    a server has open.
+    """
+    if not (directory / "tables").is_dir():
+        raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
+    lock = LockFile(directory / "lock")
+    try:
+        if _is_sound(directory):
+            return RepairReport()
+        return _rebuild(directory)
+    finally:
+        lock.close()
+
+
+def _is_sound(directory: Path) -> bool:
+    try:
+        require_catalog(directory)
+        if not (directory / "catalog.db").exists():
+            return True
+        with closing(CatalogDatabase(directory / "catalog.db")) as database:
+            catalog, pointers = database.read()
+            current = {oid: pointer.location.rpartition("/")[2] for oid, pointer in pointers.items()}
+            require_current_catalog(directory, catalog, database.last_commit(), current)
+    except GpudbError:
+        return False
+    return True
+
+
+def _rebuild(directory: Path) -> RepairReport:
+    report = RepairReport(rebuilt=True)
+    old = _read_old_catalog(directory)
+    if old.path is None:
+        report.changes.append("no catalog and no backup of one can be read: only tables are rebuilt")
+    else:
+        report.changes.append(f'objects that are not tables are those of "{old.path.name}", of commit {old.commit}')
+    versions = {oid: found for oid in _list_oids(directory) if (found := list(_iter_versions(directory, oid)))}
+    last = max([old.commit, *(each.commit for found in versions.values() for each in found)])
+    last = _drop_incomplete_commit(versions, last, old.commit, report)
+    relations = dict(old.catalog.relations)
+    pointers = {oid: pointer for oid, pointer in old.pointers.items()}
+    for oid, found in sorted(versions.items()):
+        newest = max(found, key=lambda each: each.commit)
+        if newest.commit > old.commit:
+            _add_table(relations, pointers, newest, report)
+    catalog = replace(old.catalog, relations=MappingProxyType(relations))
+    catalog = _add_missing_owners(catalog, report)
+    next_oid = max([catalog.next_oid, *(_find_largest_oid(each) + _OID_MARGIN for each in relations.values())])
+    catalog = replace(catalog, version=catalog.version + 1, next_oid=next_oid)
+    states = _advance_sequences(directory, old, catalog, pointers, report)
+    report.saved = _write(directory, catalog, pointers, last, states)
+    for table in catalog.tables():
+        report.tables += 1
+        report.rows += _count_rows(directory, table, pointers)
+    return report
+
+
+def _read_old_catalog(directory: Path) -> _OldCatalog:
+    best = _OldCatalog(make_initial_catalog(), {}, -1, None)
+    for path in (directory / "catalog.db", directory / BACKUP):
+        if not path.exists() or not path.stat().st_size:
+            continue
+        try:
+            with closing(CatalogDatabase(path, create=False)) as database:
+                catalog, pointers = database.read()
+                if (commit := database.last_commit()) > best.commit:
+                    best = _OldCatalog(catalog, pointers, commit, path)
+        except (GpudbError, ValueError, KeyError, TypeError):
+            continue
+    return best
+
+
+def _list_oids(directory: Path) -> list[int]:
+    return [int(path.name) for path in (directory / "tables").iterdir() if path.name.isdigit()]
+
+
+def _iter_versions(directory: Path, oid: int) -> Iterator[_Version]:
+    folder = directory / "tables" / str(oid)
+    for path in (folder / "metadata").glob("*.metadata.json"):
+        try:
+            properties = json.loads(path.read_bytes())["properties"]
+            table: Any = decode(properties[DEFINITION_PROPERTY])
+            commit, tables = int(properties[COMMIT_PROPERTY]), int(properties[COMMIT_TABLES_PROPERTY])
+            _, files = load(folder, path.name, table.columns)
+        except (GpudbError, OSError, ValueError, KeyError, TypeError):
+            continue
+        if all(_exists_whole(file) for file in files):
+            yield _Version(path, commit, tables, table)
+
+
+def _exists_whole(file: DataFile) -> bool:
+    path = Path(file.path)
+    return path.is_file() and path.stat().st_size == file.bytes
+
+
+def _drop_incomplete_commit(versions: dict[int, list[_Version]], last: int, known: int, report: RepairReport) -> int:
+    """Removes the last commit's versions if a crash left only some of its tables; returns the last commit kept."""
+    newest = [each for found in versions.values() for each in found if each.commit == last]
+    if last <= known or not newest or len(newest) == newest[0].commit_tables:
+        return last
+    report.changes.append(f"commit {last} is incomplete and left out")
+    for oid, found in list(versions.items()):
+        versions[oid] = [each for each in found if each.commit != last]
+        if not versions[oid]:
+            del versions[oid]
+    return last - 1
+
+
+def _add_table(
+    relations: dict[tuple[str, str], Any], pointers: dict[int, Pointer], version: _Version, report: RepairReport
+) -> None:
+    table = version.table
+    for key, relation in list(relations.items()):
+        if relation.oid == table.oid:
+            del relations[key]
+    if (table.schema, table.name) in relations:
+        name = f"{table.name}_{table.oid}"
+        report.changes.append(f'table "{table.schema}.{table.name}" exists twice: one is named "{name}"')
+        table = replace(table, name=name)
+    relations[table.schema, table.name] = table
+    pointers[table.oid] = Pointer(table.schema, table.name, f"file://{version.path}")
+
+
+def _add_missing_owners(catalog: Catalog, report: RepairReport) -> Catalog:
+    schemas, relations = dict(catalog.schemas), dict(catalog.relations)
+    oid = catalog.next_oid
+    for key, relation in list(relations.items()):
+        if relation.schema not in schemas:
+            schemas[relation.schema] = Schema(oid, relation.schema, SUPERUSER)
+            oid += 1
+            report.changes.append(f'schema "{relation.schema}" is created anew')
+        if relation.owner not in catalog.roles:
+            report.changes.append(
+                f'"{relation.schema}.{relation.name}" belongs to {SUPERUSER}: role "{relation.owner}" is lost'
+            )
+            relations[key] = replace(relation, owner=SUPERUSER)
+    return replace(catalog, next_oid=oid, schemas=MappingProxyType(schemas), relations=MappingProxyType(relations))
+
+
+def _find_largest_oid(value: object) -> int:
+    """Returns the largest OID in a relation's definition: its own, and those of its constraints."""
+    oids = [getattr(value, "oid", 0), *(each.oid for each in getattr(value, "constraints", ()))]
+    return max(each for each in oids if isinstance(each, int))
+
+
+def _advance_sequences(
+    directory: Path, old: _OldCatalog, catalog: Catalog, pointers: Mapping[int, Pointer], report: RepairReport
+) -> dict[Sequence, SequenceState]:
+    """Returns the states of all sequences, past the values that the columns that own them hold."""
+    known = Sequences(old.path) if old.path is not None else Sequences(None)
+    try:
+        states = {}
+        for sequence in catalog.sequences():
+            state = known.get(sequence)
+            used = _find_used_value(directory, catalog, pointers, sequence)
+            ahead = used is not None and (used > state.value if sequence.increment > 0 else used < state.value)
+            states[sequence] = SequenceState(used, True) if ahead and used is not None else state
+            if used is None:
+                name = f"{sequence.schema}.{sequence.name}"
+                report.changes.append(f'sequence "{name}" continues at {state.value}, which may repeat values')
+    finally:
+        known.close()
+    return states
+
+
+def _find_used_value(
+    directory: Path, catalog: Catalog, pointers: Mapping[int, Pointer], sequence: Sequence
+) -> int | None:
+    """Returns the last value of the column that owns a sequence, by the files' statistics; None if there is none."""
+    oid, name = sequence.owned_by or (0, "")
+    table = catalog.find_relation_by_oid(oid)
+    if not isinstance(table, Table) or table.oid not in pointers:
+        return None
+    column = next((each for each in table.columns if each.name == name), None)
+    if column is None:
+        return None
+    _, files = load(
+        directory / "tables" / str(table.oid), pointers[table.oid].location.rpartition("/")[2], table.columns
+    )
+    ends = [(file.maximums if sequence.increment > 0 else file.minimums).get(column.field_id) for file in files]
+    values = [each for each in ends if isinstance(each, int)]
+    return (max(values) if sequence.increment > 0 else min(values)) if values else None
+
+
+def _write(
+    directory: Path,
+    catalog: Catalog,
+    pointers: Mapping[int, Pointer],
+    commit: int,
+    states: Mapping[Sequence, SequenceState],
+) -> Path | None:
+    """Writes the catalog's database; returns where the old one is kept."""
+    path = directory / "catalog.db"
+    saved = None
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    for suffix in ("", "-wal", "-shm"):
+        source = directory / f"catalog.db{suffix}"
+        if source.exists():
+            saved = saved or directory / f"catalog.db.{stamp}"
+            source.rename(f"{saved}{suffix}")
+    with closing(CatalogDatabase(path)) as database:
+        write = CatalogChanges(catalog.version, catalog.next_oid, max(commit, 0))
+        for kind, name, value in iter_objects(catalog):
+            write.objects[kind, name] = value
+        write.relations = {relation.oid: relation for relation in catalog.relations.values()}
+        write.pointers = [(None, pointer) for pointer in pointers.values()]
+        database.commit(write)
+    sequences = Sequences(path)
+    try:
+        for sequence, state in states.items():
+            sequences.set_value(sequence, state.value, state.called)
+    finally:
+        sequences.close()
+    return saved
+
+
+def _count_rows(directory: Path, table: Table, pointers: Mapping[int, Pointer]) -> int:
+    name = pointers[table.oid].location.rpartition("/")[2] if table.oid in pointers else ""
+    try:
+        _, files = load(directory / "tables" / str(table.oid), name, table.columns)
+    except GpudbError:
+        return 0
+    return sum(file.rows for file in files)

@@ -1,0 +1,115 @@
+"""A flipped bit in a data file is an error with the file's name, on every engine, and never a wrong answer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.checksums import verify_columns, verify_files, verify_pages
+from gpudb.storage.recovery.check import check
+from tests.support.server_program import Program
+
+
+def _flip(path: Path, position: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(position)
+        byte = file.read(1)[0]
+        file.seek(position)
+        file.write(bytes([byte ^ 0x10]))
+
+
+def _write(path: Path, version: str) -> None:
+    draws = random.Random(1)
+    table = pa.table(
+        {
+            "a": pa.array(range(50_000), pa.int64()),
+            "b": pa.array([f"text {draws.randrange(99)}" for _ in range(50_000)]),
+            "c": pa.array([[draws.random()] * draws.randrange(3) for _ in range(50_000)]),
+        }
+    )
+    pq.write_table(table, path, row_group_size=20_000, write_page_checksum=True, data_page_version=version)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_every_byte_of_a_page_is_covered(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "a.parquet"
+    _write(path, version)
+    verify_pages(str(path))
+    metadata = pq.read_metadata(path)
+    draws = random.Random(2)
+    for _ in range(60):
+        group = draws.randrange(metadata.num_row_groups)
+        chunk = metadata.row_group(group).column(draws.randrange(3))
+        # The last bytes of a chunk belong to a page; its first ones are a header, which has no checksum.
+        position = chunk.data_page_offset + chunk.total_compressed_size - 1 - draws.randrange(200)
+        start = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+        position = min(position, start + chunk.total_compressed_size - 1)
+        _flip(path, position)
+        with pytest.raises(GpudbError, match=r"a\.parquet") as raised:
+            verify_pages(str(path))
+        assert raised.value.sqlstate == "XX001"
+        _flip(path, position)
+    verify_pages(str(path))
+
+
+def test_only_what_is_read_is_verified(tmp_path: Path) -> None:
+    path = tmp_path / "b.parquet"
+    _write(path, "1.0")
+    chunk = pq.read_metadata(path).row_group(2).column(0)
+    _flip(path, chunk.data_page_offset + chunk.total_compressed_size - 1)
+    verify_columns(str(path), ["b", "c"], 0, 50_000)
+    verify_columns(str(path), ["a"], 0, 40_000)
+    with pytest.raises(GpudbError, match='column "a"'):
+        verify_columns(str(path), ["a"], 39_999, 40_001)
+
+
+def test_pages_without_checksums_and_missing_files(tmp_path: Path) -> None:
+    path = tmp_path / "c.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 3]}), path, write_page_checksum=False)
+    verify_files([str(path)])
+    with pytest.raises(GpudbError) as raised:
+        verify_files([str(tmp_path / "none.parquet")])
+    assert raised.value.sqlstate == "58P01"
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(GpudbError) as raised:
+        verify_pages(str(path))
+    assert raised.value.sqlstate == "XX001"
+
+
+@pytest.mark.parametrize("engine", ["cpu", "twin"])
+def test_a_flipped_bit_is_an_error_for_clients(tmp_path: Path, engine: str) -> None:
+    directory = tmp_path / "data"
+    with Program(directory) as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("CREATE TABLE sound AS SELECT g AS a FROM generate_series(1, 100000) g")
+            connection.execute("CREATE TABLE t AS SELECT g * 7919 % 100003 AS a FROM generate_series(1, 100000) g")
+            row = connection.execute("SELECT 't'::regclass::oid").fetchone()
+        server.stop()
+    assert row is not None
+    (path,) = (directory / "tables" / str(row[0])).rglob("*.parquet")
+    chunk = pq.read_metadata(path).row_group(0).column(0)
+    _flip(path, chunk.data_page_offset + chunk.total_compressed_size // 2)
+    assert not check(directory).problems
+    assert [name for name, _ in check(directory, deep=True).problems] == ["public.t"]
+    with (
+        Program(directory, "--engine", engine) as server,
+        psycopg.connect(server.dsn, autocommit=True) as connection,
+    ):
+        for statement in (
+            "SELECT sum(a) FROM t",
+            "SELECT max(a), min(a) FROM t WHERE a > 5",
+            "DELETE FROM t WHERE a > 5",
+        ):
+            for _ in range(2):
+                with pytest.raises(psycopg.Error) as raised:
+                    connection.execute(statement)  # type: ignore[arg-type]
+                assert raised.value.sqlstate == "XX001", statement
+                assert path.name in str(raised.value), statement
+        assert connection.execute("SELECT count(*) FROM sound WHERE a > 5").fetchall() == [(99_995,)]
+        server.stop()

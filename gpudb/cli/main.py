@@ -19,8 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where tables live.")]
-Url = Annotated[str | None, typer.Option("--url", help="A server: postgresql://user@host:port/database.")]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="The data directory.")]
+Url = Annotated[str | None, typer.Option("--url", help="A server's URL: postgresql://user@host:port/database.")]
 
 
 def _show_version(requested: bool) -> None:
@@ -32,7 +32,7 @@ def _show_version(requested: bool) -> None:
 @app.callback()
 def _root(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Tell the version.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -41,21 +41,21 @@ def _root(
 @app.command()
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="TCP port; 0 takes a free one.  [default: 5433]")] = None,
+    port: Annotated[int | None, typer.Option(help="TCP port; 0 selects a free one.  [default: 5433]")] = None,
     data_dir: DataDir = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="A TOML file of settings.")] = None,
-    memory_limit: Annotated[str | None, typer.Option(help="What the engine may use, such as 8GB.")] = None,
-    max_connections: Annotated[int | None, typer.Option(help="Clients at once.  [default: 1000]")] = None,
-    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain, PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
-    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Log statements there.")] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, cpu, twin or gpu.  [default: auto]")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of settings.")] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory limit of the CPU engine, such as 8GB.")] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Maximum number of clients.  [default: 1000]")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain in PEM.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Private key of the certificate in PEM.")] = None,
+    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="File of the statement log.")] = None,
+    engine: Annotated[str | None, typer.Option(help="Engine: auto, cpu, twin or gpu.  [default: auto]")] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Worker processes of the twin engine, or how many of a scheduler's.  [default: 2, or all]"),
+        typer.Option(help="Number of workers of twin, or of a scheduler.  [default: 2, or all]"),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers run the statements.")
     ] = None,
 ) -> None:
     """Serve PostgreSQL clients until SIGTERM or Ctrl-C."""
@@ -86,12 +86,12 @@ def sql(
         str | None, typer.Argument(metavar="[URL | DIR]", help="A server's URL, or a data directory.")
     ] = None,
     command: Annotated[
-        list[str] | None, typer.Option("--command", "-c", metavar="SQL", help="Run it and leave.")
+        list[str] | None, typer.Option("--command", "-c", metavar="SQL", help="Run the statement and exit.")
     ] = None,
     data_dir: DataDir = None,
     url: Url = None,
 ) -> None:
-    """A SQL shell on a server or, without one, on a database in this process."""
+    """Start a SQL shell on a server, or on a database in this process."""
     from gpudb.cli.sql import run
 
     raise typer.Exit(run(_get_target(target, data_dir, url), command or []))
@@ -99,21 +99,21 @@ def sql(
 
 @app.command()
 def load(
-    table: Annotated[str, typer.Argument(help="The table; schema.table for one elsewhere.")],
-    files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Files, or globs.")],
+    table: Annotated[str, typer.Argument(help="The table's name, with its schema if necessary.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Files or patterns of names.")],
     url: Url = None,
     data_dir: DataDir = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="csv, text, parquet or arrow; by the name otherwise.")
+        str | None, typer.Option("--format", help="csv, text, parquet or arrow.  [default: by the file's name]")
     ] = None,
-    create: Annotated[bool, typer.Option("--create", help="Make the table from the first file.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the table from the first file's columns.")] = False,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether csv files have a first line of names.")
+        bool | None, typer.Option("--header/--no-header", help="Whether csv files begin with a line of column names.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Between values of csv and text files.")] = None,
-    null: Annotated[str | None, typer.Option(help="What stands for NULL in csv and text files.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of values in csv and text files.")] = None,
+    null: Annotated[str | None, typer.Option(help="Text of NULL in csv and text files.")] = None,
 ) -> None:
-    """Load files into a table, all of them or nothing. .gz and .zst are unpacked."""
+    """Load files into a table in one transaction. Files named .gz and .zst are decompressed."""
     from gpudb.cli.load import Options, run
 
     options = Options(format, create=create, header=header, delimiter=delimiter, null=null)
@@ -122,22 +122,25 @@ def load(
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(min=1, help="How many taxi rides.")] = 2_000_000,
+    rows: Annotated[int, typer.Option(min=1, help="Number of taxi rides.")] = 2_000_000,
     data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", metavar="DIR", help="Keep tables there; else temporary.")
+        Path | None,
+        typer.Option("--data-dir", metavar="DIR", help="Data directory.  [default: a temporary one]"),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the server running.")] = False,
-    seed: Annotated[int, typer.Option(help="Rides of one seed are the same everywhere.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the generated rides.")] = 1,
 ) -> None:
-    """Serve, load taxi rides with COPY, run the four taxi queries, and tell how to connect."""
+    """Serve, load taxi rides with COPY, run the four taxi queries, and print how to connect."""
     from gpudb.cli.demo import run
 
     run(rows, data_dir, keep=keep, seed=seed)
 
 
 @app.command()
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False, data_dir: DataDir = None) -> None:
-    """What is here: GPUs, drivers, libraries, disk and memory; and what to do about what is missing."""
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, data_dir: DataDir = None
+) -> None:
+    """Report GPUs, drivers, libraries, disk and memory, and how to install what is missing."""
     from gpudb.cli.doctor import run
 
     run(as_json=as_json, data_dir=data_dir)

@@ -1,4 +1,4 @@
-"""The folder lost+found: files that no table's metadata names, kept until they are old enough or a command removes them.
+"""The folder lost+found: files that no table's metadata names, kept until an age or a command removes them.
 
 DIR/lost+found/20261125T184500Z-1/OID/data/*.parquet    moved there at one opening, with their paths below tables/
 """

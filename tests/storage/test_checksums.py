@@ -24,6 +24,12 @@ def _flip(path: Path, position: int) -> None:
         file.write(bytes([byte ^ 0x10]))
 
 
+def _last_byte(chunk: pq.ColumnChunkMetaData) -> int:
+    """The position of a column chunk's last byte."""
+    start = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+    return int(start + chunk.total_compressed_size - 1)
+
+
 def _write(path: Path, version: str) -> None:
     draws = random.Random(1)
     table = pa.table(
@@ -45,11 +51,8 @@ def test_every_byte_of_a_page_is_covered(tmp_path: Path, version: str) -> None:
     draws = random.Random(2)
     for _ in range(60):
         group = draws.randrange(metadata.num_row_groups)
-        chunk = metadata.row_group(group).column(draws.randrange(3))
         # The last bytes of a chunk belong to a page; its first ones are a header, which has no checksum.
-        position = chunk.data_page_offset + chunk.total_compressed_size - 1 - draws.randrange(200)
-        start = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
-        position = min(position, start + chunk.total_compressed_size - 1)
+        position = _last_byte(metadata.row_group(group).column(draws.randrange(3))) - draws.randrange(200)
         _flip(path, position)
         with pytest.raises(GpudbError, match=r"a\.parquet") as raised:
             verify_pages(str(path))
@@ -61,8 +64,7 @@ def test_every_byte_of_a_page_is_covered(tmp_path: Path, version: str) -> None:
 def test_only_what_is_read_is_verified(tmp_path: Path) -> None:
     path = tmp_path / "b.parquet"
     _write(path, "1.0")
-    chunk = pq.read_metadata(path).row_group(2).column(0)
-    _flip(path, chunk.data_page_offset + chunk.total_compressed_size - 1)
+    _flip(path, _last_byte(pq.read_metadata(path).row_group(2).column(0)))
     verify_columns(str(path), ["b", "c"], 0, 50_000)
     verify_columns(str(path), ["a"], 0, 40_000)
     with pytest.raises(GpudbError, match='column "a"'):
@@ -93,8 +95,7 @@ def test_a_flipped_bit_is_an_error_for_clients(tmp_path: Path, engine: str) -> N
         server.stop()
     assert row is not None
     (path,) = (directory / "tables" / str(row[0])).rglob("*.parquet")
-    chunk = pq.read_metadata(path).row_group(0).column(0)
-    _flip(path, chunk.data_page_offset + chunk.total_compressed_size // 2)
+    _flip(path, _last_byte(pq.read_metadata(path).row_group(0).column(0)) - 100)
     assert not check(directory).problems
     assert [name for name, _ in check(directory, deep=True).problems] == ["public.t"]
     with (

@@ -131,9 +131,7 @@ def _verify_chunk(data: memoryview, chunk: _Chunk) -> None:
         if crc is not None:
             with data[page:following] as content:
                 if zlib.crc32(content) != crc & 0xFFFFFFFF:
-                    raise ValueError(
-                        f'the page at byte {position} of column "{chunk.column}" differs from its checksum'
-                    )
+                    raise ValueError(f'the checksum of the page at byte {position} of column "{chunk.column}" is wrong')
         position = following
 
 

@@ -74,8 +74,9 @@ class TableState:
 def stage(state: TableState | None, folder: Path, table: Table, properties: Mapping[str, str]) -> TableState:
     """Writes and syncs the metadata files of a table's next version.
 
-    `folder` is the table's own; `state` is None for a new table; `properties` are added to Iceberg's. Nothing takes effect yet: the caller makes
-    `TableState.location` the table's current one, or removes the new ones among `TableState.files`.
+    `folder` is the table's own; `state` is None for a new table; `properties` are added to Iceberg's. Nothing takes
+    effect yet: the caller makes `TableState.location` the table's current one, or removes the new ones among
+    `TableState.files`.
     """
     directory = folder / "metadata"
     directory.mkdir(parents=True, exist_ok=True)

@@ -69,8 +69,8 @@ class _OldCatalog:
 def repair(directory: Path) -> RepairReport:
     """Rebuilds the catalog of a data directory if it cannot be opened; otherwise changes nothing.
 
-    The old `catalog.db` is kept under another name. Raises 58P01 for a directory that does not exist, 55006 for one that
-    a server has open.
+    The old `catalog.db` is kept under another name. Raises 58P01 for a directory that does not exist, 55006 for one
+    that a server has open.
     """
     if not (directory / "tables").is_dir():
         raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
@@ -108,8 +108,8 @@ def _rebuild(directory: Path) -> RepairReport:
     last = max([old.commit, *(each.commit for found in versions.values() for each in found)])
     last = _drop_incomplete_commit(versions, last, old.commit, report)
     relations = dict(old.catalog.relations)
-    pointers = {oid: pointer for oid, pointer in old.pointers.items()}
-    for oid, found in sorted(versions.items()):
+    pointers = dict(old.pointers)
+    for _, found in sorted(versions.items()):
         newest = max(found, key=lambda each: each.commit)
         if newest.commit > old.commit:
             _add_table(relations, pointers, newest, report)
@@ -200,9 +200,8 @@ def _add_missing_owners(catalog: Catalog, report: RepairReport) -> Catalog:
             oid += 1
             report.changes.append(f'schema "{relation.schema}" is created anew')
         if relation.owner not in catalog.roles:
-            report.changes.append(
-                f'"{relation.schema}.{relation.name}" belongs to {SUPERUSER}: role "{relation.owner}" is lost'
-            )
+            name = f'"{relation.schema}.{relation.name}"'
+            report.changes.append(f'{name} belongs to {SUPERUSER} now: role "{relation.owner}" is lost')
             relations[key] = replace(relation, owner=SUPERUSER)
     return replace(catalog, next_oid=oid, schemas=MappingProxyType(schemas), relations=MappingProxyType(relations))
 

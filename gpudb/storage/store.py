@@ -129,6 +129,9 @@ class Store:
             self._compactor.stop()
         with self._commit_lock:
             self.garbage.collect(at_once=True)
+            for table in self._catalog.tables():
+                if table.temporary:
+                    remove(self.folder(table.oid))
             self.key_checker.close()
             self.sequences.close()
             if self._database is not None:

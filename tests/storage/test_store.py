@@ -197,11 +197,18 @@ def test_damaged_metadata(tmp_path: Path, damage: Callable[[Path], object]) -> N
         oid = created(store, "t")
         insert(store, oid, (1, "x"))
         location = Path(table_of(store, oid).metadata_location or "")
+        other = created(store, "other")
+        insert(store, other, (2, "y"))
     damage(location)
-    with pytest.raises(GpudbError) as caught:
-        Store(tmp_path / "data")
-    assert caught.value.sqlstate == "XX001"
-    assert str(location) in caught.value.message
+    with Store(tmp_path / "data") as store:
+        assert rows(store, other) == [(2, "y")]
+        damaged = table_of(store, oid)
+        assert not damaged.is_readable
+        for read in (lambda: damaged.rows, lambda: rows(store, oid), lambda: insert(store, oid, (3, "z"))):
+            with pytest.raises(GpudbError) as caught:
+                read()
+            assert caught.value.sqlstate == "XX001"
+            assert str(location) in caught.value.message
 
 
 def test_a_damaged_catalog(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def _metadata(directory: Path, name: str, dsn: str) -> Path:
 
 
 @pytest.mark.parametrize("damage", [b"{", None])
-@pytest.mark.parametrize("engine", ["cpu"])
+@pytest.mark.parametrize("engine", ["cpu", "twin"])
 def test_damaged_metadata(tmp_path: Path, engine: str, damage: bytes | None) -> None:
     directory = tmp_path / "data"
     with Program(directory, "--engine", engine) as server:

@@ -10,7 +10,6 @@ holds the files. With --machine results are written to results/checksums.MACHINE
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -44,10 +43,16 @@ def _first_query(folder: Path, *, verified: bool) -> float:
         return _time(lambda: connection.execute(QUERY).fetchall())
 
 
+def _verify(files: list[Path]) -> None:
+    from gpudb.storage.iceberg.checksums import verify_pages
+
+    for path in files:
+        verify_pages(str(path))
+
+
 def measure(rows: int, runs: int) -> tuple[list[Row], int]:
     """Returns the times of the three cases, and the bytes of the table's files."""
     import gpudb
-    from gpudb.storage.iceberg.checksums import verify_pages
 
     with tempfile.TemporaryDirectory(prefix="gpudb-benchmark-") as name:
         folder = Path(name) / "data"
@@ -57,7 +62,7 @@ def measure(rows: int, runs: int) -> tuple[list[Row], int]:
         size = sum(path.stat().st_size for path in files)
         times: dict[str, list[float]] = {"verify": [], "load": [], "first query": []}
         for _ in range(runs):
-            times["verify"].append(_time(lambda: [verify_pages(str(path)) for path in files]))
+            times["verify"].append(_time(lambda: _verify(files)))
             times["load"].append(_first_query(folder, verified=True))
             times["first query"].append(_first_query(folder, verified=False))
     return [make_row(case, "gpudb", each, rows, bytes=size) for case, each in times.items()], size

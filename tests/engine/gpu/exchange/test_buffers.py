@@ -21,8 +21,8 @@ from gpudb.plan.tree.stages import Stage
 _NOTHING = Values((), ())
 
 
-def _stage(number: int, output: str, inputs: tuple[int, ...] = (), alone: bool = False) -> Stage:
-    return Stage(number, _NOTHING, output, (), inputs, alone)  # type: ignore[arg-type]
+def _stage(number: int, output: str, inputs: tuple[int, ...] = (), single_worker: bool = False) -> Stage:
+    return Stage(number, _NOTHING, output, (), inputs, single_worker)  # type: ignore[arg-type]
 
 
 STAGES = [

@@ -63,6 +63,12 @@ class Settings(BaseSettings):
     engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
     """Engine of queries. `auto` is `gpu` where `gpudb doctor` finds GPUs and their packages, else `cpu`. `twin` is the
     GPU engine's cluster on CPU workers, for tests without a GPU."""
+    backup_dir: Path | None = None
+    """Folder of the backups that the server writes every `backup_interval`."""
+    backup_interval: float = Field(default=86_400.0, ge=1.0)
+    """Time between backups, in seconds."""
+    backup_keep: int | None = Field(default=None, ge=1)
+    """Number of backups to keep in `backup_dir`; older ones are removed. The default is all."""
     scheduler: str | None = None
     """Address of a Dask scheduler (`tcp://host:8786`) whose workers run the stages: those of `dask cuda worker` for the
     engine gpu, which `auto` then is, those of `dask worker` for twin. Without one the server starts its own workers."""

@@ -170,6 +170,42 @@ def repair(
     raise typer.Exit(run(configuration.load(data_dir=data_dir).data_dir, purge=purge))
 
 
+@app.command()
+def backup(
+    destination: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of backups.")],
+    data_dir: DataDir = None,
+    url: Url = None,
+) -> None:
+    """Add a backup of a running server, or of a data directory, to a folder."""
+    from gpudb import config as configuration
+    from gpudb.cli.backup import backup as run
+
+    run(_get_target(None, data_dir, url) or configuration.load().data_dir, destination)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of backups.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="New data directory.")],
+    id: Annotated[str | None, typer.Option("--backup", metavar="ID", help="The backup.  [default: the last]")] = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="Select the last backup up to a time.")] = None,
+) -> None:
+    """Restore a backup into a new data directory."""
+    from gpudb.cli.backup import restore as run
+
+    run(source, directory, id=id, at=at)
+
+
+@app.command()
+def verify_backup(
+    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of backups.")],
+) -> None:
+    """List the backups of a folder and verify all their files; exit status 1 if one is damaged."""
+    from gpudb.cli.backup import verify as run
+
+    raise typer.Exit(run(source))
+
+
 def _get_target(argument: str | None, data_dir: Path | None, url: str | None) -> str | None:
     targets = [value for value in (argument, str(data_dir) if data_dir else None, url) if value is not None]
     if len(targets) > 1:

@@ -55,6 +55,7 @@ def serve(settings: Settings) -> None:
     from gpudb.server.wire.server import PgServer
     from gpudb.server.wire.statement_log import StatementLog
     from gpudb.session.database import Database
+    from gpudb.storage.backup.schedule import BackupSchedule
 
     log_step("the database's libraries are read")
     database = Database(
@@ -67,8 +68,12 @@ def serve(settings: Settings) -> None:
         twin=settings.engine == "twin",
         gpu_memory_limit=settings.gpu_memory_limit,
     )
-    log = None
+    log = backups = None
     try:
+        if settings.backup_dir is not None:
+            backups = BackupSchedule(
+                database.store, settings.backup_dir, settings.backup_interval, settings.backup_keep
+            )
         if settings.statement_log is not None:
             log = StatementLog(settings.statement_log)
         try:
@@ -98,6 +103,8 @@ def serve(settings: Settings) -> None:
             server.shutdown(GRACE_S)
             thread.join(GRACE_S)
     finally:
+        if backups is not None:
+            backups.stop()
         database.close()
         if log is not None:
             log.close()

@@ -19,8 +19,9 @@ import logging
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -56,6 +57,15 @@ if TYPE_CHECKING:
 KEEP_SECONDS = 30.0
 """How long unused files stay on disk for other programs that read the tables."""
 _LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenState:
+    """The files of one commit: `files` in the data directory, and `external` ones, which were added without a copy."""
+
+    commit: int
+    files: frozenset[Path]
+    external: frozenset[Path]
 
 
 class Store:
@@ -119,6 +129,33 @@ class Store:
         """Begins a transaction over the committed state."""
         number = next(self._numbers)
         return Transaction(self, number, self.open_snapshot(number))
+
+    @contextmanager
+    def freeze(self, catalog: Path) -> Iterator[FrozenState]:
+        """Copies the catalog of the last commit to `catalog`, and keeps that commit's files during the block.
+
+        Commits go on. Raises XX001 if a table cannot be read.
+        """
+        number = next(self._numbers)
+        with self._commit_lock:
+            if self._database is None:
+                raise GpudbError("the store has no data directory", condition="object_not_in_prerequisite_state")
+            frozen = self.open_snapshot(number)
+            tables = [table for table in frozen.tables() if self.is_durable(table)]
+            try:
+                data = {Path(file.path) for table in tables for file in table.files}
+                metadata = {path for table in tables for path in self._states[table.oid].files}
+                commit = self._commits
+                self._database.copy_to(catalog)
+            except BaseException:
+                self.garbage.unregister_reader(number)
+                raise
+        try:
+            own = frozenset(path for path in data if path.is_relative_to(self._tables_folder))
+            yield FrozenState(commit, own | metadata, frozenset(data - own))
+        finally:
+            self.garbage.unregister_reader(number)
+            self.garbage.collect()
 
     def close(self) -> None:
         """Stops compaction and releases the data directory; idempotent. Open transactions must have ended."""

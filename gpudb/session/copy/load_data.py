@@ -1,4 +1,4 @@
-"""load_data and add_files: load files into a table within the transaction; also dispatches `cache_functions`.
+"""load_data and add_files: load files into a table; also dispatches `cache_functions` and `backup`.
 
 A statement must be a SELECT whose only target is such a call.
 """
@@ -13,7 +13,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
-from gpudb.session.copy import cache_functions, copy_from
+from gpudb.session.copy import backup, cache_functions, copy_from
 from gpudb.session.copy.server_files import check_file_access
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.objects.relations import lock_table
@@ -26,13 +26,13 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
 from gpudb.types import INT8
 
-_FUNCTIONS = frozenset({"load_data", "add_files", *cache_functions.FUNCTIONS})
+_FUNCTIONS = frozenset({"load_data", "add_files", backup.FUNCTION, *cache_functions.FUNCTIONS})
 
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
 
 
 def is_load_call(statement: RawStatement) -> bool:
-    """Whether a statement is a SELECT of one call of load_data, add_files or a cache function, and nothing else."""
+    """Whether a statement is a SELECT of one call of these functions, and nothing else."""
     return statement.kind == "SelectStmt" and _find_call(statement) is not None
 
 
@@ -42,7 +42,7 @@ def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
 
 
 def run_load_call(context: Context) -> Result | None:
-    """Runs `SELECT load_data(…)`, `SELECT add_files(…)` or a cache function; None for any other SELECT.
+    """Runs `SELECT load_data(…)`, `add_files(…)`, `gpudb_backup(…)` or a cache function; None for any other SELECT.
 
     add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
 
@@ -70,12 +70,13 @@ def run_load_call(context: Context) -> Result | None:
     function = strings(call.funcname)[0]
     if function == "add_files":
         return _add_files(context, arguments)
-    if function in cache_functions.FUNCTIONS:
-        return Result(
-            "SELECT",
-            load_columns(context.statement),
-            _count_row(cache_functions.call_cache_function(context, function, arguments)),
+    if function == backup.FUNCTION or function in cache_functions.FUNCTIONS:
+        count = (
+            backup.call_backup(context, arguments)
+            if function == backup.FUNCTION
+            else cache_functions.call_cache_function(context, function, arguments)
         )
+        return Result("SELECT", load_columns(context.statement), _count_row(count))
     if not 2 <= len(arguments) <= len(_ARGUMENTS):
         message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(arguments)}"
         raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")

@@ -202,16 +202,20 @@ class CatalogDatabase:
                     (CATALOG, new.schema, new.name, new.location, previous.get(id(new))),
                 )
 
+    def copy_to(self, path: Path) -> None:
+        """Copies the last commit's state to another file, replacing it; the caller syncs it."""
+        path.unlink(missing_ok=True)
+        path.touch(mode=0o600)
+        with contextlib.closing(sqlite3.connect(path)) as copy:
+            copy.execute("PRAGMA synchronous=OFF")
+            self._connection.backup(copy)
+
     def back_up(self) -> None:
         """Copies the file to BACKUP. A failure is logged: the copy is only read if the file is lost."""
         target = self._path.with_name(BACKUP)
         partial = target.with_suffix(".part")
         try:
-            partial.unlink(missing_ok=True)
-            partial.touch(mode=0o600)
-            with contextlib.closing(sqlite3.connect(partial)) as copy:
-                copy.execute("PRAGMA synchronous=OFF")
-                self._connection.backup(copy)
+            self.copy_to(partial)
             partial.replace(target)
         except (OSError, sqlite3.Error) as error:
             _LOG.warning('could not copy the catalog to "%s": %s', target, error)

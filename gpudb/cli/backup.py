@@ -1,0 +1,65 @@
+"""`gpudb backup`, `restore` and `verify-backup`: copies of a data directory, made while it is served."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import gpudb.api
+from gpudb.cli.output import format_size
+from gpudb.errors import GpudbError
+from gpudb.functions.text_literal import quote_literal
+
+
+def backup(target: str | Path, destination: Path) -> None:
+    """Adds a backup of a server (a URL), or of a data directory that none has open, to a folder."""
+    from gpudb.storage.backup.manifest import find_manifest
+
+    with gpudb.api.connect(target) as connection:
+        folder = quote_literal(str(destination.absolute()))
+        ((result,),) = connection.execute(f"SELECT gpudb_backup({folder})").fetchall()
+    copied = int(str(result))
+    try:
+        manifest = find_manifest(destination)
+    except GpudbError:  # the server's machine is another one
+        print(f"backed up to {destination} on the server, {format_size(copied)} copied")
+        return
+    size = format_size(manifest.bytes)
+    print(f"backup {manifest.id}: {len(manifest.files)} files, {size}, of which {format_size(copied)} copied")
+    for path in manifest.external:
+        print(f'not included: "{path}", which was added without a copy')
+
+
+def restore(source: Path, directory: Path, *, id: str | None, at: str | None) -> None:
+    """Restores a backup, by its ID, the last one up to a moment (ISO 8601), or the last one, into a new directory."""
+    from gpudb.storage.backup.manifest import find_manifest
+    from gpudb.storage.backup.restore import restore as run
+
+    manifest = find_manifest(source, id=id, at=None if at is None else _parse_time(at))
+    run(source, manifest, directory)
+    print(f"restored backup {manifest.id} of commit {manifest.commit}: {len(manifest.files)} files")
+
+
+def verify(source: Path) -> int:
+    """Verifies all backups of a folder and lists them; returns the exit status, 1 if a file is missing or damaged."""
+    from gpudb.storage.backup.manifest import list_manifests
+    from gpudb.storage.backup.restore import verify as run
+
+    manifests = list_manifests(source)
+    problems = list(run(source, manifests))
+    broken = {id for id, _ in problems}
+    for _, problem in problems:
+        print(problem)
+    for manifest in manifests:
+        state = "damaged" if manifest.id in broken else "sound"
+        contents = f"{len(manifest.files)} files, {format_size(manifest.bytes)}"
+        print(f"{manifest.id}  commit {manifest.commit}, {contents}: {state}")
+    return 1 if problems else 0
+
+
+def _parse_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError as error:
+        message = f'"{text}" is not a time such as 2026-11-25T18:30:00+00:00'
+        raise GpudbError(message, condition="invalid_datetime_format") from error

@@ -1,0 +1,170 @@
+"""Backups of a store: consistent while rows are written, incremental, verified, and restored as they were."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gpudb.errors import GpudbError
+from gpudb.storage.backup.manifest import BACKUPS, FILES, find_manifest, list_manifests
+from gpudb.storage.backup.restore import restore, verify
+from gpudb.storage.backup.schedule import BackupSchedule, prune
+from gpudb.storage.backup.write import back_up
+from gpudb.storage.recovery.check import check
+from gpudb.storage.store import Store
+from tests.support.store_tables import ab, created, insert, rows, table_of
+
+
+def test_a_restored_backup_is_the_database_of_that_moment(tmp_path: Path) -> None:
+    destination = tmp_path / "backups"
+    with Store(tmp_path / "data") as store:
+        oid = created(store, "t", primary_key=("a",))
+        insert(store, oid, (1, "x"))
+        first = back_up(store, destination)
+        insert(store, oid, (2, "y"))
+        second = back_up(store, destination)
+        third = back_up(store, destination)
+        insert(store, oid, (3, "z"))
+        with store.begin() as transaction:
+            transaction.truncate(oid)
+            transaction.commit()
+    assert first.copied_files == len(first.manifest.files)
+    assert {Path(name).suffix for name in second.manifest.files} == {".parquet", ".json", ".avro"}
+    assert 0 < second.copied_files < len(second.manifest.files)
+    assert (third.copied_files, third.copied_bytes) == (0, 0)
+    assert not list(verify(destination))
+    for result, wanted in ((first, [(1, "x")]), (second, [(1, "x"), (2, "y")])):
+        directory = tmp_path / result.manifest.id
+        restore(destination, result.manifest, directory)
+        assert not check(directory, deep=True).problems
+        with Store(directory) as store:
+            assert rows(store, oid) == wanted
+            insert(store, oid, (9, "new"))
+            with pytest.raises(GpudbError, match="duplicate key"):
+                insert(store, oid, (1, "again"))
+        assert check(directory, deep=True).rows == len(wanted) + 1
+
+
+def test_a_backup_by_id_and_by_time(tmp_path: Path) -> None:
+    destination = tmp_path / "backups"
+    before = datetime.now(UTC)
+    with Store(tmp_path / "data") as store:
+        first = back_up(store, destination).manifest
+        between = datetime.now(UTC)
+        second = back_up(store, destination).manifest
+    assert find_manifest(destination) == second
+    assert find_manifest(destination, id=first.id) == first
+    assert find_manifest(destination, at=between) == first
+    for options in ({"id": "none"}, {"at": before}):
+        with pytest.raises(GpudbError) as raised:
+            find_manifest(destination, **options)  # type: ignore[arg-type]
+        assert raised.value.sqlstate == "42704"
+    with pytest.raises(GpudbError) as raised:
+        find_manifest(tmp_path / "data")
+    assert raised.value.sqlstate == "58P01"
+
+
+def test_tables_are_of_one_commit_while_they_are_written(tmp_path: Path) -> None:
+    destination = tmp_path / "backups"
+    ends = threading.Event()
+    with Store(tmp_path / "data", keep_seconds=0.0) as store:
+        one, two = created(store, "one"), created(store, "two")
+
+        def write() -> None:
+            number = 0
+            while not ends.is_set():
+                number += 1
+                with store.begin() as transaction:
+                    for oid in (one, two):
+                        if number % 7 == 0:
+                            transaction.truncate(oid)
+                        transaction.append(oid, [ab((number, "x"))])
+                    transaction.commit()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(8):
+                back_up(store, destination)
+        finally:
+            ends.set()
+            writer.join()
+    manifests = list_manifests(destination)
+    assert len({manifest.commit for manifest in manifests}) > 2
+    assert not list(verify(destination, manifests))
+    for manifest in manifests:
+        directory = tmp_path / manifest.id
+        restore(destination, manifest, directory)
+        with Store(directory) as store:
+            assert sorted(rows(store, one)) == sorted(rows(store, two))
+
+
+def test_a_damaged_backup_is_found_and_not_restored(tmp_path: Path) -> None:
+    destination = tmp_path / "backups"
+    with Store(tmp_path / "data") as store:
+        oid = created(store, "t")
+        insert(store, oid, (1, "x"))
+        manifest = back_up(store, destination).manifest
+    (path,) = (destination / FILES).rglob("*.parquet")
+    whole = path.read_bytes()
+    for damage, word in ((whole[:-9] + b"x" + whole[-8:], "checksum"), (None, "missing")):
+        path.unlink() if damage is None else path.write_bytes(damage)
+        assert [(id, word in problem) for id, problem in verify(destination)] == [(manifest.id, True)]
+        target = tmp_path / word
+        with pytest.raises(GpudbError, match=path.name) as raised:
+            restore(destination, manifest, target)
+        assert raised.value.sqlstate == "XX001"
+        assert not list(target.iterdir())
+
+
+def test_what_cannot_be_backed_up_or_restored(tmp_path: Path) -> None:
+    with Store() as store, pytest.raises(GpudbError) as raised:
+        back_up(store, tmp_path / "backups")
+    assert raised.value.sqlstate == "55000"
+    with Store(tmp_path / "data") as store:
+        with pytest.raises(GpudbError, match="inside the data directory"):
+            back_up(store, tmp_path / "data" / "backups")
+        manifest = back_up(store, tmp_path / "backups").manifest
+    with pytest.raises(GpudbError, match="is not empty"):
+        restore(tmp_path / "backups", manifest, tmp_path / "data")
+
+
+def test_a_damaged_table_cannot_be_backed_up(tmp_path: Path) -> None:
+    with Store(tmp_path / "data") as store:
+        oid = created(store, "t")
+        insert(store, oid, (1, "x"))
+        location = table_of(store, oid).metadata_location
+    Path(location or "").unlink()
+    with Store(tmp_path / "data") as store, pytest.raises(GpudbError) as raised:
+        back_up(store, tmp_path / "backups")
+    assert raised.value.sqlstate == "XX001"
+    assert not list((tmp_path / "backups" / BACKUPS).iterdir())
+
+
+def test_a_schedule_keeps_the_last_backups(tmp_path: Path) -> None:
+    destination = tmp_path / "backups"
+    with Store(tmp_path / "data", keep_seconds=0.0) as store:
+        oid = created(store, "t")
+        schedule = BackupSchedule(store, destination, 0.05, keep=2)
+        deadline = time.monotonic() + 60
+        seen: set[str] = set()
+        number = 0
+        while len(seen) < 5 and time.monotonic() < deadline:
+            number += 1
+            with store.begin() as transaction:
+                transaction.truncate(oid)
+                transaction.append(oid, [ab((number, "x"))])
+                transaction.commit()
+            seen |= {path.stem for path in (destination / BACKUPS).glob("*.json")}
+        schedule.stop()
+    assert len(seen) >= 5
+    assert len(list_manifests(destination)) <= 3
+    prune(destination, 1)
+    (last,) = list_manifests(destination)
+    assert not list(verify(destination))
+    stored = {str(path.relative_to(destination / FILES)) for path in (destination / FILES).rglob("*") if path.is_file()}
+    assert stored == set(last.files)

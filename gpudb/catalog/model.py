@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from gpudb.catalog.acl import Acl
+from gpudb.catalog.acl import AclItem as AclItem  # records find the model's classes here by name
 from gpudb.types import BOOL, INT8, SqlType, UserType
 
 FIRST_USER_OID = 16384
@@ -20,7 +22,7 @@ class Column:
     existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None is NULL.
     `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; the `default` then draws from the
     column's sequence. `generated` is the expression of a stored generated column. Texts name sequences by OID:
-    `nextval('16390'::regclass)`.
+    `nextval('16390'::regclass)`. `acl` is the column's own list, which adds to that of its relation.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Column:
     initial: str | None = None
     identity: str = ""
     generated: str | None = None
+    acl: Acl | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,7 @@ class Table:
     on_commit: str = ""
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
+    acl: Acl | None = None
 
     @property
     def rows(self) -> int:
@@ -244,7 +248,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: `query` is its SELECT as deparsed SQL text."""
+    """A view: `query` is its SELECT as deparsed SQL text.
+
+    What the query reads is read with its owner's privileges, or with `security_invoker` with the current role's.
+    """
 
     oid: int
     schema: str
@@ -254,6 +261,9 @@ class View:
     query: str
     comment: str | None = None
     kind: str = "v"
+    acl: Acl | None = None
+    security_invoker: bool | None = None
+    security_barrier: bool | None = None
 
 
 def get_stored_query(relation: Relation) -> str | None:
@@ -292,6 +302,7 @@ class Sequence:
     temporary: bool = False
     comment: str | None = None
     kind: str = "S"
+    acl: Acl | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -320,6 +331,7 @@ class TypeDefinition:
     not_null: bool = False
     checks: tuple[Check, ...] = ()
     parent: int = 0
+    acl: Acl | None = None
 
     @property
     def user(self) -> UserType:
@@ -385,6 +397,7 @@ class Routine:
     A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); any other text is parsed at each call.
     `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc only.
     `rows_of` is the OID of the table whose rows it returns; the arguments then include that table's columns.
+    A `definer` (SECURITY DEFINER) routine runs with its owner's privileges.
     """
 
     oid: int
@@ -406,6 +419,8 @@ class Routine:
     rows_of: int = 0
     comment: str | None = None
     aggregate: Aggregation | None = None
+    acl: Acl | None = None
+    definer: bool = False
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -448,6 +463,35 @@ class Schema:
     name: str
     owner: str
     comment: str | None = None
+    acl: Acl | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """What is known of a database beside its objects."""
+
+    name: str
+    acl: Acl | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultAcl:
+    """The list of objects that `role` creates later: a row of pg_default_acl.
+
+    `kind` is r (tables and views), S (sequences), f (routines), T (types) or n (schemas). With a `schema`, the list adds
+    to the default one; without, it replaces it.
+    """
+
+    oid: int
+    role: str
+    kind: str
+    schema: str = ""
+    acl: Acl = ()
+
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.default_acls`."""
+        return quote_names(self.role, self.schema, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,6 +571,8 @@ class Catalog:
     routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
     nodes: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
     memberships: Mapping[str, Membership] = field(default_factory=lambda: MappingProxyType({}))
+    databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
+    default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
@@ -627,6 +673,18 @@ class Catalog:
     def without_membership(self, key: str) -> Catalog:
         """Returns a catalog without a grant of a role."""
         return replace(self, memberships=MappingProxyType({k: v for k, v in self.memberships.items() if k != key}))
+
+    def with_database(self, database: Database) -> Catalog:
+        """Returns a catalog with what is known of a database replaced."""
+        return replace(self, databases=MappingProxyType({**self.databases, database.name: database}))
+
+    def with_default_acl(self, default: DefaultAcl) -> Catalog:
+        """Returns a catalog with default privileges added or replaced."""
+        return replace(self, default_acls=MappingProxyType({**self.default_acls, default.key: default}))
+
+    def without_default_acl(self, key: str) -> Catalog:
+        """Returns a catalog without default privileges."""
+        return replace(self, default_acls=MappingProxyType({k: v for k, v in self.default_acls.items() if k != key}))
 
     def with_node(self, node: Node) -> Catalog:
         """Returns a catalog with a node added or replaced."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
+from gpudb.session.authorization.authorize import authorize, may_use_schema
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
@@ -120,7 +122,7 @@ class Session:
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
-        self._search_path: tuple[int, tuple[str, ...]] = -1, ()
+        self._search_path: tuple[tuple[object, ...], tuple[str, ...]] = (), ()
         self._latest: tuple[tuple[object, ...], Plan | None] = (), None
 
     # -------------------------------------------------------------------------------------------- state
@@ -134,7 +136,9 @@ class Session:
 
     def search_path(self) -> tuple[str, ...]:
         """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
-        if self._search_path[0] != self.settings.version:
+        catalog = self._catalog()
+        key = self.settings.version, self.user, catalog.version
+        if self._search_path[0] != key:
             names = []
             for part in self.settings["search_path"].split(","):
                 name = part.strip()
@@ -142,7 +146,8 @@ class Session:
                 names.append({"$user": self.user, "pg_temp": self.temporary_schema}.get(name, name))
             if self.temporary_schema not in names:
                 names.insert(0, self.temporary_schema)
-            self._search_path = self.settings.version, tuple(names)
+            # As in PostgreSQL, a schema that the role may not use is passed over
+            self._search_path = key, tuple(name for name in names if may_use_schema(catalog, self, name))
         return self._search_path[1]
 
     @property
@@ -334,14 +339,22 @@ class Session:
             check_statement_constants(context, plan.bound)
             plan.checked = True
         context.session_calls = plan.session_calls
-        return plan
+        # The plan belongs to one version of the catalog, so what a role may do with it does not change
+        return plan.authorized.get(self.user) or self._authorize(context, plan)
+
+    def _authorize(self, context: Context, plan: Plan) -> Plan:
+        """Returns the plan of a statement that the current role may run, and remembers it; 42501."""
+        bound = authorize(context, plan.bound, plan.accesses)
+        result = plan if bound is plan.bound else replace(plan, bound=bound)
+        plan.authorized[self.user] = result
+        return result
 
     def _catalog(self) -> Catalog:
         return self.transaction.catalog if self.transaction else self.database.store.catalog()
 
     def _cached_plan(self, text: str, oids: tuple[int, ...]) -> Plan | None:
         """Returns the cached plan of a statement, or None."""
-        latest = self._catalog().version, self.settings.version, oids, text
+        latest = self._catalog().version, self.settings.version, self.user, oids, text
         if self._latest[0] == latest:
             return self._latest[1]
         plan = self.database.plans.get(self._key(text, oids))
@@ -374,9 +387,10 @@ class Session:
             return plan
         binder = context.binder(describing=describing)
         binder.declare_parameters(oids, wide)
-        bound = bind_statement(binder, context.statement)
+        bound = bind_statement(context, binder, context.statement)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
-        plan = Plan(context.statement, bound, binder.get_parameter_types(), statement_columns(bound), drawing)
+        parameters, columns = binder.get_parameter_types(), statement_columns(bound)
+        plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)
         if cacheable and binder.cacheable:
             self.database.plans.put(self._key(text, oids), plan)
         return plan

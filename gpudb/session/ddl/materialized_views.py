@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.authorization.authorize import check_accesses, check_schemas
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.execution.queries import run_query
@@ -41,6 +42,10 @@ def create_materialized_view(context: Context) -> Result:
     binder = context.binder()
     binder.stars = {}
     query = bind_query(binder, body, None)
+    if into.skip_data:
+        check_schemas(context, binder.accesses.schemas)
+    else:
+        check_accesses(context, binder.accesses)
     if binder.parameters:
         raise FeatureNotSupported("materialized views may not be defined using bound parameters")
     if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
@@ -98,11 +103,14 @@ def _check_concurrent(table: Table) -> None:
 
 
 def _bind_stored_query(context: Context, table: Table) -> Query:
-    """Binds the stored query, whose names are qualified."""
+    """Binds the stored query, whose names are qualified; it reads with the privileges of the view's owner."""
     assert table.query is not None
     binder = context.binder()
     binder.text, binder.search_path = table.query, (table.schema, "public")
-    return bind_query(binder, parse(table.query)[0].node, None)
+    with binder.accesses.checked_as(table.owner):
+        result = bind_query(binder, parse(table.query)[0].node, None)
+    check_accesses(context, binder.accesses)
+    return result
 
 
 def _fill(context: Context, table: Table, query: Query) -> int:

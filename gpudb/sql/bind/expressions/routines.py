@@ -112,6 +112,7 @@ def complete_call(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[Expr]]:
     """Returns the routine with the types of a call, and its converted arguments with defaults, in order."""
+    binder.accesses.add_routine(routine)
     routine, types = resolve_polymorphic(routine, candidate, args)
     args = convert_arguments(binder, routine, candidate, args, types)
     places = candidate.positions or tuple(range(len(args)))
@@ -314,7 +315,8 @@ def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: An
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
     binder.text, binder.arguments, binder.stars, binder.routine_depth = routine.body, own, None, depth + 1
     try:
-        return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
+        with binder.accesses.checked_as(routine.owner if routine.definer else None):
+            return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
     except GpudbError as error:
         error.position = None
         raise

@@ -13,6 +13,7 @@ from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.sql.accesses import get_view_role
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -105,12 +106,15 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
         for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
             if (system := binder.system_columns(schema, node.relname)) is not None:
                 binder.cacheable = False
+                names = [column.name for column in system]
+                binder.accesses.add_relation(f"{schema}.{node.relname}", "r", rel, names)
                 return build_system_source(binder, rel, f"{schema}.{node.relname}", system, alias)
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _bind_view(binder, rel, relation, alias)
     if isinstance(relation, Sequence):
         return _bind_sequence(binder, rel, relation, alias)
+    binder.accesses.add_relation(relation, "r", rel, [column.name for column in relation.columns])
     scan = Scan(rel, relation)
     return build_source(
         binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, get_row_type(relation)
@@ -123,6 +127,7 @@ def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> 
     if states is None:
         raise FeatureNotSupported("reading a sequence is not supported here")
     binder.cacheable = False
+    binder.accesses.add_relation(sequence, "r", rel, [column.name for column in sequence.columns])
     inside = binder.new_rel()
     oid, *shown = (Column(inside, index, column.type, column.name) for index, column in enumerate(states))
     test = operators.apply_operator(binder, "=", oid, Constant(sequence.oid, OID))
@@ -136,8 +141,10 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
     text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
     binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
     binder.arguments = None
+    binder.accesses.add_relation(view, "r", rel, [column.name for column in view.columns])
     try:
-        query = binder.bind_query(parse(view.query)[0].node, None)
+        with binder.accesses.checked_as(get_view_role(view, binder.accesses.role)):
+            query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
         binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
     columns = tuple(
@@ -224,6 +231,8 @@ def _bind_using(
     merged: list[tuple[str, Expr]] = []
     for name in names:
         first, second = (_find_only_column(side, name, which) for side, which in ((left, "left"), (right, "right")))
+        binder.accesses.select(first)
+        binder.accesses.select(second)
         conditions.append(operators.apply_operator(binder, "=", first, second))
         (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
         if join_kind == "FULL":

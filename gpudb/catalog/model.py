@@ -478,8 +478,8 @@ class Database:
 class DefaultAcl:
     """The list of objects that `role` creates later: a row of pg_default_acl.
 
-    `kind` is r (tables and views), S (sequences), f (routines), T (types) or n (schemas). With a `schema`, the list adds
-    to the default one; without, it replaces it.
+    `kind` is r (tables and views), S (sequences), f (routines), T (types) or n (schemas). With a `schema`, the list
+    adds to the default one; without, it replaces it.
     """
 
     oid: int

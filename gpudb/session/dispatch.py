@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpudb.session.context import Describer, Handler, SessionState
+from gpudb.session.context import Context, Describer, Handler, SessionState
 from gpudb.session.copy.copy_statement import copy
 from gpudb.session.copy.load_data import is_load_call, load_columns
 from gpudb.session.cursors import open_cursors
@@ -29,7 +29,8 @@ from gpudb.session.ddl import (
 )
 from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.execution.binding import BINDABLE
-from gpudb.session.results import ResultColumn
+from gpudb.session.ownership.checks import CHECKS, authorize_definition
+from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
@@ -37,7 +38,7 @@ from gpudb.session.statements import analyze, explain, nodes, prepared, query, s
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
-HANDLERS: Mapping[str, Handler] = {
+_HANDLERS: Mapping[str, Handler] = {
     "AlterDomainStmt": domains.alter_domain,
     "AlterEnumStmt": types.alter_enum,
     "AlterObjectSchemaStmt": rename.set_schema,
@@ -89,6 +90,22 @@ HANDLERS: Mapping[str, Handler] = {
     "VariableSetStmt": set_show.set_variable,
     "VariableShowStmt": set_show.show,
     "ViewStmt": views.create_view,
+}
+"""Handlers by the parse tree's name for a kind of statement, without the checks of `ownership`."""
+
+
+def _authorized(handler: Handler) -> Handler:
+    """The handler of a definition, which only runs if the current role may define it; 42501."""
+
+    def run(context: Context) -> Result:
+        authorize_definition(context)
+        return handler(context)
+
+    return run
+
+
+HANDLERS: Mapping[str, Handler] = {
+    kind: _authorized(handler) if kind in CHECKS else handler for kind, handler in _HANDLERS.items()
 }
 """Handlers by the parse tree's name for a kind of statement."""
 

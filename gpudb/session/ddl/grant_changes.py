@@ -40,9 +40,7 @@ class PrivilegeChange:
         """The list after the change of some privileges in the name of `grantor`; 0LP01, 2BP01."""
         if self.grants:
             return grant(acl, self.grantees, privileges, grantor, owner, option=self.option)
-        return revoke(
-            acl, self.grantees, privileges, grantor, owner, option_only=self.option, cascade=self.cascade
-        )
+        return revoke(acl, self.grantees, privileges, grantor, owner, option_only=self.option, cascade=self.cascade)
 
 
 def change_privileges(context: Context, found: SecuredObject, change: PrivilegeChange) -> None:
@@ -76,9 +74,7 @@ def _choose_grantor(context: Context, acl: Acl, owner: str, privileges: str) -> 
     return choose_grantor(acl, role, roles, owner, privileges)
 
 
-def _warn(
-    context: Context, change: PrivilegeChange, privileges: str, grantable: Iterable[str], shown: str
-) -> None:
+def _warn(context: Context, change: PrivilegeChange, privileges: str, grantable: Iterable[str], shown: str) -> None:
     """Warns of privileges that cannot be granted or revoked; ALL means those that can."""
     missing = set(privileges) - set(grantable)
     if missing == set(privileges):

@@ -18,6 +18,7 @@ from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import Cast, Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.bound import Column as Reference
+from gpudb.sql.parse.parser import RawStatement
 from gpudb.types import UNKNOWN, SqlType
 from gpudb.values.text_columns import format_text_column
 
@@ -56,10 +57,21 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
     """Runs the statements of a routine in order; the rows of the last one and their columns."""
     if context.level >= _MAX_LEVEL:
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
+    statements = parse_statements(routine.body)
+    user = context.session.user
+    context.session.user = routine.owner if routine.definer else user
+    try:
+        return _run_statements(context, routine, statements, values)
+    finally:
+        context.session.user = user
+
+
+def _run_statements(
+    context: Context, routine: Routine, statements: Sequence[RawStatement], values: tuple[Expr, ...]
+) -> Rows:
     arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), values)
     batches: list[pa.RecordBatch] = []
     columns: tuple[ResultColumn, ...] | None = None
-    statements = parse_statements(routine.body)
     for number, statement in enumerate(statements, 1):
         handler = context.session.handlers.get(statement.kind)
         if handler is None or statement.kind in _NOT_IN_ROUTINES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -46,6 +47,7 @@ from gpudb.sql.traverse import has_volatile, walk
 from gpudb.types import INT8, SqlType
 
 _QUERIES = (Select, SetOperation, Values)
+_READS_ROLE = re.compile(r"\b(current_user|current_role|user|nextval|currval|setval|lastval)\b", re.IGNORECASE)
 _MAX_NESTED = 32
 
 
@@ -295,9 +297,14 @@ def parse_body(routine: Routine) -> list[RawStatement]:
 
 @lru_cache(1024)
 def runs_statements(routine: Routine) -> bool:
-    """Whether a function runs statements one after the other, instead of a single query to inline."""
+    """Whether a function runs statements one after the other, instead of a single query to inline.
+
+    A SECURITY DEFINER function that asks for the current role runs as its owner, which only a statement can.
+    """
     found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
+        return True
+    if routine.definer and _READS_ROLE.search(routine.body):
         return True
     return changes_data(found[0].node)
 

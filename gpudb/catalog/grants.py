@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from gpudb.catalog.acl import PUBLIC, Acl, AclItem, list_privileges, sort_privileges
 from gpudb.errors import SqlError
+from gpudb.values.acl import PUBLIC, Acl, AclItem, list_privileges, sort_privileges
 
 
 def choose_grantor(

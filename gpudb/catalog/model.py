@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from gpudb.catalog.acl import Acl
-from gpudb.catalog.acl import AclItem as AclItem  # records find the model's classes here by name
 from gpudb.types import BOOL, INT8, SqlType, UserType
+from gpudb.values.acl import Acl
+from gpudb.values.acl import AclItem as AclItem  # records find the model's classes here by name
 
 FIRST_USER_OID = 16384
 BOOTSTRAP_ROLE_OID = 10

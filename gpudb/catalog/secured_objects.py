@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.catalog.acl import Acl, make_default_acl
 from gpudb.catalog.model import (
     BOOTSTRAP_ROLE_OID,
     Catalog,
@@ -19,6 +18,7 @@ from gpudb.catalog.model import (
 )
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
 from gpudb.catalog.role_memberships import get_database_owner
+from gpudb.values.acl import Acl, make_default_acl
 
 SecuredObject = Relation | Schema | Routine | TypeDefinition | Database
 

@@ -19,7 +19,7 @@ NamedExprs = Sequence[tuple[str, Expr]]
 
 @dataclass(slots=True)
 class RelationAccess:
-    """One mention of a relation: `privileges` (letters of `catalog.acl`) on it, and the columns that each is about.
+    """One mention of a relation: `privileges` (letters of `values.acl`) on it, and the columns that each is about.
 
     A system relation is its name. The privileges are those of the role `role`, None for the current one.
     """

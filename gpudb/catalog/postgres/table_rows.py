@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, Table, get_stored_query
+from gpudb.catalog.model import Catalog, Relation, Sequence, Table, View, get_stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
+from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 from gpudb.catalog.postgres.statistic_rows import add_statistics
@@ -38,6 +39,8 @@ def add_relation(
         relhastriggers=triggers,
         relispopulated=table is None or table.populated,
         relreplident="d" if table is not None else "n",
+        relacl=show_acl(relation.acl),
+        reloptions=_list_options(relation),
     )
     _add_types(rows, relation, namespace, owner)
     for number, column in enumerate(relation.columns, 1):
@@ -55,6 +58,15 @@ def add_relation(
             ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {query};",
         )  # fmt: skip
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
+
+
+def _list_options(relation: Relation) -> list[str] | None:
+    """Returns pg_class.reloptions: the options of a view."""
+    if not isinstance(relation, View):
+        return None
+    options = {"security_barrier": relation.security_barrier, "security_invoker": relation.security_invoker}
+    shown = [f"{name}={'true' if value else 'false'}" for name, value in options.items() if value is not None]
+    return shown or None
 
 
 def _add_types(rows: SystemRows, relation: Relation, namespace: int, owner: int) -> None:

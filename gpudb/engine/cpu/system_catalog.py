@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, View, make_initial_catalog
+from gpudb.catalog.model import Catalog, Role, View, make_initial_catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import RELATIONS, get_function_columns
 from gpudb.catalog.postgres.names import (
@@ -28,6 +28,7 @@ from gpudb.catalog.postgres.names import (
     build_type_names,
     map_schema_oids,
 )
+from gpudb.catalog.postgres.privilege_rows import list_held_privileges
 from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation, load_relations
 from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
 from gpudb.catalog.postgres.rows import build_rows, build_sizes
@@ -62,6 +63,7 @@ class SystemCatalog:
         self._sizes: LruCache[IdentityKey[Catalog], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._stale: deque[tuple[float, str]] = deque()
         self._paths: LruCache[tuple[int, tuple[int, ...]], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
+        self._grants: LruCache[tuple[int, str], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._made = 0
         self._views: dict[str, Query] = {}
 
@@ -129,8 +131,13 @@ class SystemCatalog:
             f"SET search_path = '{size},{names},{version},system_rows,main';"
             f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
             f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
-            f"SET VARIABLE pg_superuser = {'true' if user is not None and user.superuser else 'false'}"
+            f"SET VARIABLE pg_superuser = {'true' if user is not None and user.superuser else 'false'};"
+            f"SET VARIABLE pg_user = {user.oid if user is not None else 0}::BIGINT"
         )
+        if "sys_own" in text:
+            cursor.execute(
+                f"SET VARIABLE pg_grants = (SELECT grants FROM {self._grants_schema(catalog, user)}.own_grants)"
+            )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
             result = maker() if maker is not None else ()
@@ -186,6 +193,25 @@ class SystemCatalog:
         self._paths.put(key, schema)
         self._drop_stale()
         return schema
+
+    def _grants_schema(self, catalog: Catalog, user: Role | None) -> str:
+        """Returns the schema of the privileges that a role has by a catalog."""
+        key = catalog.version, user.name if user is not None else ""
+        with self._lock:
+            known = self._grants.get(key)
+            if known is not None:
+                return known
+            self._made += 1
+            schema = f"grants_{self._made}"
+            held = list_held_privileges(catalog, user.name) if user is not None else {}
+            item = pa.map_(pa.string(), pa.list_(pa.string()))
+            with self._database.cursor() as cursor:
+                cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+                cursor.register("pg_new_rows", pa.table({"grants": pa.array([list(held.items())], item)}))
+                cursor.execute(f"CREATE TABLE {schema}.own_grants AS FROM pg_new_rows; COMMIT")
+            self._grants.put(key, schema)
+            self._drop_stale()
+            return schema
 
     def _sizes_schema(self, catalog: Catalog, version: str) -> str:
         """Returns the schema of the tables that depend on a snapshot's files: sizes, and the counts in pg_class."""
@@ -244,7 +270,8 @@ class SystemCatalog:
             cursor.execute("SET search_path = 'system_rows,main'")
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
-                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false"
+                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false;"
+                "SET VARIABLE pg_user = 0::BIGINT; SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]))"
             )
             result = text.replace("{reserved}", f"[{reserved}]").replace(
                 "CREATE MACRO ", "CREATE OR REPLACE MACRO main."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gpudb.catalog.acl import list_privileges
 from gpudb.catalog.model import Catalog, Relation, Schema, Sequence
 from gpudb.catalog.secured_objects import (
     SecuredObject,
@@ -15,6 +14,7 @@ from gpudb.catalog.secured_objects import (
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import inherited_roles, is_superuser
 from gpudb.session.context import Context
+from gpudb.values.acl import list_privileges
 
 _READ_ALL, _WRITE_ALL = "pg_read_all_data", "pg_write_all_data"
 _ALL = frozenset("arwdDxtXUCTcsA")

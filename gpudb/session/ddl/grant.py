@@ -7,7 +7,6 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.acl import APPLICABLE, NAMES, PUBLIC, find_privilege
 from gpudb.catalog.model import Routine, Sequence, TypeDefinition
 from gpudb.catalog.secured_objects import SecuredObject, get_database
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject, UndefinedTable
@@ -22,6 +21,7 @@ from gpudb.session.routines.alter_drop import KINDS, require_routine
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, strings
 from gpudb.types import type_exists
+from gpudb.values.acl import APPLICABLE, NAMES, PUBLIC, find_privilege
 
 # The privileges that the statement accepts for a kind of object, and how messages call the kind
 _ACCEPTED = {

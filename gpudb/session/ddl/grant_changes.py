@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gpudb.catalog.acl import APPLICABLE, NAMES, Acl, list_privileges, sort_privileges
 from gpudb.catalog.grants import choose_grantor, grant, revoke
 from gpudb.catalog.model import Column, Relation, Sequence, Table, View
 from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner, replace_acl
@@ -18,6 +17,7 @@ from gpudb.session.authorization.privileges import (
 )
 from gpudb.session.context import Context
 from gpudb.session.objects.relations import put_relation
+from gpudb.values.acl import APPLICABLE, NAMES, Acl, list_privileges, sort_privileges
 
 
 @dataclass(frozen=True, slots=True)

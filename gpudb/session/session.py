@@ -136,16 +136,23 @@ class Session:
     @property
     def user(self) -> str:
         """The current role, whose privileges the session has."""
-        return self._roles.update(self._catalog()).current
+        return self._current_roles().current
 
     @property
     def session_user(self) -> str:
         """The session user, which SET SESSION AUTHORIZATION changes."""
-        return self._roles.update(self._catalog()).session_user
+        return self._current_roles().session_user
+
+    def _current_roles(self) -> CurrentRoles:
+        """The names of both, looked up again if settings or catalog have changed."""
+        roles, catalog = self._roles, self._catalog()
+        if roles.versions != (self.settings.version, catalog.version):
+            roles.update(catalog)
+        return roles
 
     def search_path(self) -> tuple[str, ...]:
         """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
-        roles = self._roles.update(self._catalog())
+        roles = self._current_roles()
         if self._search_path[0] != roles.versions:
             names = []
             for part in self.settings["search_path"].split(","):

@@ -67,23 +67,19 @@ def begin_settings(session: SessionState, catalog: Catalog, role: Role, given: M
 
 
 class CurrentRoles:
-    """The names of a session's current role and session user, kept for as long as settings and catalog are the same."""
+    """The names of a session's current role and session user, and the versions of settings and catalog they are of."""
 
     def __init__(self, settings: SettingValues) -> None:
         self.versions = (-1, -1)
         self.current = self.session_user = settings["session_authorization"]
         self._settings = settings
 
-    def update(self, catalog: Catalog) -> CurrentRoles:
-        """Looks the names up if another session may have changed them, or this one its roles."""
-        settings = self._settings
-        versions = settings.version, catalog.version
-        if self.versions != versions:
-            role = settings["role"]
-            self.session_user = find_current_name(catalog, settings["session_authorization"])
-            self.current = self.session_user if role == NO_ROLE else find_current_name(catalog, role)
-            self.versions = versions
-        return self
+    def update(self, catalog: Catalog) -> None:
+        """Looks the names up: another session may have renamed or dropped the roles, or this one changed its own."""
+        role = self._settings["role"]
+        self.session_user = find_current_name(catalog, self._settings["session_authorization"])
+        self.current = self.session_user if role == NO_ROLE else find_current_name(catalog, role)
+        self.versions = self._settings.version, catalog.version
 
 
 def set_session_authorization(

@@ -29,6 +29,10 @@ def with_predefined_roles(catalog: Catalog) -> Catalog:
     added = {role.name: role for role in load_predefined_roles() if role.name not in catalog.roles}
     if not added:
         return catalog
+    for role in catalog.roles.values():
+        if role.oid == BOOTSTRAP_ROLE_OID:
+            # A catalog without these roles is older than the two attributes, too.
+            added[role.name] = replace(role, replication=True, bypassrls=True)
     names = {str(role.oid): role.name for role in (*catalog.roles.values(), *added.values())}
     grants = {grant.key: grant for grant in _list_grants(names) if grant.role in added and grant.member in added}
     return replace(
@@ -42,15 +46,8 @@ def _list_grants(names: dict[str, str]) -> Iterator[Membership]:
     """Yields the grants between predefined roles, whose names are by OID."""
     for row in _load_rows("pg_auth_members"):
         role, member, grantor = (names[str(row[column])] for column in ("roleid", "member", "grantor"))
-        yield Membership(
-            int(str(row["oid"])),
-            role,
-            member,
-            grantor,
-            admin=row["admin_option"] == "t",
-            inherit=row["inherit_option"] == "t",
-            set=row["set_option"] == "t",
-        )
+        options = (row[f"{option}_option"] == "t" for option in ("admin", "inherit", "set"))
+        yield Membership(int(str(row["oid"])), role, member, grantor, *options)
 
 
 def _load_rows(name: str) -> list[dict[str, str | None]]:

@@ -83,8 +83,7 @@ class Database:
                 raise SqlError.of("cannot_connect_now", "the database system is shutting down")
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
-            merged = {**role.settings, **(settings or {})}
-            session = Session(self, self._dispatcher, next(self._pids), role, merged, client)
+            session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client)
             self._sessions[session.process_id] = session
         return session
 

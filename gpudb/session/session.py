@@ -21,6 +21,7 @@ from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session.authorization.authorize import authorize, may_use_schema
+from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
@@ -31,6 +32,7 @@ from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.bound import OutputColumn, Statement
@@ -93,20 +95,18 @@ class Session:
         self.database = database
         self.handlers = dispatcher.handlers
         self.process_id = process_id
-        self.user = role.name
+        self.authenticated = RoleName.of(role)
         self.client = client
         self.started = dt.datetime.now(dt.UTC)
+        self.transaction: Transaction | None = None
         self.settings = SettingValues(database.default_settings)
-        self.settings.force("session_authorization", role.name)
+        self.settings.force("session_authorization", self.authenticated)
         self.settings.force("is_superuser", "on" if role.superuser else "off")
-        for name, value in settings.items():
-            self.settings.set(name, value)
-        self.settings.changes()
+        self._roles = CurrentRoles(self.settings)
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
-        self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
         self.savepoints: list[SessionSavepoint] = []
         self.cursors: dict[str, Cursor] = {}
@@ -122,8 +122,10 @@ class Session:
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
+        self.definer: str | None = None
         self._search_path: tuple[tuple[object, ...], tuple[str, ...]] = (), ()
         self._latest: tuple[tuple[object, ...], Plan | None] = (), None
+        begin_settings(self, self._catalog(), role, settings)
 
     # -------------------------------------------------------------------------------------------- state
 
@@ -134,10 +136,27 @@ class Session:
             return "I"
         return "E" if self.failed else "T"
 
+    @property
+    def user(self) -> str:
+        """The current role, whose privileges the session has."""
+        return self.definer or self._current_roles().current
+
+    @property
+    def session_user(self) -> str:
+        """The session user, which SET SESSION AUTHORIZATION changes."""
+        return self._current_roles().session_user
+
+    def _current_roles(self) -> CurrentRoles:
+        """The names of both, looked up again if settings or catalog have changed."""
+        roles, catalog = self._roles, self._catalog()
+        if roles.versions != (self.settings.version, catalog.version):
+            roles.update(catalog)
+        return roles
+
     def search_path(self) -> tuple[str, ...]:
         """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
-        catalog = self._catalog()
-        key = self.settings.version, self.user, catalog.version
+        roles = self._current_roles()
+        key = roles.versions, self.definer
         if self._search_path[0] != key:
             names = []
             for part in self.settings["search_path"].split(","):
@@ -147,7 +166,7 @@ class Session:
             if self.temporary_schema not in names:
                 names.insert(0, self.temporary_schema)
             # As in PostgreSQL, a schema that the role may not use is passed over
-            self._search_path = key, tuple(name for name in names if may_use_schema(catalog, self, name))
+            self._search_path = key, tuple(name for name in names if may_use_schema(self._catalog(), self, name))
         return self._search_path[1]
 
     @property
@@ -354,7 +373,7 @@ class Session:
 
     def _cached_plan(self, text: str, oids: tuple[int, ...]) -> Plan | None:
         """Returns the cached plan of a statement, or None."""
-        latest = self._catalog().version, self.settings.version, self.user, oids, text
+        latest = self._catalog().version, self.settings.version, self.definer, oids, text
         if self._latest[0] == latest:
             return self._latest[1]
         plan = self.database.plans.get(self._key(text, oids))

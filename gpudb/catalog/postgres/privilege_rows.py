@@ -29,14 +29,8 @@ def show_acl(acl: Acl | None) -> list[str] | None:
 
 
 def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
-    """Adds the grants of every object, and the roles whose privileges each role has."""
-    numbers = {role.name: role.oid for role in catalog.roles.values()}
-    numbers.setdefault("pg_database_owner", oids.DATABASE_OWNER)
-    numbers[PUBLIC] = 0
-    for role in catalog.roles.values():
-        reached = list_roles_of(catalog, role.name, lambda grant: grant.inherit)
-        listed = [f":{numbers[each]}" for each in (*reached, PUBLIC) if each in numbers]
-        rows.add("role_lists", role=role.oid, superuser=role.superuser, roles=listed)
+    """Adds the grants on every object."""
+    numbers = _number_roles(catalog)
     for found in _list_objects(catalog):
         oid = oids.DATABASE if isinstance(found, Database) else found.oid
         kind, grants = get_kind(found), _list_grants(catalog, found)
@@ -47,19 +41,22 @@ def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
         rows.add("acl_lists", kind="r", oid=oid, number=0, grants=[])
 
 
+def _number_roles(catalog: Catalog) -> dict[str, int]:
+    """Returns the OIDs of roles and of PUBLIC by name."""
+    return {**{role.name: role.oid for role in catalog.roles.values()}, PUBLIC: 0}
+
+
 def list_held_privileges(catalog: Catalog, role: str) -> dict[str, list[str]]:
     """Returns the privileges that a role has, by object: `r16384` is a relation and `r16384.2` its second column."""
     rows = SystemRows()
     add_privileges(rows, catalog)
-    tables = rows.tables()
-    numbers = {each.name: each.oid for each in catalog.roles.values()}
-    lists = dict(zip(*(tables["role_lists"][name].to_pylist() for name in ("role", "roles")), strict=True))
-    roles = set(lists.get(numbers.get(role, -1), [":0"]))
+    reached = (*list_roles_of(catalog, role, lambda grant: grant.inherit), PUBLIC)
+    roles = {str(number) for name, number in _number_roles(catalog).items() if name in reached}
     held: dict[str, list[str]] = {}
-    for row in tables["acl_lists"].to_pylist():
+    for row in rows.tables()["acl_lists"].to_pylist():
         key = f"{row['kind']}{row['oid']}" + (f".{row['number']}" if row["number"] else "")
         pairs = (grant.partition(":") for grant in row["grants"])
-        held[key] = [privilege for privilege, _, number in pairs if f":{number}" in roles]
+        held[key] = [privilege for privilege, _, number in pairs if number in roles]
     return held
 
 

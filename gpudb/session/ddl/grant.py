@@ -11,6 +11,7 @@ from gpudb.catalog.model import Routine, Sequence, TypeDefinition
 from gpudb.catalog.secured_objects import SecuredObject, get_database
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject, UndefinedTable
 from gpudb.session.authorization.privileges import get_current_role
+from gpudb.session.authorization.role_specs import resolve_role
 from gpudb.session.context import Context
 from gpudb.session.ddl.grant_changes import PrivilegeChange, change_privileges
 from gpudb.session.ddl.indexes import find_index
@@ -45,7 +46,7 @@ def grant(context: Context) -> Result:
     what = object_kind(node.objtype)
     if what not in _ACCEPTED:
         raise FeatureNotSupported(f"{tag} on {what} is not supported")
-    if node.HasField("grantor") and resolve_role(context, node.grantor) != get_current_role(context):
+    if node.HasField("grantor") and resolve_grantee(context, node.grantor) != get_current_role(context):
         raise FeatureNotSupported("grantor must be current user")
     objects = _find_objects(context, node, what)
     change = read_change(context, node, what)
@@ -93,18 +94,9 @@ def _invalid(message: str) -> SqlError:
 
 def resolve_grantee(context: Context, node: Any) -> str:
     """The role of a RoleSpec message, or PUBLIC; 42704."""
-    return PUBLIC if node.roletype == pg.ROLESPEC_PUBLIC else resolve_role(context, node)
-
-
-def resolve_role(context: Context, node: Any) -> str:
-    """The role of a RoleSpec message; 42704."""
     if node.roletype == pg.ROLESPEC_PUBLIC:
-        raise UndefinedObject('role "public" does not exist')
-    if node.roletype != pg.ROLESPEC_CSTRING:
-        return get_current_role(context)
-    if node.rolename not in context.transaction.catalog.roles:
-        raise UndefinedObject(f'role "{node.rolename}" does not exist')
-    return str(node.rolename)
+        return PUBLIC
+    return resolve_role(context.session, context.transaction.catalog, node).name
 
 
 # ---- objects

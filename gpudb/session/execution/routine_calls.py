@@ -58,12 +58,13 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
     if context.level >= _MAX_LEVEL:
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
     statements = parse_statements(routine.body)
-    user = context.session.user
-    context.session.user = routine.owner if routine.definer else user
+    before = context.session.definer
+    if routine.definer:
+        context.session.definer = routine.owner
     try:
         return _run_statements(context, routine, statements, values)
     finally:
-        context.session.user = user
+        context.session.definer = before
 
 
 def _run_statements(

@@ -99,8 +99,10 @@ class CatalogDatabase:
         if complete is catalog:
             return
         write = CatalogChanges(catalog.version, catalog.next_oid, self.last_commit())
-        known = {(kind, name) for kind, name, _ in iter_objects(catalog)}
-        write.objects = {(kind, name): v for kind, name, v in iter_objects(complete) if (kind, name) not in known}
+        known = {(kind, name): value for kind, name, value in iter_objects(catalog)}
+        write.objects = {
+            (kind, name): value for kind, name, value in iter_objects(complete) if known.get((kind, name)) is not value
+        }
         self.commit(write)
 
     def read(self) -> tuple[Catalog, Mapping[int, Pointer]]:

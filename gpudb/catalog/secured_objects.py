@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpudb.catalog.model import (
@@ -18,7 +19,7 @@ from gpudb.catalog.model import (
 )
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
 from gpudb.catalog.role_memberships import get_database_owner
-from gpudb.values.acl import Acl, make_default_acl
+from gpudb.values.acl import Acl, make_default_acl, rename_role
 
 SecuredObject = Relation | Schema | Routine | TypeDefinition | Database
 
@@ -101,3 +102,57 @@ def replace_acl(catalog: Catalog, found: SecuredObject, acl: Acl) -> Catalog:
             return catalog.with_type(replace(found, acl=acl))
         case Database():
             return catalog.with_database(replace(found, acl=acl))
+
+
+def list_secured_objects(catalog: Catalog) -> Iterator[SecuredObject]:
+    """Yields every object that has an owner: relations, schemas, routines, types and the database."""
+    yield from catalog.relations.values()
+    yield from catalog.schemas.values()
+    yield from catalog.routines.values()
+    yield from catalog.types.values()
+    yield get_database(catalog)
+
+
+def list_acls(found: SecuredObject) -> list[Acl]:
+    """Returns the lists of an object and of its columns that are not the default ones."""
+    parts = (found, *found.columns) if isinstance(found, Table | View) else (found,)
+    return [each.acl for each in parts if each.acl is not None]
+
+
+def map_acls(catalog: Catalog, change: Callable[[Acl], Acl]) -> Catalog:
+    """Returns a catalog in which `change` is applied to every list that is not a default one."""
+    for found in list(list_secured_objects(catalog)):
+        catalog = map_object_acls(catalog, found, change)
+    return catalog
+
+
+def map_object_acls(catalog: Catalog, found: SecuredObject, change: Callable[[Acl], Acl]) -> Catalog:
+    """Returns a catalog in which `change` is applied to the lists of an object and of its columns."""
+    acls = list_acls(found)
+    if all(change(acl) == acl for acl in acls):
+        return catalog
+    if isinstance(found, Table | View):
+        columns = tuple(
+            each if each.acl is None else replace(each, acl=change(each.acl) or None) for each in found.columns
+        )
+        found = replace(found, columns=columns)
+        if found.acl is None:
+            return catalog.with_relation(found)
+    return catalog if found.acl is None else replace_acl(catalog, found, change(found.acl))
+
+
+def replace_owner(catalog: Catalog, found: SecuredObject, owner: str) -> Catalog:
+    """Returns a catalog in which an object has another owner, who takes the old one's place in its lists."""
+    old = get_owner(catalog, found)
+    catalog = map_object_acls(catalog, found, lambda acl: rename_role(acl, old, owner))
+    match found:
+        case Table() | View() | Sequence():
+            return catalog.with_relation(replace(catalog.relations[found.schema, found.name], owner=owner))
+        case Schema():
+            return catalog.with_schema(replace(catalog.schemas[found.name], owner=owner))
+        case Routine():
+            return catalog.with_routine(replace(catalog.routines[found.key], owner=owner))
+        case TypeDefinition():
+            return catalog.with_type(replace(catalog.types[found.key], owner=owner))
+        case Database():
+            raise AssertionError("the database belongs to the bootstrap superuser")

@@ -168,4 +168,4 @@ def _find_type(context: Context, names: tuple[str, ...], what: str) -> TypeDefin
 
 
 def _find_routine(context: Context, node: Any, what: str) -> Routine:
-    return require_routine(context, node, what)
+    return context.transaction.catalog.routines[require_routine(context, node, what).key]

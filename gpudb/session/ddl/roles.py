@@ -8,7 +8,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Role
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Database, Role
+from gpudb.catalog.secured_objects import list_secured_objects, map_acls, replace_owner
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.authorization.role_checks import (
     check_may_alter,
@@ -34,6 +35,7 @@ from gpudb.session.results import Result
 from gpudb.session.settings.catalog import SETTINGS, find_setting
 from gpudb.session.settings.constants import constant_text
 from gpudb.sql.parse.parser import inner
+from gpudb.values.acl import rename_role as rename_role_in_acl
 
 
 def create_role(context: Context) -> Result:
@@ -184,18 +186,15 @@ def _with_renamed_role(catalog: Catalog, role: Role, new: str) -> Catalog:
     """Returns the catalog in which a role, and every reference to it, has another name."""
     old = role.name
     catalog = catalog.without_role(old).with_role(replace(role, name=new))
-    for relation in catalog.relations.values():
-        if relation.owner == old:
-            catalog = catalog.with_relation(replace(relation, owner=new))
-    for schema in catalog.schemas.values():
-        if schema.owner == old:
-            catalog = catalog.with_schema(replace(schema, owner=new))
-    for definition in catalog.types.values():
-        if definition.owner == old:
-            catalog = catalog.with_type(replace(definition, owner=new))
-    for routine in catalog.routines.values():
-        if routine.owner == old:
-            catalog = catalog.with_routine(replace(routine, owner=new))
+    for found in list(list_secured_objects(catalog)):
+        if not isinstance(found, Database) and found.owner == old:
+            catalog = replace_owner(catalog, found, new)
+    catalog = map_acls(catalog, lambda acl: rename_role_in_acl(acl, old, new))
+    for default in list(catalog.default_acls.values()):
+        renamed = replace(
+            default, role=new if default.role == old else default.role, acl=rename_role_in_acl(default.acl, old, new)
+        )
+        catalog = catalog.without_default_acl(default.key).with_default_acl(renamed)
     for grant in catalog.memberships.values():
         if old in (grant.role, grant.member, grant.grantor):
             names = {

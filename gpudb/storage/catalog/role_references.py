@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.secured_objects import get_owner, list_acls, list_secured_objects
 
 
 def has_conflicting_grants(base: Catalog, own: Catalog, current: Catalog) -> bool:
@@ -21,8 +22,13 @@ def find_lost_role(base: Catalog, merged: Catalog) -> str | None:
 
 
 def _iter_references(catalog: Catalog) -> Iterator[str]:
-    for objects in (catalog.relations, catalog.schemas, catalog.types, catalog.routines):
-        for each in objects.values():
-            yield each.owner
+    for found in list_secured_objects(catalog):
+        yield get_owner(catalog, found)
+        for item in (item for acl in list_acls(found) for item in acl):
+            yield from (item.grantee, item.grantor)
+    for default in catalog.default_acls.values():
+        yield default.role
+        for item in default.acl:
+            yield from (item.grantee, item.grantor)
     for grant in catalog.memberships.values():
         yield from (grant.role, grant.member, grant.grantor)

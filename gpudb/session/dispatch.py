@@ -14,11 +14,13 @@ from gpudb.session.ddl import (
     alter_table,
     comments,
     create_table,
+    default_privileges,
     domains,
     drop,
     grant,
     indexes,
     materialized_views,
+    owned_objects,
     rename,
     role_grants,
     roles,
@@ -28,6 +30,7 @@ from gpudb.session.ddl import (
     types,
     views,
 )
+from gpudb.session.ddl.default_privileges import apply_default_privileges
 from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.execution.binding import BINDABLE
 from gpudb.session.ownership.checks import CHECKS, authorize_definition
@@ -40,6 +43,7 @@ from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
 _HANDLERS: Mapping[str, Handler] = {
+    "AlterDefaultPrivilegesStmt": default_privileges.alter_default_privileges,
     "AlterDomainStmt": domains.alter_domain,
     "AlterEnumStmt": types.alter_enum,
     "AlterObjectSchemaStmt": rename.set_schema,
@@ -68,6 +72,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "DeleteStmt": changes.update_delete_or_merge,
     "DiscardStmt": set_show.discard,
     "DoStmt": create_routine.do,
+    "DropOwnedStmt": owned_objects.drop_owned,
     "DropRoleStmt": roles.drop_role,
     "DropStmt": drop.drop,
     "ExecuteStmt": prepared.execute,
@@ -81,6 +86,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "MergeStmt": changes.update_delete_or_merge,
     "NodeStmt": nodes.change_node,
     "PrepareStmt": prepared.prepare,
+    "ReassignOwnedStmt": owned_objects.reassign_owned,
     "RefreshMatViewStmt": materialized_views.refresh,
     "RenameStmt": rename.rename,
     "SelectStmt": query.select,
@@ -97,11 +103,17 @@ _HANDLERS: Mapping[str, Handler] = {
 
 
 def _authorized(handler: Handler) -> Handler:
-    """The handler of a definition, which only runs if the current role may define it; 42501."""
+    """The handler of a definition, which only runs if the current role may define it; 42501.
+
+    What it creates gets the privileges that the role's defaults demand.
+    """
 
     def run(context: Context) -> Result:
         authorize_definition(context)
-        return handler(context)
+        before = context.transaction.catalog
+        result = handler(context)
+        apply_default_privileges(context, before)
+        return result
 
     return run
 

@@ -70,6 +70,14 @@ def check_privilege(catalog: Catalog, role: str, found: SecuredObject, privilege
         raise make_denied_error(describe_kind(found), found.name)
 
 
+def check_references(catalog: Catalog, role: str, table: Relation, names: Collection[str]) -> None:
+    """42501 if a role may not make a foreign key to columns of a table."""
+    if "x" in list_object_privileges(catalog, role, table):
+        return
+    if not all("x" in list_column_privileges(catalog, role, table, name) for name in names):
+        raise make_denied_error(describe_kind(table), table.name)
+
+
 def check_owner(catalog: Catalog, role: str, found: SecuredObject, noun: str | None = None) -> None:
     """42501 for a role that does not own an object; `noun` is how the message calls it."""
     if not is_owner(catalog, role, found):

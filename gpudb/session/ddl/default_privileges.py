@@ -63,19 +63,25 @@ def alter_default_privileges(context: Context) -> Result:
 
 def _change_default(context: Context, role: str, schema: str, code: str, change: PrivilegeChange) -> None:
     catalog = context.transaction.catalog
-    start: Acl = () if schema else make_default_acl(_KINDS[code], role)
     wanted = DefaultAcl(0, role, code, schema)
     known = catalog.default_acls.get(wanted.key)
-    privileges = APPLICABLE[_KINDS[code]] if change.privileges is None else change.privileges
-    acl = change.apply(known.acl if known is not None else start, privileges, role, role)
-    if set(acl) == set(start):
-        if known is not None:
-            context.transaction.set_catalog(catalog.without_default_acl(wanted.key))
-        return
     if known is None:
         oid, catalog = catalog.allocate_oid()
-        known = replace(wanted, oid=oid)
-    context.transaction.set_catalog(catalog.with_default_acl(replace(known, acl=acl)))
+        known = replace(wanted, oid=oid, acl=_start(wanted))
+    privileges = APPLICABLE[_KINDS[code]] if change.privileges is None else change.privileges
+    context.transaction.set_catalog(with_default(catalog, known, change.apply(known.acl, privileges, role, role)))
+
+
+def _start(default: DefaultAcl) -> Acl:
+    """The list to which default privileges are changes."""
+    return () if default.schema else make_default_acl(_KINDS[default.kind], default.role)
+
+
+def with_default(catalog: Catalog, default: DefaultAcl, acl: Acl) -> Catalog:
+    """The catalog in which default privileges are another list; they are removed if they change nothing."""
+    if set(acl) == set(_start(default)):
+        return catalog.without_default_acl(default.key) if default.key in catalog.default_acls else catalog
+    return catalog.with_default_acl(replace(default, acl=acl))
 
 
 # ---- new objects

@@ -21,6 +21,7 @@ from gpudb.session.authorization.privileges import get_current_role
 from gpudb.session.authorization.role_specs import resolve_role
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import drop_with_users
+from gpudb.session.ddl.default_privileges import with_default
 from gpudb.session.ddl.drop import drop_schema
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
@@ -100,6 +101,8 @@ def _revoke_all(context: Context, role: str) -> None:
     for default in list(catalog.default_acls.values()):
         if default.role == role:
             catalog = catalog.without_default_acl(default.key)
+        else:
+            catalog = with_default(catalog, default, _without(default.acl, role, default.role))
     if catalog is not context.transaction.catalog:
         context.transaction.set_catalog(catalog)
 
@@ -121,11 +124,10 @@ def _drop(context: Context, owned: list[SecuredObject], *, cascade: bool) -> Non
     for found in owned:
         if isinstance(found, Routine) and found.key in context.transaction.catalog.routines:
             drop_routine(context, found, cascade=cascade)
-    types = [
-        each for each in owned if isinstance(each, TypeDefinition) and each.key in context.transaction.catalog.types
-    ]
-    if types:
-        drop_with_users(context, types, cascade)
+    types = context.transaction.catalog.types
+    left = [found for found in owned if isinstance(found, TypeDefinition) and found.key in types]
+    if left:
+        drop_with_users(context, left, cascade)
     for found in owned:
         if isinstance(found, Schema) and found.name in context.transaction.catalog.schemas:
             drop_schema(context, found.name, missing_ok=False, cascade=cascade)

@@ -20,6 +20,7 @@ from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
+from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import OutputColumn, Statement
@@ -112,6 +113,9 @@ class SessionState(Protocol):
     def search_path(self) -> tuple[str, ...]:
         """The schemas of the search path, the temporary schema first unless the path names it."""
 
+    def check_schema(self, name: str) -> None:
+        """42501 for a schema that the current role may not use."""
+
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
 
@@ -174,6 +178,7 @@ class Context:
             max_parameters=MAX_PARAMETERS if describing else len(self.parameters),
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
             check_canceled=self.cancel.check,
+            accesses=Accesses(check_schema=session.check_schema),
         )
 
     def check_writable(self, command: str) -> None:

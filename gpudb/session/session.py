@@ -20,7 +20,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session.authorization.authorize import authorize, may_use_schema
+from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema
 from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
@@ -168,6 +168,10 @@ class Session:
             # As in PostgreSQL, a schema that the role may not use is passed over
             self._search_path = key, tuple(name for name in names if may_use_schema(self._catalog(), self, name))
         return self._search_path[1]
+
+    def check_schema(self, name: str) -> None:
+        """42501 for a schema that the current role may not use."""
+        check_schema(self._catalog(), self, name)
 
     @property
     def temporary_schema(self) -> str:
@@ -406,7 +410,7 @@ class Session:
             return plan
         binder = context.binder(describing=describing)
         binder.declare_parameters(oids, wide)
-        bound = bind_statement(context, binder, context.statement)
+        bound = bind_statement(binder, context.statement)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
         parameters, columns = binder.get_parameter_types(), statement_columns(bound)
         plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)

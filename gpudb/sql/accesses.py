@@ -6,7 +6,7 @@ remove a column or a relation that the statement names, and the right to name it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -49,28 +49,46 @@ class _Layer:
 class Accesses:
     """The accesses of one statement in the order in which it names the relations.
 
-    `role` is the role whose privileges count where names are being resolved now: the owner of a view or of a SECURITY
-    DEFINER routine, None for the current role. `schemas` are those that qualify a name.
+    `invoker` is the role that runs what is being bound: the owner of a SECURITY DEFINER routine in its body, else None
+    for the current role. `role` is the one whose privileges on relations count: a view's owner in its query, else the
+    invoker. `schemas` are those that qualify a name; `check_schema` raises if one may not be used.
     """
 
     relations: list[RelationAccess] = field(default_factory=list)
     routines: list[tuple[Routine, str | None]] = field(default_factory=list)
     schemas: set[str] = field(default_factory=set)
     role: str | None = None
+    invoker: str | None = None
     paused: bool = False
+    check_schema: Callable[[str], None] = lambda name: None
     _columns: dict[int, tuple[RelationAccess, tuple[str, ...]]] = field(default_factory=dict)
     _targets: dict[int, list[_Layer]] = field(default_factory=dict)
     _derived: dict[int, tuple[int, Sequence[Expr]]] = field(default_factory=dict)
 
     @contextmanager
-    def checked_as(self, role: str | None) -> Iterator[None]:
-        """Records accesses that need the privileges of a role; those of the role so far with None."""
+    def run_as(self, owner: str | None) -> Iterator[None]:
+        """Records what a routine does: with its owner's privileges, or with None with those of the role that calls."""
+        before = self.role, self.invoker
+        self.invoker = owner if owner is not None else self.invoker
+        self.role = self.invoker
+        try:
+            yield
+        finally:
+            self.role, self.invoker = before
+
+    @contextmanager
+    def below(self, view: Relation) -> Iterator[None]:
+        """Records what a view's query reads, or the defaults and conditions of a change through a view."""
         before = self.role
-        self.role = role if role is not None else before
+        self.role = self._get_view_role(view)
         try:
             yield
         finally:
             self.role = before
+
+    def _get_view_role(self, view: Relation) -> str | None:
+        """Returns the role that reads what a view's query names."""
+        return self.invoker if getattr(view, "security_invoker", None) else view.owner
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -85,11 +103,12 @@ class Accesses:
         """Records a schema that qualifies a name of the statement itself, not of a view's text."""
         if name and not self.paused and self.role is None:
             self.schemas.add(name)
+            self.check_schema(name)
 
     def add_routine(self, routine: Routine) -> None:
         """Records a call."""
         if not self.paused:
-            self.routines.append((routine, self.role))
+            self.routines.append((routine, self.invoker))
 
     def add_relation(
         self, relation: Relation | str, privileges: str, rel: int = 0, names: Sequence[str] = ()
@@ -113,7 +132,7 @@ class Accesses:
             found.append(_Layer(access, columns))
             if not self.paused:
                 self.relations.append(access)
-            role = get_view_role(relation, role)
+            role = self._get_view_role(relation) if relation.kind == "v" else role
         if not self.paused:
             self._targets[rel] = found
         return found[0].access
@@ -184,10 +203,3 @@ class Accesses:
         for layer in layers:
             assigned = {name for name, each in layer.columns if any(each is one or each == one for one in wanted)}
             (layer.access.inserted if insert else layer.access.updated).update(assigned)
-
-
-def get_view_role(relation: Relation, role: str | None) -> str | None:
-    """Returns the role with whose privileges a view reads what its query names; `role` reads the view."""
-    if relation.kind != "v" or getattr(relation, "security_invoker", None):
-        return role
-    return relation.owner

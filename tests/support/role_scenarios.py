@@ -145,7 +145,6 @@ class RoleOracle:
         with self.open("renamer") as connection:
             connection.execute("ALTER ROLE gpudb RENAME TO former")
             connection.execute("ALTER ROLE postgres RENAME TO gpudb")
-            connection.execute("GRANT USAGE, CREATE ON SCHEMA public TO PUBLIC")
         with self.open("gpudb") as connection:
             connection.execute("ALTER DATABASE gpudb OWNER TO gpudb")
             connection.execute("DROP OWNED BY former")
@@ -156,8 +155,15 @@ class RoleOracle:
         return psycopg.connect(f"{self._dsn.replace('user=gpudb', '')} user={role}", autocommit=True)
 
     def clear(self) -> None:
-        """Drops every role that is not PostgreSQL's own, with its objects."""
+        """Drops every role that is not PostgreSQL's own, with its objects, and every schema of users."""
         with self.open("gpudb") as connection:
+            rows = connection.execute(
+                "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema$)'"
+            ).fetchall()
+            for (name,) in rows:
+                connection.execute(composed.SQL("DROP SCHEMA {} CASCADE").format(composed.Identifier(name)))
+            connection.execute("CREATE SCHEMA public AUTHORIZATION pg_database_owner")
+            connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
             rows = connection.execute(r"SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|gpudb$)'").fetchall()
             names = [composed.Identifier(name) for (name,) in rows]
             if names:

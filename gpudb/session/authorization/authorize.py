@@ -36,7 +36,8 @@ def authorize(context: Context, bound: Statement, accesses: Accesses) -> Stateme
 def check_accesses(context: Context, accesses: Accesses) -> None:
     """42501 if the current role, or the owner of a view or routine for what is below it, lacks a privilege."""
     catalog, current = context.transaction.catalog, get_current_role(context)
-    check_schemas(context, accesses.schemas)
+    for name in accesses.schemas:
+        check_schema(catalog, context.session, name)
     for each in accesses.relations:
         role = each.role or current
         if not is_superuser(catalog, role):
@@ -57,11 +58,10 @@ def check_named_relation(
     check_accesses(context, accesses)
 
 
-def check_schemas(context: Context, names: Iterable[str]) -> None:
-    """42501 for a schema that the current role may not use."""
-    for name in names:
-        if not may_use_schema(context.transaction.catalog, context.session, name):
-            raise make_denied_error("schema", name)
+def check_schema(catalog: Catalog, session: SessionState, name: str) -> None:
+    """42501 for a schema that the session's current role may not use."""
+    if not may_use_schema(catalog, session, name):
+        raise make_denied_error("schema", name)
 
 
 def may_use_schema(catalog: Catalog, session: SessionState, name: str) -> bool:

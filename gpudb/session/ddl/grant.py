@@ -135,7 +135,7 @@ def _find_object(context: Context, node: Any, what: str) -> SecuredObject:
             return _require_schema(context, node.sval)
         case "DATABASE":
             if node.sval != context.transaction.catalog.database:
-                raise SqlError.of("undefined_database", f'database "{node.sval}" does not exist')
+                raise SqlError.of("invalid_catalog_name", f'database "{node.sval}" does not exist')
             return get_database(context.transaction.catalog)
         case "TYPE" | "DOMAIN":
             return _find_type(context, strings(node.items), what)

@@ -19,6 +19,8 @@ from gpudb.session.context import Context
 from gpudb.session.objects.relations import put_relation
 from gpudb.values.acl import APPLICABLE, NAMES, Acl, list_privileges, sort_privileges
 
+_SYSTEM_COLUMNS = ("tableoid", "cmax", "xmax", "cmin", "xmin", "ctid")
+
 
 @dataclass(frozen=True, slots=True)
 class PrivilegeChange:
@@ -103,16 +105,17 @@ def _change_relation(context: Context, relation: Relation, change: PrivilegeChan
         context.notice(message, severity="WARNING", sqlstate="0LP01")
         privileges = sort_privileges(set(privileges) & set(applicable))
     columns = _list_column_privileges(relation, change)
-    if not change.grants:
-        # Without a privilege on the whole, none is left on a part
-        for column in relation.columns:
-            if column.acl is not None and (revoked := set(privileges) & set(APPLICABLE["column"])):
-                columns[column.name] = sort_privileges(revoked | set(columns.get(column.name, "")))
+    parts = "".join(sorted(set(privileges) & set(APPLICABLE["column"])))
+    if not change.grants and parts:
+        # Without a privilege on the whole, none is left on a part: as in PostgreSQL, of system columns either
+        hidden = () if isinstance(relation, View) else _SYSTEM_COLUMNS
+        for name in (*hidden, *(column.name for column in relation.columns)):
+            columns[name] = sort_privileges(parts + columns.get(name, ""))
     if privileges:
         _change_object(context, relation, change, privileges)
-    for name, letters in columns.items():
-        if letters:
-            _change_column(context, relation.oid, name, letters, change)
+    for name in (*_SYSTEM_COLUMNS, *(column.name for column in relation.columns)):
+        if columns.get(name):
+            _change_column(context, relation.oid, name, columns[name], change)
 
 
 def _list_column_privileges(relation: Relation, change: PrivilegeChange) -> dict[str, str]:
@@ -135,9 +138,9 @@ def _list_column_privileges(relation: Relation, change: PrivilegeChange) -> dict
 def _change_column(context: Context, oid: int, name: str, privileges: str, change: PrivilegeChange) -> None:
     catalog, role = context.transaction.catalog, get_current_role(context)
     relation = catalog.find_relation_by_oid(oid)
-    assert isinstance(relation, Table | View)
-    column = next(each for each in relation.columns if each.name == name)
-    own = column.acl or ()
+    assert relation is not None
+    column = next((each for each in relation.columns if each.name == name), None)
+    own: Acl = (column.acl if column is not None else None) or ()
     # Who may grant on the whole relation may grant on its columns
     merged = (*get_acl(catalog, relation), *own)
     grantor, grantable = _choose_grantor(context, merged, relation.owner, privileges)
@@ -152,10 +155,12 @@ def _change_column(context: Context, oid: int, name: str, privileges: str, chang
     everything = replace(change, privileges=None if privileges == APPLICABLE["column"] else privileges)
     _warn(context, everything, privileges, grantable, f'column "{name}" of relation "{relation.name}"')
     changed = change.apply(own, sort_privileges(grantable), grantor, relation.owner)
-    put_relation(context, with_column_acl(relation, column, changed or None))
+    if column is not None and changed != own:
+        assert isinstance(relation, Table | View)
+        put_relation(context, _with_column_acl(relation, column, changed or None))
 
 
-def with_column_acl(relation: Table | View, column: Column, acl: Acl | None) -> Relation:
+def _with_column_acl(relation: Table | View, column: Column, acl: Acl | None) -> Relation:
     """The relation in which a column has another access control list."""
     columns = tuple(replace(each, acl=acl) if each is column else each for each in relation.columns)
     return replace(relation, columns=columns)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
-from gpudb.session.authorization.authorize import check_accesses, check_schemas
+from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.execution.queries import run_query
@@ -42,9 +42,7 @@ def create_materialized_view(context: Context) -> Result:
     binder = context.binder()
     binder.stars = {}
     query = bind_query(binder, body, None)
-    if into.skip_data:
-        check_schemas(context, binder.accesses.schemas)
-    else:
+    if not into.skip_data:
         check_accesses(context, binder.accesses)
     if binder.parameters:
         raise FeatureNotSupported("materialized views may not be defined using bound parameters")
@@ -107,7 +105,7 @@ def _bind_stored_query(context: Context, table: Table) -> Query:
     assert table.query is not None
     binder = context.binder()
     binder.text, binder.search_path = table.query, (table.schema, "public")
-    with binder.accesses.checked_as(table.owner):
+    with binder.accesses.run_as(table.owner):
         result = bind_query(binder, parse(table.query)[0].node, None)
     check_accesses(context, binder.accesses)
     return result

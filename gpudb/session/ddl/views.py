@@ -9,7 +9,6 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
-from gpudb.session.authorization.authorize import check_schemas
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
 from gpudb.session.ddl.view_options import read_view_options
@@ -39,7 +38,6 @@ def create_view(context: Context) -> Result:
         raise FeatureNotSupported("views must not contain data-modifying statements in WITH")
     binder.stars = {}
     query = bind_query(binder, body, None)
-    check_schemas(context, binder.accesses.schemas)
     if binder.parameters:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
     used = {n.table.schema for n in walk(query) if isinstance(n, Scan)}

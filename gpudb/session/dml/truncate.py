@@ -54,6 +54,6 @@ def _add_referencing(context: Context, tables: list[Table], *, cascade: bool) ->
                     detail=f'Table "{owner.name}" references "{table.name}".',
                     hint=f'Truncate table "{owner.name}" at the same time, or use TRUNCATE ... CASCADE.',
                 )
-            check_privilege(context.transaction.catalog, get_current_role(context), owner, "D")
             context.notice(f'truncate cascades to table "{owner.name}"')
+            check_privilege(context.transaction.catalog, get_current_role(context), owner, "D")
             tables.append(owner)

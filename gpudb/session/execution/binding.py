@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.authorization.authorize import authorize, check_schemas
+from gpudb.session.authorization.authorize import authorize
 from gpudb.session.context import Context
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.insert import bind_insert
@@ -32,20 +32,11 @@ BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "M
 
 def bind_authorized(context: Context, binder: Binder, statement: RawStatement) -> Statement:
     """Binds a statement that the current role may run; 42501 if it may not."""
-    return authorize(context, bind_statement(context, binder, statement), binder.accesses)
+    return authorize(context, bind_statement(binder, statement), binder.accesses)
 
 
-def bind_statement(context: Context, binder: Binder, statement: RawStatement) -> Statement:
-    """Binds SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE; 42501 for names in a schema that may not be used."""
-    try:
-        return _bind_statement(binder, statement)
-    except SqlError:
-        # Not whether a name exists
-        check_schemas(context, binder.accesses.schemas)
-        raise
-
-
-def _bind_statement(binder: Binder, statement: RawStatement) -> Statement:
+def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
+    """Binds SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE."""
     if statement.kind not in BINDABLE:
         raise FeatureNotSupported(f"{statement.kind} is not supported here")
     bound: Statement

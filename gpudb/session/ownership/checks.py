@@ -12,7 +12,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
-from gpudb.session.authorization.authorize import check_schemas
+from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import (
     check_owner,
@@ -30,6 +30,7 @@ from gpudb.session.ownership.objects import (
     may_create_schemas,
     may_give_to,
     may_read,
+    may_use_schema_of,
     may_use_types,
     own_index,
     own_named_relation,
@@ -39,7 +40,7 @@ from gpudb.session.ownership.objects import (
     own_type,
 )
 from gpudb.session.routines.alter_drop import KINDS
-from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.sql.parse.parser import inner, kind, position, strings
 
 Check = Callable[[Context, Any], None]
 
@@ -65,7 +66,10 @@ def _create_relation(context: Context, target: Any) -> str | None:
 
 
 def _create_table(context: Context, node: Any) -> None:
-    _create_relation(context, node.relation)
+    try:
+        _create_relation(context, node.relation)
+    except SqlError as error:
+        raise error.at(position(context.statement.text, node.relation.location)) from None
     may_use_types(context, column_types(node.table_elts))
     for each in node.table_elts:
         if kind(each) == "table_like_clause":
@@ -228,6 +232,8 @@ def _drop(context: Context, node: Any) -> None:
 
 def _lock(context: Context, node: Any) -> None:
     """UPDATE, DELETE or TRUNCATE permits any mode, SELECT and INSERT only weak ones."""
+    if not context.session.explicit:
+        return  # the statement is refused anyway
     enough = set("wdD")
     enough |= set("r") if node.mode <= _ACCESS_SHARE else set()
     enough |= set("a") if node.mode <= _ROW_EXCLUSIVE else set()
@@ -241,7 +247,7 @@ def _truncate(context: Context, node: Any) -> None:
 
 
 def _require_any(context: Context, node: Any, privileges: set[str]) -> None:
-    check_schemas(context, [node.schemaname] if node.schemaname else [])
+    may_use_schema_of(context, node)
     found = resolve_range(context, node)
     if isinstance(found, Table):
         held = list_object_privileges(context.transaction.catalog, get_current_role(context), found)

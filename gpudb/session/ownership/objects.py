@@ -10,7 +10,6 @@ from typing import Any
 from gpudb.catalog.model import Relation, Schema, TypeDefinition
 from gpudb.catalog.secured_objects import describe_kind, get_database
 from gpudb.errors import SqlError
-from gpudb.session.authorization.authorize import check_schemas
 from gpudb.session.authorization.membership import can_set_role
 from gpudb.session.authorization.privileges import (
     check_owner,
@@ -28,9 +27,20 @@ from gpudb.session.routines.alter_drop import find_routine
 from gpudb.sql.parse.parser import inner, strings
 
 
+def may_use_schema_of(context: Context, node: Any) -> None:
+    """42501 for a RangeVar message with a schema that the current role may not use."""
+    if node.schemaname:
+        context.session.check_schema(node.schemaname)
+
+
+def _may_look_in(context: Context, names: tuple[str, ...]) -> None:
+    if len(names) > 1:
+        context.session.check_schema(names[-2])
+
+
 def own_relation(context: Context, node: Any, noun: str | None = None) -> Relation | None:
     """Returns the relation of a RangeVar message; 42501 if another role owns it."""
-    check_schemas(context, [node.schemaname] if node.schemaname else [])
+    may_use_schema_of(context, node)
     found = resolve_range(context, node)
     if found is not None:
         check_owner(context.transaction.catalog, get_current_role(context), found, noun)
@@ -42,7 +52,7 @@ def own_named_relation(
 ) -> None:
     """42501 if another role owns the relation of a qualified name, with `schema_owner` also its schema."""
     catalog, role = context.transaction.catalog, get_current_role(context)
-    check_schemas(context, names[-2:-1])
+    _may_look_in(context, names)
     found = catalog.find(names[-1], names[-2:-1] or context.session.search_path())
     if found is None or (schema_owner and owns_schema(context, found.schema)):
         return
@@ -51,7 +61,7 @@ def own_named_relation(
 
 def own_index(context: Context, names: tuple[str, ...], *, schema_owner: bool = False) -> None:
     """42501 if another role owns the table of an index, with `schema_owner` also its schema."""
-    check_schemas(context, names[-2:-1])
+    _may_look_in(context, names)
     found = find_index(context, names)
     if found is None or (schema_owner and owns_schema(context, found[0].schema)):
         return
@@ -71,14 +81,14 @@ def own_type(context: Context, names: tuple[str, ...], *, schema_owner: bool = F
 
 def find_named_type(context: Context, names: tuple[str, ...]) -> TypeDefinition | None:
     """Returns the user-defined type of a qualified name; 42501 for one in a schema that may not be used."""
-    check_schemas(context, names[-2:-1])
+    _may_look_in(context, names)
     return context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
 
 
 def own_routine(context: Context, node: Any, what: str, *, schema_owner: bool = False) -> str | None:
     """Returns the schema of the routine of an ObjectWithArgs message; 42501 if another role owns it."""
     names = strings(node.objname)
-    check_schemas(context, names[-2:-1])
+    _may_look_in(context, names)
     found = find_routine(context, node, what)
     if found is None:
         return None

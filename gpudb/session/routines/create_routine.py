@@ -344,7 +344,7 @@ def _check_body(context: Context, routine: Routine) -> None:
         elif each.kind in BINDABLE:
             binder.text = each.text
             binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
-            columns = output_columns(bind_statement(context, binder, each))
+            columns = output_columns(bind_statement(binder, each))
     if routine.kind == "p" or routine.result == VOID:
         return
     if columns is None:

@@ -98,7 +98,7 @@ def describe_explain(context: Context) -> tuple[tuple[SqlType, ...], tuple[Resul
         return (), plan_columns(node)
     binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
-    bind_statement(context, binder, _explained_context(context).statement)
+    bind_statement(binder, _explained_context(context).statement)
     return binder.get_parameter_types(), plan_columns(node)
 
 

@@ -29,7 +29,7 @@ def prepare(context: Context) -> Result:
     statement = RawStatement(body, text)
     binder = context.binder(describing=True)
     binder.declare_parameters([resolve_type_name(inner(each), binder).oid for each in node.argtypes])
-    bound = bind_statement(context, binder, statement)
+    bound = bind_statement(binder, statement)
     session.add_prepared(
         node.name, Prepared(text, binder.get_parameter_types(), statement_columns(bound), statement, from_sql=True)
     )

@@ -11,7 +11,6 @@ from gpudb.catalog.model import Catalog, Relation, Table, View
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.accesses import get_view_role
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.select import bind_query, bind_targets
@@ -87,7 +86,7 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     scope.rels.add(rel)
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (relation.schema, "public")
     try:
-        with binder.accesses.checked_as(get_view_role(relation, binder.accesses.role)):
+        with binder.accesses.below(relation):
             targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
             scope.clause = "WHERE"
             own = (

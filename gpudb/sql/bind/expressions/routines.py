@@ -55,6 +55,8 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
     """Returns the routines that a name may denote."""
     if not binder.catalog.routines:
         return ()
+    if len(names) > 1:
+        binder.accesses.add_schema(names[-2])
     path = (names[-2],) if len(names) > 1 else binder.search_path
     found = (refresh_row_types(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
     # An overload over a base type fits exactly, so it precedes one over a domain of that type
@@ -322,7 +324,7 @@ def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: An
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
     binder.text, binder.arguments, binder.stars, binder.routine_depth = routine.body, own, None, depth + 1
     try:
-        with binder.accesses.checked_as(routine.owner if routine.definer else None):
+        with binder.accesses.run_as(routine.owner if routine.definer else None):
             return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
     except GpudbError as error:
         error.position = None

@@ -13,7 +13,6 @@ from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
-from gpudb.sql.accesses import get_view_role
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -143,7 +142,7 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
     binder.arguments = None
     binder.accesses.add_relation(view, "r", rel, [column.name for column in view.columns])
     try:
-        with binder.accesses.checked_as(get_view_role(view, binder.accesses.role)):
+        with binder.accesses.below(view):
             query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
         binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments

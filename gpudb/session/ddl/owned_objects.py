@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -97,17 +98,18 @@ def _revoke_all(context: Context, role: str) -> None:
     for found in list(list_secured_objects(catalog)):
         owner = get_owner(catalog, found)
         if owner != role:
-            catalog = map_object_acls(catalog, found, lambda acl, owner=owner: _without(acl, role, owner))
+            catalog = map_object_acls(catalog, found, partial(_without, role, owner))
     for default in list(catalog.default_acls.values()):
         if default.role == role:
             catalog = catalog.without_default_acl(default.key)
         else:
-            catalog = with_default(catalog, default, _without(default.acl, role, default.role))
+            catalog = with_default(catalog, default, _without(role, default.role, default.acl))
     if catalog is not context.transaction.catalog:
         context.transaction.set_catalog(catalog)
 
 
-def _without(acl: Acl, role: str, owner: str) -> Acl:
+def _without(role: str, owner: str, acl: Acl) -> Acl:
+    """The list without what a role has by it, and what the role granted."""
     while item := next((each for each in acl if each.grantee == role), None):
         acl = revoke(acl, (role,), item.privileges, item.grantor, owner, option_only=False, cascade=True)
     return acl

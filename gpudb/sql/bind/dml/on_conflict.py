@@ -200,8 +200,8 @@ def _build_update(
     scope = Scope(parent=ctes, clause="UPDATE")
     scan = Scan(other, table, row_ids=True)
     new, stored = (resolve_target(binder, target.relation, each, "insert into") for each in (rel, other))
-    for each, target_rows in ((rel, new), (other, stored)):
-        binder.accesses.add_target_rows(each, target.rel, target_rows.layers)
+    binder.accesses.add_target_rows(rel, target.rel, new.layers)
+    binder.accesses.add_target_rows(other, target.rel, stored.layers)
     binder.accesses.require(target.rel, "w")
     item = _stored_item(binder, stored, relation)
     for each, target_rows in ((NamespaceItem("excluded", new.columns), new), (item, stored)):

@@ -205,7 +205,7 @@ def _with_renamed_role(catalog: Catalog, role: Role, new: str) -> Catalog:
             catalog = catalog.with_routine(replace(routine, owner=new))
     for grant in catalog.memberships.values():
         if old in (grant.role, grant.member, grant.grantor):
-            names = {
+            names: dict[str, Any] = {
                 field: new if getattr(grant, field) == old else getattr(grant, field)
                 for field in ("role", "member", "grantor")
             }

@@ -147,6 +147,7 @@ class RoleOracle:
             connection.execute("ALTER ROLE postgres RENAME TO gpudb")
         with self.open("gpudb") as connection:
             connection.execute("ALTER DATABASE gpudb OWNER TO gpudb")
+            connection.execute("GRANT CREATE ON DATABASE gpudb TO PUBLIC")
             connection.execute("DROP OWNED BY former")
             connection.execute("DROP ROLE former, renamer")
 

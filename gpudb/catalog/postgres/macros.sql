@@ -177,6 +177,7 @@ CREATE MACRO sys_reaches(reach, role, kinds) AS
 CREATE MACRO sys_current_has_role(role, kinds) AS CASE WHEN role IS NULL THEN NULL
     WHEN getvariable('pg_superuser') THEN true ELSE sys_reaches(getvariable('pg_reach'), role, kinds) END;
 CREATE MACRO sys_has_role(x, role, kinds) AS CASE WHEN x IS NULL OR role IS NULL THEN NULL
+    WHEN x = role AND kinds <> ['admin'] THEN true
     ELSE coalesce((SELECT first(rr.superuser OR sys_reaches(rr, role, kinds)) FROM role_reach AS rr WHERE rr.oid = x),
         false) END;
 CREATE MACRO sys_class(class) AS

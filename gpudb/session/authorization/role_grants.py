@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import Any
 
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Membership, Role, quote_names
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
@@ -31,7 +32,7 @@ class GrantOptions:
     set: bool | None = None
 
     @property
-    def named(self) -> Mapping[str, bool]:
+    def named(self) -> dict[str, Any]:
         """The options that the statement names."""
         options = {"admin": self.admin, "inherit": self.inherit, "set": self.set}
         return {name: value for name, value in options.items() if value is not None}
@@ -167,7 +168,7 @@ class _Action(Enum):
     REMOVE_SET = auto()
 
 
-_REMOVED: Mapping[_Action, Mapping[str, bool]] = {
+_REMOVED: Mapping[_Action, dict[str, Any]] = {
     _Action.REMOVE_ADMIN: {"admin": False},
     _Action.REMOVE_INHERIT: {"inherit": False},
     _Action.REMOVE_SET: {"set": False},

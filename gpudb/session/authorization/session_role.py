@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudb.catalog.model import Catalog, Role
-from gpudb.errors import SqlError, UndefinedObject
+from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import can_set_role, is_superuser
 from gpudb.session.context import SessionState
 from gpudb.session.results import Notice
@@ -25,7 +25,7 @@ ROLE_SETTINGS = frozenset({"role", "session_authorization"})
 def change_role_setting(
     session: SessionState, catalog: Catalog, name: str, value: str | None, *, local: bool = False
 ) -> None:
-    """Changes `role` or `session_authorization` to a role's name; None resets it. 42704, 42501."""
+    """Changes `role` or `session_authorization` to a role's name; None resets it. 22023, 42501."""
     if name == "role":
         set_role(session, catalog, value, local=local)
     else:
@@ -101,7 +101,8 @@ def set_session_authorization(
 def _find_role(catalog: Catalog, name: str) -> Role:
     role = catalog.roles.get(name)
     if role is None:
-        raise UndefinedObject(f'role "{name}" does not exist')
+        # Not undefined_object, since PostgreSQL takes it for a wrong value of a setting.
+        raise SqlError.of("invalid_parameter_value", f'role "{name}" does not exist')
     return role
 
 

@@ -11,6 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Database, Role
 from gpudb.catalog.secured_objects import list_secured_objects, map_acls, replace_owner
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.role_checks import (
     check_may_alter,
     check_may_change_settings,
@@ -91,14 +92,15 @@ def alter_role_set(context: Context) -> Result:
     values = dict(role.settings)
     change = node.setstmt
     if change.kind == pg.VAR_RESET_ALL:
-        values.clear()
+        kept = {} if is_superuser(catalog, context.session.user) else {k: v for k, v in values.items() if _is_custom(k)}
+        values = kept
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
-        values.pop(_find_name(change.name), None)
+        values.pop(_find_name(context, change.name), None)
     elif change.kind == pg.VAR_SET_CURRENT:
-        values[_find_name(change.name)] = context.session.settings[change.name]
+        values[_find_name(context, change.name)] = context.session.settings[change.name]
     elif change.kind == pg.VAR_SET_VALUE:
         text = ", ".join(constant_text(each, change.name) for each in change.args)
-        values[_find_name(change.name)] = _check_value(context, change.name, text)
+        values[_find_name(context, change.name)] = _check_value(context, change.name, text)
     else:
         raise FeatureNotSupported(f"ALTER ROLE … SET {change.name} is not supported")
     context.transaction.set_catalog(catalog.with_role(replace(role, settings=MappingProxyType(values))))
@@ -109,8 +111,13 @@ def _is_custom(name: str) -> bool:
     return "." in name and name.lower() not in SETTINGS
 
 
-def _find_name(name: str) -> str:
-    return name.lower() if _is_custom(name) else find_setting(name).name
+def _find_name(context: Context, name: str) -> str:
+    """Returns a setting's name; 42501 for one of the client's own, which only superusers keep for a role."""
+    if not _is_custom(name):
+        return find_setting(name).name
+    if not is_superuser(context.transaction.catalog, context.session.user):
+        raise SqlError.of("insufficient_privilege", f'permission denied to set parameter "{name}"')
+    return name.lower()
 
 
 def _check_value(context: Context, name: str, text: str) -> str:
@@ -120,7 +127,7 @@ def _check_value(context: Context, name: str, text: str) -> str:
     setting = find_setting(name)
     if setting.name == "role":
         if text != "none" and text not in context.transaction.catalog.roles:
-            context.notice(f'role "{text}" does not exist')
+            context.notice(f'role "{text}" does not exist', sqlstate="42704")
         return text
     if setting.fixed:
         message = f'parameter "{setting.name}" cannot be changed'
@@ -197,7 +204,7 @@ def _with_renamed_role(catalog: Catalog, role: Role, new: str) -> Catalog:
         catalog = catalog.without_default_acl(default.key).with_default_acl(renamed)
     for grant in catalog.memberships.values():
         if old in (grant.role, grant.member, grant.grantor):
-            names = {
+            names: dict[str, Any] = {
                 field: new if getattr(grant, field) == old else getattr(grant, field)
                 for field in ("role", "member", "grantor")
             }

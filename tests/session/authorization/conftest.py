@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,11 +38,11 @@ def play(role_oracle: RoleOracle, tmp_path: Path) -> Iterator[Play]:
 
     def played(text: str) -> list[Seen]:
         steps = role_scenarios.read(text)
-        directories = tmp_path / "oracle", tmp_path / "gpudb"
-        for directory in directories:
-            directory.mkdir()
-        expected = role_scenarios.play(steps, role_oracle.open, directories[0])
-        actual = role_scenarios.play(steps, opened, directories[1])
+        # PostgreSQL runs as another user of the machine, which pytest's own folders shut out.
+        with tempfile.TemporaryDirectory(dir="/tmp") as shared:
+            Path(shared).chmod(0o777)
+            expected = role_scenarios.play(steps, role_oracle.open, Path(shared))
+        actual = role_scenarios.play(steps, opened, tmp_path)
         role_scenarios.compare(steps, expected, actual)
         return actual
 

@@ -18,7 +18,7 @@ _DEFAULT_KINDS = {"r": "relations", "S": "sequences", "f": "functions", "T": "ty
 
 def check_no_dependents(context: Context, role: Role) -> None:
     """2BP01 with PostgreSQL's list if anything depends on a role that is to be dropped."""
-    found = [text for _, text in sorted(_list_dependents(context, role))]
+    found = [text for *_, text in sorted(_list_dependents(context, role))]
     if not found:
         return
     shown = found[:_SHOWN]
@@ -28,30 +28,30 @@ def check_no_dependents(context: Context, role: Role) -> None:
     raise SqlError.of("dependent_objects_still_exist", message, detail="\n".join(shown))
 
 
-def _list_dependents(context: Context, role: Role) -> Iterator[tuple[int, str]]:
-    """Yields OID and description of each object."""
+def _list_dependents(context: Context, role: Role) -> Iterator[tuple[int, int, str]]:
+    """Yields OID, column number and description of each object."""
     catalog = context.transaction.catalog
     for found in list_secured_objects(catalog):
         oid = found.oid if not isinstance(found, Database) else 0
         if get_owner(catalog, found) == role.name:
             if not isinstance(found, Schema) or not found.name.startswith("pg_temp_"):
-                yield oid, f"owner of {_describe(context, found)}"
+                yield oid, 0, f"owner of {_describe(context, found)}"
         elif found.acl is not None and _names_role(found.acl, role.name):
-            yield oid, f"privileges for {_describe(context, found)}"
+            yield oid, 0, f"privileges for {_describe(context, found)}"
         if isinstance(found, Table | View):
-            for column in found.columns:
+            for number, column in enumerate(found.columns, 1):
                 if column.acl is not None and _names_role(column.acl, role.name) and found.owner != role.name:
-                    yield oid, f"privileges for column {column.name} of {_describe(context, found)}"
+                    yield oid, number, f"privileges for column {column.name} of {_describe(context, found)}"
     for default in catalog.default_acls.values():
         what = f"default privileges on new {_DEFAULT_KINDS[default.kind]} belonging to role {default.role}"
         what += f" in schema {quote_name(default.schema)}" if default.schema else ""
         if default.role == role.name:
-            yield default.oid, f"owner of {what}"
+            yield default.oid, 0, f"owner of {what}"
         elif _names_role(default.acl, role.name):
-            yield default.oid, f"privileges for {what}"
+            yield default.oid, 0, f"privileges for {what}"
     for grant in catalog.memberships.values():
         if grant.grantor == role.name:
-            yield grant.oid, f"privileges for membership of role {grant.member} in role {grant.role}"
+            yield grant.oid, 0, f"privileges for membership of role {grant.member} in role {grant.role}"
 
 
 def _names_role(acl: Acl, role: str) -> bool:

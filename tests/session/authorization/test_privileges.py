@@ -741,12 +741,12 @@ def test_roles_with_privileges_are_not_dropped(play: Play) -> None:
     play(f"""{SETUP}
 gpudb: GRANT CREATE ON SCHEMA public TO anna
 gpudb: GRANT SELECT ON t TO bert
-gpudb: GRANT SELECT (a) ON other TO carl
+gpudb: GRANT SELECT (x, a) ON other TO carl
 gpudb: DROP ROLE bert
 gpudb: DROP ROLE carl
 gpudb: DROP ROLE anna
 gpudb: REVOKE SELECT ON t FROM bert
-gpudb: REVOKE SELECT (a) ON other FROM carl
+gpudb: REVOKE SELECT (x, a) ON other FROM carl
 gpudb: DROP ROLE bert, carl
 gpudb: CREATE ROLE bert LOGIN
 anna: CREATE TABLE mine (a integer)
@@ -842,4 +842,53 @@ gpudb: GRANT SELECT ON t TO anna
 anna: SELECT a FROM t ORDER BY a
 gpudb: ROLLBACK
 anna: SELECT a FROM t ORDER BY a
+""")
+
+
+def test_security_barriers_hide_rows_from_conditions(play: Play) -> None:
+    play(f"""{SETUP}
+gpudb: CREATE VIEW open AS SELECT a, b FROM t WHERE a = 1
+gpudb: CREATE VIEW closed WITH (security_barrier) AS SELECT a, b FROM t WHERE a = 1
+gpudb: GRANT SELECT ON open, closed TO anna
+anna: SELECT a FROM closed WHERE 1 / (b - 5) < 5
+anna: SELECT a FROM closed WHERE 1 / (b - 2) < 5
+anna: SELECT count(*) FROM closed c JOIN closed d USING (a) WHERE 10 / (c.b - 5) < 5
+gpudb: ALTER VIEW closed RESET (security_barrier)
+gpudb: SELECT relname::text, reloptions FROM pg_class WHERE relname IN ('open', 'closed') ORDER BY 1
+gpudb: ALTER VIEW open SET (security_barrier = on, security_invoker = off)
+gpudb: SELECT relname::text, reloptions FROM pg_class WHERE relname IN ('open', 'closed') ORDER BY 1
+gpudb: ALTER VIEW open SET (security_barrier = maybe)
+gpudb: ALTER VIEW open SET (missing = 1)
+""")
+
+
+def test_names_in_schemas_that_may_not_be_used(play: Play) -> None:
+    play("""
+gpudb: CREATE ROLE anna LOGIN
+gpudb: CREATE SCHEMA s
+gpudb: CREATE FUNCTION s.f() RETURNS integer LANGUAGE sql RETURN 1
+gpudb: CREATE TYPE s.e AS ENUM ('x')
+gpudb: CREATE TABLE s.t (a integer)
+gpudb: CREATE SEQUENCE s.q
+anna: SELECT s.f()
+anna: SELECT s.missing()
+anna: SELECT 'x'::s.e
+anna: SELECT 'x'::s.missing
+anna: SELECT * FROM s.f()
+anna: SELECT nextval('s.q')
+anna: SELECT 's.t'::regclass
+anna: DELETE FROM s.t
+anna: UPDATE s.t SET a = 1
+anna: COPY s.t FROM STDIN
+anna: CREATE VIEW v AS SELECT * FROM s.t
+anna: GRANT SELECT ON s.t TO anna
+anna: DROP FUNCTION s.f()
+anna: DROP TYPE s.e
+anna: ALTER TYPE s.e ADD VALUE 'y'
+anna: DROP SEQUENCE s.q
+anna: DROP TABLE IF EXISTS s.missing
+anna: LOCK TABLE s.t
+anna: ANALYZE s.t
+anna: CREATE TABLE s.new (a integer)
+anna: CREATE TEMPORARY TABLE mine (a s.e)
 """)

@@ -72,6 +72,8 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     reason = _find_syntactic_reason(node) or _find_bound_reason(binder, relation)
     if reason is not None:
         raise _not_updatable(relation, verb, reason)
+    if relation.security_barrier:
+        raise FeatureNotSupported(f'changes through the security barrier view "{relation.name}" are not supported')
     base = inner(node.from_clause[0])
     below = binder.catalog.find(base.relname, (base.schemaname,))
     if not isinstance(below, Table | View) or (isinstance(below, Table) and below.query is not None):

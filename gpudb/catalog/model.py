@@ -250,7 +250,9 @@ class Table:
 class View:
     """A view: `query` is its SELECT as deparsed SQL text.
 
-    What the query reads is read with its owner's privileges, or with `security_invoker` with the current role's.
+    What the query reads is read with its owner's privileges, or with `security_invoker` with the current role's. A
+    `security_barrier` view applies its own conditions first. `options` are both as pg_class.reloptions shows them:
+    `security_barrier=on`.
     """
 
     oid: int
@@ -262,8 +264,21 @@ class View:
     comment: str | None = None
     kind: str = "v"
     acl: Acl | None = None
-    security_invoker: bool | None = None
-    security_barrier: bool | None = None
+    options: tuple[str, ...] = ()
+
+    @property
+    def security_invoker(self) -> bool:
+        """Whether the query reads with the privileges of the role that reads the view."""
+        return self._is_on("security_invoker")
+
+    @property
+    def security_barrier(self) -> bool:
+        """Whether the view's conditions precede those of the query that reads it."""
+        return self._is_on("security_barrier")
+
+    def _is_on(self, name: str) -> bool:
+        texts = dict(each.partition("=")[::2] for each in self.options)
+        return texts.get(name, "").lower() in {"true", "on", "yes", "1"}
 
 
 def get_stored_query(relation: Relation) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gpudb.catalog.model import Relation, Routine
+from gpudb.catalog.model import Relation, Routine, View
 from gpudb.sql.bound import Column, Expr
 from gpudb.sql.traverse import walk
 
@@ -88,7 +88,7 @@ class Accesses:
 
     def _get_view_role(self, view: Relation) -> str | None:
         """Returns the role that reads what a view's query names."""
-        return self.invoker if getattr(view, "security_invoker", None) else view.owner
+        return self.invoker if isinstance(view, View) and view.security_invoker else view.owner
 
     @contextmanager
     def pause(self) -> Iterator[None]:

@@ -147,7 +147,6 @@ class RoleOracle:
             connection.execute("ALTER ROLE postgres RENAME TO gpudb")
         with self.open("gpudb") as connection:
             connection.execute("ALTER DATABASE gpudb OWNER TO gpudb")
-            connection.execute("GRANT CREATE ON DATABASE gpudb TO PUBLIC")
             connection.execute("DROP OWNED BY former")
             connection.execute("DROP ROLE former, renamer")
 
@@ -165,6 +164,7 @@ class RoleOracle:
                 connection.execute(composed.SQL("DROP SCHEMA {} CASCADE").format(composed.Identifier(name)))
             connection.execute("CREATE SCHEMA public AUTHORIZATION pg_database_owner")
             connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
+            connection.execute("REVOKE CREATE ON DATABASE gpudb FROM PUBLIC")
             rows = connection.execute(r"SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|gpudb$)'").fetchall()
             names = [composed.Identifier(name) for (name,) in rows]
             if names:

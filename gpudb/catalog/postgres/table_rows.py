@@ -40,7 +40,7 @@ def add_relation(
         relispopulated=table is None or table.populated,
         relreplident="d" if table is not None else "n",
         relacl=show_acl(relation.acl),
-        reloptions=_list_options(relation),
+        reloptions=(list(relation.options) or None) if isinstance(relation, View) else None,
     )
     _add_types(rows, relation, namespace, owner)
     for number, column in enumerate(relation.columns, 1):
@@ -58,15 +58,6 @@ def add_relation(
             ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {query};",
         )  # fmt: skip
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
-
-
-def _list_options(relation: Relation) -> list[str] | None:
-    """Returns pg_class.reloptions: the options of a view."""
-    if not isinstance(relation, View):
-        return None
-    options = {"security_barrier": relation.security_barrier, "security_invoker": relation.security_invoker}
-    shown = [f"{name}={'true' if value else 'false'}" for name, value in options.items() if value is not None]
-    return shown or None
 
 
 def _add_types(rows: SystemRows, relation: Relation, namespace: int, owner: int) -> None:

@@ -143,6 +143,8 @@ def _find_object(context: Context, node: Any, what: str) -> SecuredObject:
 
 
 def _find_relation(context: Context, node: Any) -> SecuredObject:
+    if node.schemaname:
+        context.session.check_schema(node.schemaname)
     found = resolve_range(context, node)
     if found is not None:
         return found
@@ -156,6 +158,8 @@ def _find_relation(context: Context, node: Any) -> SecuredObject:
 
 def _find_type(context: Context, names: tuple[str, ...], what: str) -> TypeDefinition:
     catalog = context.transaction.catalog
+    if len(names) > 1:
+        context.session.check_schema(names[-2])
     found = catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
     if found is None:
         shown = ".".join(names)
@@ -168,4 +172,6 @@ def _find_type(context: Context, names: tuple[str, ...], what: str) -> TypeDefin
 
 
 def _find_routine(context: Context, node: Any, what: str) -> Routine:
+    if len(node.objname) > 1:
+        context.session.check_schema(strings(node.objname)[-2])
     return context.transaction.catalog.routines[require_routine(context, node, what).key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,12 @@ from gpudb.session.objects.relations import put_relation
 from gpudb.sql.parse.parser import inner, kind, present, strings
 
 _OPTIONS = frozenset({"security_invoker", "security_barrier"})
-_BOOLEANS = {**dict.fromkeys(("true", "on", "yes", "1"), True), **dict.fromkeys(("false", "off", "no", "0"), False)}
+_BOOLEANS = frozenset({"true", "on", "yes", "1", "false", "off", "no", "0"})
 
 
-def read_view_options(options: Iterable[Any]) -> dict[str, Any]:
-    """The options of a view by name; 22023 for an unknown one or a wrong value, 0A000 for check_option."""
-    found: dict[str, Any] = {}
+def read_view_options(options: Iterable[Any]) -> dict[str, str]:
+    """The options of a view as texts by name; 22023 for an unknown one or a wrong value, 0A000 for check_option."""
+    found: dict[str, str] = {}
     for option in map(inner, options):
         name = option.defname
         if name == "check_option":
@@ -30,8 +30,13 @@ def read_view_options(options: Iterable[Any]) -> dict[str, Any]:
         text = _read_text(option)
         if text.lower() not in _BOOLEANS:
             raise SqlError.of("invalid_parameter_value", f'invalid value for boolean option "{name}": {text}')
-        found[name] = _BOOLEANS[text.lower()]
+        found[name] = text
     return found
+
+
+def show_options(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The options as a view keeps them."""
+    return tuple(f"{name}={text}" for name, text in options.items())
 
 
 def _read_text(option: Any) -> str:
@@ -54,5 +59,6 @@ def _read_text(option: Any) -> str:
 
 def set_view_options(context: Context, view: View, options: Iterable[Any], *, reset: bool) -> None:
     """ALTER VIEW … SET (option = value, …) and RESET (option, …)."""
-    changed: dict[str, Any] = {name: None if reset else value for name, value in read_view_options(options).items()}
-    put_relation(context, replace(view, **changed))
+    changed = read_view_options(options)
+    kept = tuple(each for each in view.options if each.partition("=")[0] not in changed)
+    put_relation(context, replace(view, options=kept if reset else kept + show_options(changed)))

@@ -11,7 +11,7 @@ from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
-from gpudb.session.ddl.view_options import read_view_options
+from gpudb.session.ddl.view_options import read_view_options, show_options
 from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression
@@ -30,7 +30,7 @@ def create_view(context: Context) -> Result:
     context.check_writable("CREATE VIEW")
     if node.with_check_option not in (0, pg.NO_CHECK_OPTION):
         raise FeatureNotSupported("WITH CHECK OPTION of a view is not supported")
-    options = read_view_options(node.options)
+    options = show_options(read_view_options(node.options))
     temporary = node.view.relpersistence == "t"
     binder = context.binder()
     body = inner(node.query)
@@ -59,12 +59,11 @@ def create_view(context: Context) -> Result:
             replace(each, default=kept.get(each.name, (None, None))[0], acl=kept.get(each.name, (None, None))[1])
             for each in columns
         )
-        view = replace(old, columns=columns, query=text, security_invoker=None, security_barrier=None)
-        view = replace(view, **options)
+        view = replace(old, columns=columns, query=text, options=options)
         put_relation(context, view)
         return Result("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
-    view = View(oid, schema, name, columns, context.session.user, text, **options)
+    view = View(oid, schema, name, columns, context.session.user, text, options=options)
     context.transaction.set_catalog(catalog.with_relation(view))
     return Result("CREATE VIEW")
 

@@ -27,6 +27,8 @@ def named_sequence(context: Context, reference: object) -> Sequence:
             raise UndefinedTable(f"could not open relation with OID {reference}")
     else:
         parts = split_name(str(reference))
+        if len(parts) > 1:
+            context.session.check_schema(parts[-2])
         path = (parts[-2],) if len(parts) > 1 else context.session.search_path()
         relation = catalog.find(parts[-1], path)
         if relation is None:

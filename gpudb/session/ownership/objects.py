@@ -24,7 +24,7 @@ from gpudb.session.context import Context
 from gpudb.session.ddl.indexes import find_index
 from gpudb.session.objects.names import resolve_range
 from gpudb.session.routines.alter_drop import find_routine
-from gpudb.sql.parse.parser import inner, strings
+from gpudb.sql.parse.parser import inner, position, strings
 
 
 def may_use_schema_of(context: Context, node: Any) -> None:
@@ -165,7 +165,10 @@ def may_use_types(context: Context, nodes: Iterable[Any]) -> None:
     catalog, role = context.transaction.catalog, get_current_role(context)
     for node in nodes:
         names = strings(node.names)
-        found = find_named_type(context, names) if names and names[0] != "pg_catalog" else None
+        try:
+            found = find_named_type(context, names) if names and names[0] != "pg_catalog" else None
+        except SqlError as error:
+            raise error.at(position(context.statement.text, node.location)) from None
         if found is not None and "U" not in list_object_privileges(catalog, role, found):
             raise make_denied_error("type", str(found.user))
 

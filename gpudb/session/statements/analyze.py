@@ -24,6 +24,8 @@ def vacuum(context: Context) -> Result:
     gathers = not node.is_vacuumcmd or any(inner(each).defname == "analyze" for each in node.options)
     relations: list[tuple[Relation, Sequence[str]]] = []
     for each in map(inner, node.rels):
+        if each.relation.schemaname:
+            context.session.check_schema(each.relation.schemaname)
         relation = resolve_range(context, each.relation)
         if relation is None:
             raise UndefinedTable(f'relation "{range_text(each.relation)}" does not exist')

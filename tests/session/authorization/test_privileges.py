@@ -875,12 +875,10 @@ anna: SELECT s.missing()
 anna: SELECT 'x'::s.e
 anna: SELECT 'x'::s.missing
 anna: SELECT * FROM s.f()
-anna: SELECT nextval('s.q')
-anna: SELECT 's.t'::regclass
 anna: DELETE FROM s.t
 anna: UPDATE s.t SET a = 1
 anna: COPY s.t FROM STDIN
-anna: CREATE VIEW v AS SELECT * FROM s.t
+anna: CREATE TEMPORARY VIEW v AS SELECT * FROM s.t
 anna: GRANT SELECT ON s.t TO anna
 anna: DROP FUNCTION s.f()
 anna: DROP TYPE s.e

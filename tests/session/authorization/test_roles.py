@@ -119,6 +119,7 @@ gpudb: {ATTRIBUTES}
 def test_drop_role_with_dependents(play: Play) -> None:
     play("""
 gpudb: CREATE ROLE owner LOGIN
+gpudb: GRANT CREATE ON DATABASE gpudb TO PUBLIC
 gpudb: CREATE ROLE g
 gpudb: CREATE ROLE m1
 gpudb: GRANT g TO owner WITH ADMIN OPTION
@@ -394,12 +395,13 @@ def test_a_dropped_role_leaves_its_session_without_privileges(session: Session, 
 
 
 def test_what_a_session_creates_belongs_to_the_current_role(session: Session) -> None:
-    run(session, "CREATE ROLE g; SET ROLE g; CREATE TABLE of_g (a int); RESET ROLE; CREATE TABLE of_gpudb (a int)")
+    run(session, "CREATE ROLE g; GRANT CREATE ON SCHEMA public TO g")
+    run(session, "SET ROLE g; CREATE TABLE of_g (a int); RESET ROLE; CREATE TABLE of_gpudb (a int)")
     owners = "SELECT relname, relowner::regrole::text FROM pg_class WHERE relname LIKE 'of\\_%' ORDER BY 1"
     assert run(session, owners) == [("of_g", "g"), ("of_gpudb", "gpudb")]
-    run(session, "CREATE SCHEMA g; SET ROLE g; CREATE TABLE in_own (a int)")
+    run(session, "CREATE SCHEMA AUTHORIZATION g; SET ROLE g; CREATE TABLE in_own (a int)")
     assert value(session, "SELECT 'in_own'::regclass::oid = 'g.in_own'::regclass::oid") is True
-    run(session, "RESET ROLE; DROP SCHEMA g CASCADE; DROP TABLE of_g, of_gpudb; DROP ROLE g")
+    run(session, "RESET ROLE; DROP OWNED BY g CASCADE; DROP TABLE of_gpudb; DROP ROLE g")
 
 
 def test_reported_settings_follow_the_role(session: Session, connect: Connect) -> None:

@@ -58,7 +58,7 @@ def begin_settings(session: SessionState, catalog: Catalog, role: Role, given: M
                 set_role(session, catalog, value)
                 settings.force("role", settings["role"])
             else:
-                settings.set_default(name, value)
+                settings.set_initial(name, value)
         except SqlError as error:
             if name in given:
                 raise

@@ -365,6 +365,19 @@ gpudb: SELECT usename, query FROM pg_stat_activity WHERE usename = 'worker'
 """)
 
 
+def test_checkpoint(play: Play) -> None:
+    play("""
+gpudb: CREATE ROLE plain LOGIN
+gpudb: CREATE ROLE keeper LOGIN IN ROLE pg_checkpoint
+plain: CHECKPOINT
+keeper: CHECKPOINT
+gpudb: CHECKPOINT
+gpudb: BEGIN READ ONLY
+gpudb: CHECKPOINT
+gpudb: ROLLBACK
+""")
+
+
 def test_server_files(play: Play) -> None:
     play("""
 gpudb: CREATE ROLE plain LOGIN

@@ -38,7 +38,7 @@ from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.statements import analyze, explain, nodes, prepared, query, set_show, transactions
+from gpudb.session.statements import analyze, checkpoint, explain, nodes, prepared, query, set_show, transactions
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
@@ -53,6 +53,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterSeqStmt": sequences.alter_sequence,
     "AlterTableStmt": alter_table.alter_table,
     "CallStmt": call,
+    "CheckPointStmt": checkpoint.checkpoint,
     "ClosePortalStmt": cursors.close,
     "CommentStmt": comments.comment,
     "CompositeTypeStmt": types.create_composite,

@@ -7,7 +7,7 @@ alone: what a superuser may do is not a matter of inheritance.
 from __future__ import annotations
 
 from gpudb.catalog.model import Catalog, Membership
-from gpudb.catalog.role_memberships import index_grants, list_roles_of
+from gpudb.catalog.role_memberships import index_grants, list_inherited_roles, list_roles_of
 
 
 def is_superuser(catalog: Catalog, role: str) -> bool:
@@ -17,8 +17,11 @@ def is_superuser(catalog: Catalog, role: str) -> bool:
 
 
 def inherited_roles(catalog: Catalog, role: str) -> frozenset[str]:
-    """Returns the roles whose privileges `role` has without SET ROLE, itself included: grants with INHERIT."""
-    return frozenset(list_roles_of(catalog, role, _inherits))
+    """Returns the roles whose privileges `role` has without SET ROLE, itself included: grants with INHERIT.
+
+    The owner of the database inherits pg_database_owner. Repeated calls for a catalog cost a look-up.
+    """
+    return list_inherited_roles(catalog, role)
 
 
 def has_privileges_of(catalog: Catalog, role: str, other: str) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from gpudb.catalog.model import Catalog, Relation, Schema, Sequence
 from gpudb.catalog.secured_objects import (
     SecuredObject,
     describe_kind,
     get_acl,
+    get_database,
     get_owner,
 )
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import inherited_roles, is_superuser
-from gpudb.session.context import Context
+from gpudb.session.context import Context, SessionState
 from gpudb.values.acl import list_privileges
 
 _READ_ALL, _WRITE_ALL = "pg_read_all_data", "pg_write_all_data"
@@ -23,6 +25,17 @@ _ALL = frozenset("arwdDxtXUCTcsA")
 def get_current_role(context: Context) -> str:
     """Returns the role whose privileges a statement has."""
     return context.session.user
+
+
+@contextmanager
+def act_as(session: SessionState, role: str | None) -> Iterator[None]:
+    """Gives a session the privileges of the owner of what it runs; with None it keeps its own."""
+    before = session.definer
+    session.definer = before if role is None else role
+    try:
+        yield
+    finally:
+        session.definer = before
 
 
 def list_object_privileges(catalog: Catalog, role: str, found: SecuredObject) -> frozenset[str]:
@@ -68,6 +81,14 @@ def check_privilege(catalog: Catalog, role: str, found: SecuredObject, privilege
     """42501 without a privilege on an object."""
     if privilege not in list_object_privileges(catalog, role, found):
         raise make_denied_error(describe_kind(found), found.name)
+
+
+def check_connect(catalog: Catalog, role: str) -> None:
+    """42501 for a role that may not connect to the database."""
+    database = get_database(catalog)
+    if "c" not in list_object_privileges(catalog, role, database):
+        message = f'permission denied for database "{database.name}"'
+        raise SqlError.of("insufficient_privilege", message, detail="User does not have CONNECT privilege.")
 
 
 def check_references(catalog: Catalog, role: str, table: Relation, names: Collection[str]) -> None:

@@ -26,6 +26,9 @@ def change_role_setting(
     session: SessionState, catalog: Catalog, name: str, value: str | None, *, local: bool = False
 ) -> None:
     """Changes `role` or `session_authorization` to a role's name; None resets it. 22023, 42501."""
+    if session.definer is not None:
+        message = f'cannot set parameter "{name}" within security-definer function'
+        raise SqlError.of("insufficient_privilege", message)
     if name == "role":
         set_role(session, catalog, value, local=local)
     else:
@@ -58,7 +61,7 @@ def begin_settings(session: SessionState, catalog: Catalog, role: Role, given: M
                 set_role(session, catalog, value)
                 settings.force("role", settings["role"])
             else:
-                settings.set_default(name, value)
+                settings.set_initial(name, value)
         except SqlError as error:
             if name in given:
                 raise

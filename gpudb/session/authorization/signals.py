@@ -11,15 +11,13 @@ SIGNAL_ROLE = "pg_signal_backend"
 
 
 def check_signal(context: Context, process_id: int, action: str) -> None:
-    """Raises 42501 unless the current role may `cancel` or `terminate` a session; warns if there is no such session.
+    """Raises 42501 unless the current role may `cancel` or `terminate` a session, if there is such a session.
 
     It needs the privileges of the role that logged in there, or of pg_signal_backend; a superuser's session needs a
     superuser.
     """
     target = next((each for each in context.session.database.sessions() if each.process_id == process_id), None)
     if target is None:
-        message = f"PID {process_id} is not a PostgreSQL backend process"
-        context.notice(message, severity="WARNING", sqlstate="01000")
         return
     catalog, role = context.transaction.catalog, context.session.user
     owner = find_role_name(catalog, target.authenticated.oid)

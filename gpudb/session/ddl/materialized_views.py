@@ -8,6 +8,7 @@ from typing import Any
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.execution.queries import run_query
@@ -86,7 +87,9 @@ def refresh(context: Context) -> Result:
     if node.skip_data:
         context.transaction.truncate(table.oid)
     else:
-        _fill(context, context.transaction.table(table.oid), _bind_stored_query(context, table))
+        # Not with the privileges of a superuser who refreshes it: the query is its owner's
+        with act_as(context.session, table.owner):
+            _fill(context, context.transaction.table(table.oid), _bind_stored_query(context, table))
     return Result("REFRESH MATERIALIZED VIEW")
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.registry import Function
+from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import parse_statements
 from gpudb.session.execution.requests import fetch_from_engine
@@ -58,13 +59,8 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
     if context.level >= _MAX_LEVEL:
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
     statements = parse_statements(routine.body)
-    before = context.session.definer
-    if routine.definer:
-        context.session.definer = routine.owner
-    try:
+    with act_as(context.session, routine.owner if routine.definer else None):
         return _run_statements(context, routine, statements, values)
-    finally:
-        context.session.definer = before
 
 
 def _run_statements(

@@ -56,7 +56,11 @@ def values(context: Context) -> Mapping[str, object]:
             if not isinstance(process_id, int):
                 raise SqlError.of("feature_not_supported", "a process id must be a constant here")
             check_signal(context, process_id, method)
-            return getattr(session.database, method)(process_id)
+            found = getattr(session.database, method)(process_id)
+            if not found:
+                message = f"PID {process_id} is not a PostgreSQL backend process"
+                context.notice(message, severity="WARNING", sqlstate="01000")
+            return found
 
         return act
 

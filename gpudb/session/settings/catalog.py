@@ -219,6 +219,15 @@ class SettingValues:
         key = _ALIASES.get(key, key)
         return self._values[key] if key in self._values else self._values[find_setting(name).name.lower()]
 
+    def set_initial(self, name: str, value: str) -> None:
+        """Sets the value that RESET returns to: a role's, or one with which a client connects."""
+        found = SETTINGS.get(_ALIASES.get(name.lower(), name.lower()))
+        if found is not None and not found.fixed:
+            self._defaults[found.name.lower()] = found.check(value)
+            self._update_values()
+        else:
+            self.set(name, value)
+
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
         """SET [LOCAL] name = value; None is DEFAULT."""
         key = name.lower()
@@ -247,12 +256,6 @@ class SettingValues:
                 self._session[key] = value
                 self._local.pop(key, None)
         self._update_values()
-
-    def set_default(self, name: str, value: str) -> None:
-        """Sets the value that a setting has when the session begins, and after RESET."""
-        self.set(name, value)
-        key = _ALIASES.get(name.lower(), name.lower())
-        self._defaults[key] = self._session.pop(key)
 
     def default(self, name: str) -> str:
         """The value of a setting after RESET."""

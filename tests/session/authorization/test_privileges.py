@@ -890,3 +890,34 @@ anna: ANALYZE s.t
 anna: CREATE TABLE s.new (a integer)
 anna: CREATE TEMPORARY TABLE mine (a s.e)
 """)
+
+
+def test_who_may_connect(play: Play) -> None:
+    play("""
+gpudb: CREATE ROLE anna LOGIN
+gpudb: CREATE ROLE bert LOGIN
+gpudb: REVOKE CONNECT ON DATABASE gpudb FROM PUBLIC
+gpudb: GRANT CONNECT ON DATABASE gpudb TO anna
+anna: SELECT current_user
+bert: SELECT current_user
+gpudb: GRANT CONNECT ON DATABASE gpudb TO PUBLIC
+gpudb: REVOKE CONNECT ON DATABASE gpudb FROM anna
+bert!: SELECT current_user
+""")
+
+
+def test_what_an_owner_hides_does_not_run_as_a_superuser(play: Play) -> None:
+    play("""
+gpudb: CREATE ROLE anna LOGIN
+gpudb: GRANT CREATE ON SCHEMA public TO anna
+gpudb: CREATE TABLE secret (a integer)
+gpudb: INSERT INTO secret VALUES (42)
+anna: CREATE FUNCTION peek() RETURNS bigint LANGUAGE sql AS 'SELECT sum(a) FROM secret'
+anna: CREATE MATERIALIZED VIEW m AS SELECT peek() AS a WITH NO DATA
+gpudb: REFRESH MATERIALIZED VIEW m
+gpudb: SELECT peek()
+anna: CREATE FUNCTION become() RETURNS text LANGUAGE sql SECURITY DEFINER AS 'SELECT set_config(''role'', ''gpudb'', false)'
+anna: SELECT become()
+gpudb: SELECT become()
+gpudb: SELECT current_user
+""")

@@ -50,6 +50,42 @@ gpudb: {ATTRIBUTES}
 """)
 
 
+def test_names_that_look_like_keywords(play: Play) -> None:
+    play("""
+gpudb: CREATE ROLE "Public"
+gpudb: CREATE ROLE "current_user"
+gpudb: CREATE ROLE "None"
+gpudb: CREATE ROLE USER
+gpudb: CREATE ROLE ALL
+gpudb: CREATE ROLE u SUPERUSER
+gpudb: CREATE ROLE g SUPERUSER
+gpudb: SET SESSION AUTHORIZATION u
+gpudb: SET ROLE g
+gpudb: ALTER ROLE CURRENT_ROLE REPLICATION
+gpudb: ALTER ROLE SESSION_USER BYPASSRLS
+gpudb: ALTER ROLE "current_user" CREATEDB
+gpudb: ALTER USER "Public" LOGIN
+gpudb: SELECT rolname, rolreplication, rolbypassrls, rolcreatedb, rolcanlogin FROM pg_roles WHERE oid >= 16384 ORDER BY 1
+gpudb: ALTER ROLE PUBLIC LOGIN
+gpudb: ALTER ROLE NONE LOGIN
+gpudb: ALTER ROLE PUBLIC SET timezone = 'UTC'
+gpudb: GRANT "Public" TO CURRENT_USER
+gpudb: GRANT "None" TO SESSION_USER GRANTED BY CURRENT_ROLE
+gpudb: GRANT "None" TO SESSION_USER
+gpudb: SELECT roleid::regrole::text, member::regrole::text FROM pg_auth_members WHERE member >= 16384 ORDER BY 1, 2
+gpudb: SET ROLE "None"
+gpudb: SELECT current_user
+gpudb: SET ROLE NONE
+gpudb: SELECT current_user
+gpudb: SET ROLE PUBLIC
+gpudb: DROP ROLE SESSION_USER
+gpudb: DROP ROLE PUBLIC
+gpudb: DROP ROLE u
+gpudb: RESET SESSION AUTHORIZATION
+gpudb: DROP ROLE u, g, "None", "Public", "current_user"
+""")
+
+
 def test_createrole_rules_its_own_roles_alone(play: Play) -> None:
     play(f"""
 gpudb: CREATE ROLE maker LOGIN CREATEROLE
@@ -327,6 +363,19 @@ chief: SELECT usename, query FROM pg_stat_activity WHERE usename = 'worker'
 gpudb: SELECT usename, query FROM pg_stat_activity WHERE usename = 'worker'
 gpudb: SET ROLE stranger
 gpudb: SELECT usename, query FROM pg_stat_activity WHERE usename = 'worker'
+""")
+
+
+def test_checkpoint(play: Play) -> None:
+    play("""
+gpudb: CREATE ROLE plain LOGIN
+gpudb: CREATE ROLE keeper LOGIN IN ROLE pg_checkpoint
+plain: CHECKPOINT
+keeper: CHECKPOINT
+gpudb: CHECKPOINT
+gpudb: BEGIN READ ONLY
+gpudb: CHECKPOINT
+gpudb: ROLLBACK
 """)
 
 

@@ -9,8 +9,11 @@ from typing import NoReturn
 
 from gpudb.errors import GpudbError
 from gpudb.types import BOOL, INT8, SqlType, UserType
+from gpudb.values.acl import Acl
+from gpudb.values.acl import AclItem as AclItem  # records find the model's classes here by name
 
 FIRST_USER_OID = 16384
+BOOTSTRAP_ROLE_OID = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Column:
     existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None is NULL.
     `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; the `default` then draws from the
     column's sequence. `generated` is the expression of a stored generated column. Texts name sequences by OID:
-    `nextval('16390'::regclass)`.
+    `nextval('16390'::regclass)`. `acl` is the column's own list, which adds to that of its relation.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Column:
     initial: str | None = None
     identity: str = ""
     generated: str | None = None
+    acl: Acl | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +215,7 @@ class Table:
     on_commit: str = ""
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
+    acl: Acl | None = None
 
     @property
     def is_readable(self) -> bool:
@@ -270,7 +275,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: `query` is its SELECT as deparsed SQL text."""
+    """A view: `query` is its SELECT as deparsed SQL text.
+
+    What the query reads is read with its owner's privileges, or with `security_invoker` with the current role's. A
+    `security_barrier` view applies its own conditions first. `options` are both as pg_class.reloptions shows them:
+    `security_barrier=on`.
+    """
 
     oid: int
     schema: str
@@ -280,6 +290,22 @@ class View:
     query: str
     comment: str | None = None
     kind: str = "v"
+    acl: Acl | None = None
+    options: tuple[str, ...] = ()
+
+    @property
+    def security_invoker(self) -> bool:
+        """Whether the query reads with the privileges of the role that reads the view."""
+        return self._is_on("security_invoker")
+
+    @property
+    def security_barrier(self) -> bool:
+        """Whether the view's conditions precede those of the query that reads it."""
+        return self._is_on("security_barrier")
+
+    def _is_on(self, name: str) -> bool:
+        texts = dict(each.partition("=")[::2] for each in self.options)
+        return texts.get(name, "").lower() in {"true", "on", "yes", "1"}
 
 
 def get_stored_query(relation: Relation) -> str | None:
@@ -318,6 +344,7 @@ class Sequence:
     temporary: bool = False
     comment: str | None = None
     kind: str = "S"
+    acl: Acl | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -346,6 +373,7 @@ class TypeDefinition:
     not_null: bool = False
     checks: tuple[Check, ...] = ()
     parent: int = 0
+    acl: Acl | None = None
 
     @property
     def user(self) -> UserType:
@@ -362,7 +390,12 @@ class TypeDefinition:
 
 def make_type_key(schema: str, name: str) -> str:
     """Returns a type's key in `Catalog.types`: both names quoted, so that dots in names are not ambiguous."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
+    return quote_names(schema, name)
+
+
+def quote_names(*names: str) -> str:
+    """Returns names as one text in which each is quoted, so that dots in names are not ambiguous."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,6 +439,7 @@ class Routine:
     A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); any other text is parsed at each call.
     `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc only.
     `rows_of` is the OID of the table whose rows it returns; the arguments then include that table's columns.
+    A `definer` (SECURITY DEFINER) routine runs with its owner's privileges.
     """
 
     oid: int
@@ -427,6 +461,8 @@ class Routine:
     rows_of: int = 0
     comment: str | None = None
     aggregate: Aggregation | None = None
+    acl: Acl | None = None
+    definer: bool = False
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -469,11 +505,43 @@ class Schema:
     name: str
     owner: str
     comment: str | None = None
+    acl: Acl | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """What is known of a database beside its objects."""
+
+    name: str
+    acl: Acl | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultAcl:
+    """The list of objects that `role` creates later: a row of pg_default_acl.
+
+    `kind` is r (tables and views), S (sequences), f (routines), T (types) or n (schemas). With a `schema`, the list
+    adds to the default one; without, it replaces it.
+    """
+
+    oid: int
+    role: str
+    kind: str
+    schema: str = ""
+    acl: Acl = ()
+
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.default_acls`."""
+        return quote_names(self.role, self.schema, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password."""
+    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password.
+
+    `inherit` is what a later GRANT to the role takes for its INHERIT option if it names none.
+    """
 
     oid: int
     name: str
@@ -483,6 +551,32 @@ class Role:
     createrole: bool = False
     verifier: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    inherit: bool = True
+    replication: bool = False
+    bypassrls: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The grant of `role` to `member` by `grantor`, all of them names of roles; a row of pg_auth_members.
+
+    The member may grant the role to others with `admin`, has the role's privileges without SET ROLE with `inherit`,
+    and may SET ROLE to it with `set`.
+    """
+
+    oid: int
+    role: str
+    member: str
+    grantor: str
+    admin: bool = False
+    inherit: bool = True
+    set: bool = True
+
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.memberships`: the quoted names of role, member and grantor."""
+        return quote_names(self.role, self.member, self.grantor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,6 +612,9 @@ class Catalog:
     types: Mapping[str, TypeDefinition] = field(default_factory=lambda: MappingProxyType({}))
     routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
     nodes: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
+    memberships: Mapping[str, Membership] = field(default_factory=lambda: MappingProxyType({}))
+    databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
+    default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
@@ -611,6 +708,26 @@ class Catalog:
         """Returns a catalog without a role."""
         return replace(self, roles=MappingProxyType({k: v for k, v in self.roles.items() if k != name}))
 
+    def with_membership(self, membership: Membership) -> Catalog:
+        """Returns a catalog with a grant of a role added or replaced."""
+        return replace(self, memberships=MappingProxyType({**self.memberships, membership.key: membership}))
+
+    def without_membership(self, key: str) -> Catalog:
+        """Returns a catalog without a grant of a role."""
+        return replace(self, memberships=MappingProxyType({k: v for k, v in self.memberships.items() if k != key}))
+
+    def with_database(self, database: Database) -> Catalog:
+        """Returns a catalog with what is known of a database replaced."""
+        return replace(self, databases=MappingProxyType({**self.databases, database.name: database}))
+
+    def with_default_acl(self, default: DefaultAcl) -> Catalog:
+        """Returns a catalog with default privileges added or replaced."""
+        return replace(self, default_acls=MappingProxyType({**self.default_acls, default.key: default}))
+
+    def without_default_acl(self, key: str) -> Catalog:
+        """Returns a catalog without default privileges."""
+        return replace(self, default_acls=MappingProxyType({k: v for k, v in self.default_acls.items() if k != key}))
+
     def with_node(self, node: Node) -> Catalog:
         """Returns a catalog with a node added or replaced."""
         return replace(self, nodes=MappingProxyType({**self.nodes, node.name: node}))
@@ -629,12 +746,20 @@ class Catalog:
         return replace(self, version=self.version + 1)
 
 
+_BOOTSTRAP_ROLE = Role(
+    BOOTSTRAP_ROLE_OID, "gpudb", superuser=True, createdb=True, createrole=True, replication=True, bypassrls=True
+)
+
+
 def make_initial_catalog() -> Catalog:
-    """Returns the catalog of a new database: schema public, and the superuser gpudb without a password."""
+    """Returns the catalog of a new database: schema public, and the superuser gpudb without a password.
+
+    Storage adds the predefined roles (`catalog.predefined_roles`).
+    """
     return Catalog(
         version=1,
         next_oid=FIRST_USER_OID,
         schemas=MappingProxyType({"public": Schema(2200, "public", "gpudb")}),
         relations=MappingProxyType({}),
-        roles=MappingProxyType({"gpudb": Role(10, "gpudb", True, True, True, True)}),
+        roles=MappingProxyType({"gpudb": _BOOTSTRAP_ROLE}),
     )

@@ -144,7 +144,7 @@ declare("pg_relation_filepath", "CAST(NULL AS VARCHAR)")
 
 
 def _render_privilege_test(operands: Operands) -> str:
-    """Every role has every privilege: gpudb has no GRANT. NULL operands yield NULL, as in PostgreSQL."""
+    """Every role may use what has no access control list in gpudb. NULL operands yield NULL, as in PostgreSQL."""
     tests = [
         f"{operand} IS NOT NULL"
         for operand, value in zip(operands.sql, operands.constants, strict=True)
@@ -154,9 +154,8 @@ def _render_privilege_test(operands: Operands) -> str:
 
 
 declare(
-    "has_table_privilege has_column_privilege has_any_column_privilege has_schema_privilege has_database_privilege"
-    " has_function_privilege has_sequence_privilege has_tablespace_privilege has_language_privilege has_type_privilege"
-    " has_foreign_data_wrapper_privilege has_server_privilege has_parameter_privilege pg_has_role",
+    "has_tablespace_privilege has_language_privilege has_foreign_data_wrapper_privilege has_server_privilege"
+    " has_parameter_privilege",
     _render_privilege_test,
 )
 declare("acldefault", _make_macro_call("sys_default_acl", 2))

@@ -17,8 +17,10 @@ from gpudb.session.results import Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
+from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import OutputColumn, Statement
@@ -55,11 +57,13 @@ class SessionState(Protocol):
     """What statements read and change of their session.
 
     `explicit` is whether BEGIN opened the transaction, `failed` whether an error ended it. `query` is the text that
-    runs now or ran last, `active` whether it still runs.
+    runs now or ran last, `active` whether it still runs. `authenticated` is the role that logged in. `definer` is the
+    owner of the SECURITY DEFINER routine that runs now: it is the current role meanwhile.
     """
 
     process_id: int
-    user: str
+    authenticated: RoleName
+    definer: str | None
     client: str
     started: dt.datetime
     settings: SettingValues
@@ -83,6 +87,14 @@ class SessionState(Protocol):
         """The database of the session."""
 
     @property
+    def user(self) -> str:
+        """The current role: authorization asks for its privileges, and it owns what the session creates."""
+
+    @property
+    def session_user(self) -> str:
+        """The session user, which SET SESSION AUTHORIZATION changes and SET ROLE does not."""
+
+    @property
     def handlers(self) -> Mapping[str, Handler]:
         """Statement handlers by kind of statement, the parse tree's name for it."""
 
@@ -100,6 +112,9 @@ class SessionState(Protocol):
 
     def search_path(self) -> tuple[str, ...]:
         """The schemas of the search path, the temporary schema first unless the path names it."""
+
+    def check_schema(self, name: str) -> None:
+        """42501 for a schema that the current role may not use."""
 
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
@@ -163,6 +178,7 @@ class Context:
             max_parameters=MAX_PARAMETERS if describing else len(self.parameters),
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
             check_canceled=self.cancel.check,
+            accesses=Accesses(check_schema=session.check_schema),
         )
 
     def check_writable(self, command: str) -> None:

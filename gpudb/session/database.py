@@ -16,6 +16,7 @@ from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import set_sampler
+from gpudb.session.authorization.privileges import check_connect
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
@@ -78,13 +79,13 @@ class Database:
         role = self.role(user)
         if role is None:
             raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
+        check_connect(self.store.catalog(), user)
         with self._lock:
             if self._closed:
                 raise SqlError.of("cannot_connect_now", "the database system is shutting down")
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
-            merged = {**role.settings, **(settings or {})}
-            session = Session(self, self._dispatcher, next(self._pids), role, merged, client)
+            session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client)
             self._sessions[session.process_id] = session
         return session
 

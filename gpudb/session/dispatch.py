@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpudb.session.context import Describer, Handler, SessionState
+from gpudb.session.context import Context, Describer, Handler, SessionState
 from gpudb.session.copy.copy_statement import copy
 from gpudb.session.copy.load_data import is_load_call, load_columns
 from gpudb.session.cursors import open_cursors
@@ -14,11 +14,15 @@ from gpudb.session.ddl import (
     alter_table,
     comments,
     create_table,
+    default_privileges,
     domains,
     drop,
+    grant,
     indexes,
     materialized_views,
+    owned_objects,
     rename,
+    role_grants,
     roles,
     schemas,
     sequences,
@@ -26,17 +30,20 @@ from gpudb.session.ddl import (
     types,
     views,
 )
+from gpudb.session.ddl.default_privileges import apply_default_privileges
 from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.execution.binding import BINDABLE
-from gpudb.session.results import ResultColumn
+from gpudb.session.ownership.checks import CHECKS, authorize_definition
+from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.statements import analyze, explain, nodes, prepared, query, set_show, transactions
+from gpudb.session.statements import analyze, checkpoint, explain, nodes, prepared, query, set_show, transactions
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
-HANDLERS: Mapping[str, Handler] = {
+_HANDLERS: Mapping[str, Handler] = {
+    "AlterDefaultPrivilegesStmt": default_privileges.alter_default_privileges,
     "AlterDomainStmt": domains.alter_domain,
     "AlterEnumStmt": types.alter_enum,
     "AlterObjectSchemaStmt": rename.set_schema,
@@ -46,6 +53,7 @@ HANDLERS: Mapping[str, Handler] = {
     "AlterSeqStmt": sequences.alter_sequence,
     "AlterTableStmt": alter_table.alter_table,
     "CallStmt": call,
+    "CheckPointStmt": checkpoint.checkpoint,
     "ClosePortalStmt": cursors.close,
     "CommentStmt": comments.comment,
     "CompositeTypeStmt": types.create_composite,
@@ -65,17 +73,21 @@ HANDLERS: Mapping[str, Handler] = {
     "DeleteStmt": changes.update_delete_or_merge,
     "DiscardStmt": set_show.discard,
     "DoStmt": create_routine.do,
+    "DropOwnedStmt": owned_objects.drop_owned,
     "DropRoleStmt": roles.drop_role,
     "DropStmt": drop.drop,
     "ExecuteStmt": prepared.execute,
     "ExplainStmt": explain.explain,
     "FetchStmt": cursors.fetch,
+    "GrantRoleStmt": role_grants.grant_or_revoke_role,
+    "GrantStmt": grant.grant,
     "IndexStmt": indexes.create_index,
     "InsertStmt": changes.insert,
     "LockStmt": transactions.lock,
     "MergeStmt": changes.update_delete_or_merge,
     "NodeStmt": nodes.change_node,
     "PrepareStmt": prepared.prepare,
+    "ReassignOwnedStmt": owned_objects.reassign_owned,
     "RefreshMatViewStmt": materialized_views.refresh,
     "RenameStmt": rename.rename,
     "SelectStmt": query.select,
@@ -87,6 +99,28 @@ HANDLERS: Mapping[str, Handler] = {
     "VariableSetStmt": set_show.set_variable,
     "VariableShowStmt": set_show.show,
     "ViewStmt": views.create_view,
+}
+"""Handlers by the parse tree's name for a kind of statement, without the checks of `ownership`."""
+
+
+def _authorized(handler: Handler) -> Handler:
+    """The handler of a definition, which only runs if the current role may define it; 42501.
+
+    What it creates gets the privileges that the role's defaults demand.
+    """
+
+    def run(context: Context) -> Result:
+        authorize_definition(context)
+        before = context.transaction.catalog
+        result = handler(context)
+        apply_default_privileges(context, before)
+        return result
+
+    return run
+
+
+HANDLERS: Mapping[str, Handler] = {
+    kind: _authorized(handler) if kind in CHECKS else handler for kind, handler in _HANDLERS.items()
 }
 """Handlers by the parse tree's name for a kind of statement."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpudb.lru import LruCache
 from gpudb.session.results import ResultColumn
+from gpudb.sql.accesses import Accesses
 from gpudb.sql.bound import Statement
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.types import SqlType
@@ -21,7 +22,7 @@ class Plan:
     """A bound statement with the types of its parameters and its result columns (None: no rows).
 
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
-    been evaluated.
+    been evaluated. `authorized` is the plan to run for each role that may run the statement, as far as asked.
     """
 
     statement: RawStatement
@@ -30,6 +31,8 @@ class Plan:
     columns: tuple[ResultColumn, ...] | None
     session_calls: bool = False
     checked: bool = False
+    accesses: Accesses = field(default_factory=Accesses, repr=False)
+    authorized: dict[str, Plan] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Key(NamedTuple):

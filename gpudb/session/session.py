@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
+from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema
+from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
@@ -29,6 +32,7 @@ from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.bound import OutputColumn, Statement
@@ -91,20 +95,18 @@ class Session:
         self.database = database
         self.handlers = dispatcher.handlers
         self.process_id = process_id
-        self.user = role.name
+        self.authenticated = RoleName.of(role)
         self.client = client
         self.started = dt.datetime.now(dt.UTC)
+        self.transaction: Transaction | None = None
         self.settings = SettingValues(database.default_settings)
-        self.settings.force("session_authorization", role.name)
+        self.settings.force("session_authorization", self.authenticated)
         self.settings.force("is_superuser", "on" if role.superuser else "off")
-        for name, value in settings.items():
-            self.settings.set(name, value)
-        self.settings.changes()
+        self._roles = CurrentRoles(self.settings)
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
-        self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
         self.savepoints: list[SessionSavepoint] = []
         self.cursors: dict[str, Cursor] = {}
@@ -120,8 +122,10 @@ class Session:
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
-        self._search_path: tuple[int, tuple[str, ...]] = -1, ()
+        self.definer: str | None = None
+        self._search_path: tuple[tuple[object, ...], tuple[str, ...]] = (), ()
         self._latest: tuple[tuple[object, ...], Plan | None] = (), None
+        begin_settings(self, self._catalog(), role, settings)
 
     # -------------------------------------------------------------------------------------------- state
 
@@ -132,9 +136,28 @@ class Session:
             return "I"
         return "E" if self.failed else "T"
 
+    @property
+    def user(self) -> str:
+        """The current role, whose privileges the session has."""
+        return self.definer or self._current_roles().current
+
+    @property
+    def session_user(self) -> str:
+        """The session user, which SET SESSION AUTHORIZATION changes."""
+        return self._current_roles().session_user
+
+    def _current_roles(self) -> CurrentRoles:
+        """The names of both, looked up again if settings or catalog have changed."""
+        roles, catalog = self._roles, self._catalog()
+        if roles.versions != (self.settings.version, catalog.version):
+            roles.update(catalog)
+        return roles
+
     def search_path(self) -> tuple[str, ...]:
         """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
-        if self._search_path[0] != self.settings.version:
+        roles = self._current_roles()
+        key = roles.versions, self.definer
+        if self._search_path[0] != key:
             names = []
             for part in self.settings["search_path"].split(","):
                 name = part.strip()
@@ -142,8 +165,13 @@ class Session:
                 names.append({"$user": self.user, "pg_temp": self.temporary_schema}.get(name, name))
             if self.temporary_schema not in names:
                 names.insert(0, self.temporary_schema)
-            self._search_path = self.settings.version, tuple(names)
+            # As in PostgreSQL, a schema that the role may not use is passed over
+            self._search_path = key, tuple(name for name in names if may_use_schema(self._catalog(), self, name))
         return self._search_path[1]
+
+    def check_schema(self, name: str) -> None:
+        """42501 for a schema that the current role may not use."""
+        check_schema(self._catalog(), self, name)
 
     @property
     def temporary_schema(self) -> str:
@@ -334,14 +362,22 @@ class Session:
             check_statement_constants(context, plan.bound)
             plan.checked = True
         context.session_calls = plan.session_calls
-        return plan
+        # The plan belongs to one version of the catalog, so what a role may do with it does not change
+        return plan.authorized.get(self.user) or self._authorize(context, plan)
+
+    def _authorize(self, context: Context, plan: Plan) -> Plan:
+        """Returns the plan of a statement that the current role may run, and remembers it; 42501."""
+        bound = authorize(context, plan.bound, plan.accesses)
+        result = plan if bound is plan.bound else replace(plan, bound=bound)
+        plan.authorized[self.user] = result
+        return result
 
     def _catalog(self) -> Catalog:
         return self.transaction.catalog if self.transaction else self.database.store.catalog()
 
     def _cached_plan(self, text: str, oids: tuple[int, ...]) -> Plan | None:
         """Returns the cached plan of a statement, or None."""
-        latest = self._catalog().version, self.settings.version, oids, text
+        latest = self._catalog().version, self.settings.version, self.definer, oids, text
         if self._latest[0] == latest:
             return self._latest[1]
         plan = self.database.plans.get(self._key(text, oids))
@@ -376,7 +412,8 @@ class Session:
         binder.declare_parameters(oids, wide)
         bound = bind_statement(binder, context.statement)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
-        plan = Plan(context.statement, bound, binder.get_parameter_types(), statement_columns(bound), drawing)
+        parameters, columns = binder.get_parameter_types(), statement_columns(bound)
+        plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)
         if cacheable and binder.cacheable:
             self.database.plans.put(self._key(text, oids), plan)
         return plan

@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, UnreadableFiles, make_initial_catalog
+from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
@@ -352,7 +353,7 @@ class Store:
 
     def _open(self) -> Catalog:
         if not self.durable:
-            return make_initial_catalog()
+            return with_predefined_roles(make_initial_catalog())
         require_catalog(self.directory)
         shutil.rmtree(self.spill, ignore_errors=True)
         database = CatalogDatabase(self.directory / "catalog.db")

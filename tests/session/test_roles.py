@@ -66,7 +66,7 @@ def test_role_errors(session: Session) -> None:
     assert state(session, "DROP ROLE nobody") == "42704"
     assert state(session, "CREATE ROLE pg_mine") == "42939"
     assert state(session, "DROP ROLE gpudb") == "55006"
-    assert state(session, "GRANT SELECT ON t TO gpudb") == "0A000"
+    assert state(session, "GRANT SELECT ON t TO gpudb") == "42P01"
 
 
 def test_settings_of_a_role(session: Session, connect: Connect) -> None:

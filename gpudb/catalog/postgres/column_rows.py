@@ -9,6 +9,7 @@ from gpudb import pgdata
 from gpudb.catalog.model import Column
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, deparse_with_parentheses
+from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.types import SqlType
 
@@ -56,6 +57,7 @@ def add_column(rows: SystemRows, relation: int, number: int, column: Column, *, 
         attidentity=column.identity,
         attgenerated="s" if column.generated is not None else "",
         attcollation=int(facts["typcollation"]),
+        attacl=show_acl(column.acl),
     )
     rows.describe(oids.PG_CLASS, relation, number, column.comment)
     text = _get_expression(column)

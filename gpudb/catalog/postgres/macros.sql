@@ -2,6 +2,9 @@
 -- search path of the statement's connection, which also has the variables
 --   pg_path      OIDs of the schemas that a name without one is looked up in, in order
 --   pg_temp      OID of the session's temporary schema, or 0
+--   pg_reach     OIDs of the roles that the current role reaches, as in role_reach
+--   pg_superuser whether the current role is a superuser
+--   pg_grants    privileges of the current role by object, if the statement asks for them
 --   pg_version   the catalog's version, which stands for the transaction that wrote a row
 -- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes. Each
 -- subquery looks one thing up by one operand, since planning is what these statements spend their time on.
@@ -163,6 +166,20 @@ CREATE MACRO pg_to_regcollation(t) AS
 
 CREATE MACRO sys_userbyid(x) AS coalesce((SELECT first(da.rolname) FROM pg_authid AS da WHERE da.oid = x),
     'unknown (OID=' || x || ')');
+CREATE MACRO sys_role_oid(t) AS sys_found((SELECT min(lc.oid) FROM pg_authid AS lc WHERE lc.rolname = t), t, '42704',
+    'role "', '" does not exist');
+CREATE MACRO sys_reaches(reach, role, kinds) AS
+    (list_contains(kinds, 'usage') AND list_contains(struct_extract(reach, 'usage'), role))
+    OR (list_contains(kinds, 'member') AND list_contains(struct_extract(reach, 'member'), role))
+    OR (list_contains(kinds, 'set') AND list_contains(struct_extract(reach, 'set'), role))
+    OR (list_contains(kinds, 'admin') AND list_contains(struct_extract(reach, 'admin'), role));
+-- What a role may do with another one: usage, member, set and admin, of which one of `kinds` is enough.
+CREATE MACRO sys_current_has_role(role, kinds) AS CASE WHEN role IS NULL THEN NULL
+    WHEN getvariable('pg_superuser') THEN true ELSE sys_reaches(getvariable('pg_reach'), role, kinds) END;
+CREATE MACRO sys_has_role(x, role, kinds) AS CASE WHEN x IS NULL OR role IS NULL THEN NULL
+    WHEN x = role AND kinds <> ['admin'] THEN true
+    ELSE coalesce((SELECT first(rr.superuser OR sys_reaches(rr, role, kinds)) FROM role_reach AS rr WHERE rr.oid = x),
+        false) END;
 CREATE MACRO sys_class(class) AS
     (SELECT first(dc.oid) FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11);
 CREATE MACRO sys_description(x, class) AS (SELECT first(dd.description) FROM pg_description AS dd
@@ -297,3 +314,49 @@ CREATE MACRO sys_acl_rows(acl) AS (SELECT coalesce(list(struct_pack(
           FROM (SELECT unnest(CAST(acl AS VARCHAR[])) AS item) AS ai) AS ap
     LEFT JOIN pg_authid AS ag ON ag.rolname = trim(ap.grantor, '"')
     LEFT JOIN pg_authid AS ae ON ae.rolname = trim(ap.grantee, '"') AND ap.grantee <> '');
+
+-- Whether a role has one of the wanted privileges on an object, by the grants in acl_lists. What PostgreSQL itself
+-- brings has the default list, unless acl_lists has another; an object that does not exist yields NULL.
+CREATE MACRO sys_default_grants(what, x) AS CASE WHEN x < 16384 THEN
+    CASE what WHEN 'r' THEN ['r:0'] WHEN 'f' THEN ['X:0'] WHEN 'd' THEN ['c:0', 'T:0'] ELSE ['U:0'] END END;
+CREATE MACRO sys_holds(held, roles, wanted) AS list_has_any(held, flatten(list_transform(wanted, lambda w:
+    list_transform(list_append(coalesce(roles, []), 0), lambda r: w || ':' || r))));
+CREATE MACRO sys_may(who, what, x, wanted) AS list_transform([struct_pack(
+        asking := (SELECT first(struct_pack(superuser := gr.superuser, roles := gr.usage)) FROM role_reach AS gr
+            WHERE gr.oid = who),
+        held := coalesce((SELECT first(ga.grants) FROM acl_lists AS ga
+            WHERE ga.kind = what AND ga.oid = x AND ga.number = 0), sys_default_grants(what, x)), asked := who)],
+    lambda p: CASE WHEN (p).held IS NOT NULL AND (p).asked IS NOT NULL
+        THEN coalesce(((p).asking).superuser, false) OR sys_holds((p).held, ((p).asking).roles, wanted) END)[1];
+-- The same for a column by its number, or for any column with the number -1: by the grants on it or on its relation.
+CREATE MACRO sys_may_column(who, x, n, wanted) AS list_transform([struct_pack(
+        asking := (SELECT first(struct_pack(superuser := gr.superuser, roles := gr.usage)) FROM role_reach AS gr
+            WHERE gr.oid = who),
+        held := coalesce((SELECT first(ga.grants) FROM acl_lists AS ga
+            WHERE ga.kind = 'r' AND ga.oid = x AND ga.number = 0), sys_default_grants('r', x)),
+        own := (SELECT first(ga.grants) FROM acl_lists AS ga
+            WHERE ga.kind = 'r' AND ga.oid = x AND ga.number = n AND n <> 0), asked := who, place := n)],
+    lambda p: CASE WHEN (p).held IS NOT NULL AND (p).asked IS NOT NULL AND (p).place IS NOT NULL
+        THEN coalesce(((p).asking).superuser, false)
+            OR sys_holds(list_concat((p).held, coalesce((p).own, [])), ((p).asking).roles, wanted) END)[1];
+-- The same for the current role, whose privileges the variable pg_grants has by object: views ask this for every row.
+CREATE MACRO sys_own_grants(what, x) AS coalesce(map_extract_value(getvariable('pg_grants'), what || x),
+    CASE WHEN x < 16384 THEN CASE what WHEN 'r' THEN ['r'] WHEN 'f' THEN ['X'] WHEN 'd' THEN ['c', 'T'] ELSE ['U'] END END);
+CREATE MACRO sys_own(what, x, wanted) AS list_transform([CAST(x AS BIGINT)], lambda o:
+    CASE WHEN sys_own_grants(what, o) IS NOT NULL
+        THEN getvariable('pg_superuser') OR list_has_any(sys_own_grants(what, o), wanted) END)[1];
+CREATE MACRO sys_own_column(x, n, wanted) AS list_transform([struct_pack(o := CAST(x AS BIGINT), place := n)], lambda p:
+    CASE WHEN (p).place IS NOT NULL AND sys_own_grants('r', (p).o) IS NOT NULL THEN getvariable('pg_superuser') OR list_has_any(list_concat(
+        sys_own_grants('r', (p).o),
+        coalesce(map_extract_value(getvariable('pg_grants'), 'r' || (p).o || '.' || (p).place), [])), wanted) END)[1];
+CREATE MACRO sys_role(t) AS CASE WHEN t = 'public' THEN 0 ELSE sys_role_oid(t) END;
+CREATE MACRO sys_schema(t) AS sys_found(
+    (SELECT min(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = t), t, '3F000', 'schema "', '" does not exist');
+CREATE MACRO sys_database(t) AS sys_found(
+    (SELECT min(lc.oid) FROM pg_database AS lc WHERE lc.datname = t), t, '3D000', 'database "', '" does not exist');
+CREATE MACRO sys_column(x, t) AS list_transform([struct_pack(shown := t, known :=
+    (SELECT struct_pack(number := max(CASE WHEN lc.attname = t THEN lc.attnum END), relation := max(ld.relname))
+        FROM pg_attribute AS lc JOIN pg_class AS ld ON ld.oid = lc.attrelid WHERE lc.attrelid = x))],
+    lambda p: coalesce(((p).known).number, CASE WHEN (p).shown IS NOT NULL AND ((p).known).relation IS NOT NULL
+        THEN CAST(pg_error('42703', 'column "' || (p).shown || '" of relation "' || ((p).known).relation
+            || '" does not exist') AS BIGINT) END))[1];

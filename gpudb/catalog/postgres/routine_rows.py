@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, quote_name
+from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.types import SqlType
 
@@ -30,7 +31,7 @@ def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, 
     rows.add(
         "pg_proc", oid=routine.oid, proname=routine.name, pronamespace=namespace, proowner=owner,
         prolang=_INTERNAL if routine.kind == "a" else _SQL_LANGUAGE, procost=routine.cost, prorows=routine.rows,
-        prokind=routine.kind,
+        prokind=routine.kind, prosecdef=routine.definer, proacl=show_acl(routine.acl),
         proleakproof=routine.leakproof, proisstrict=routine.strict, proretset=routine.returns_set,
         provolatile=routine.volatility, proparallel=routine.parallel, pronargs=len(inputs),
         pronargdefaults=sum(argument.default is not None for argument in inputs),
@@ -122,6 +123,7 @@ def _deparse_routine(routine: Routine, arguments: str, relation: str | None) -> 
     head += f" RETURNS {result}\n" if result is not None else ""
     head += " LANGUAGE sql\n"
     words = [_VOLATILITY[routine.volatility], _PARALLEL[routine.parallel], "STRICT" if routine.strict else ""]
+    words += ["SECURITY DEFINER" if routine.definer else ""]
     words += ["LEAKPROOF" if routine.leakproof else "", f"COST {routine.cost:g}" if routine.cost != 100 else ""]
     words += [f"ROWS {routine.rows:g}" if routine.returns_set and routine.rows != 1000 else ""]
     attributes = " ".join(word for word in words if word)

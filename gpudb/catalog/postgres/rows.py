@@ -10,14 +10,16 @@ from gpudb.catalog.model import Catalog, Table, get_stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import list_indexes
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
+from gpudb.catalog.postgres.privilege_rows import add_privileges, show_acl
+from gpudb.catalog.postgres.role_rows import add_roles
 from gpudb.catalog.postgres.routine_rows import add_routine
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence_dependencies
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type
 from gpudb.catalog.row_types import refresh_row_types
-
-_PUBLIC_ACL = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]
+from gpudb.catalog.secured_objects import get_database, get_owner, get_stored_acl
+from gpudb.values.acl import format_acl
 
 
 def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
@@ -26,7 +28,7 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
     owners = {role.name: role.oid for role in catalog.roles.values()}
     owners.setdefault("pg_database_owner", oids.DATABASE_OWNER)
     namespaces = _add_namespaces(builder, catalog, owners)
-    _add_roles(builder, catalog)
+    add_roles(builder, catalog)
     _add_database(builder, catalog)
     # In PostgreSQL a foreign key has triggers on both tables.
     tables_with_triggers = {
@@ -54,6 +56,8 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         if owner != oids.BOOTSTRAP_ROLE:
             _add_owner(builder, oids.PG_PROC, routine.oid, owner)
     add_sequence_dependencies(builder, catalog)
+    add_privileges(builder, catalog)
+    _add_default_acls(builder, catalog, namespaces, owners)
     return builder.tables()
 
 
@@ -72,14 +76,11 @@ def build_sizes(catalog: Catalog) -> pa.Table | None:
 def _add_namespaces(builder: SystemRows, catalog: Catalog, owners: Mapping[str, int]) -> Mapping[str, int]:
     namespace_oids = {}
     for schema in catalog.schemas.values():
-        owner = owners.get(schema.owner, oids.BOOTSTRAP_ROLE)
-        acl = None
-        if schema.oid == oids.PUBLIC_SCHEMA and owner == oids.BOOTSTRAP_ROLE:
-            # As in PostgreSQL, public belongs to the database's owner.
-            owner, acl = oids.DATABASE_OWNER, _PUBLIC_ACL
+        owner = owners.get(get_owner(catalog, schema), oids.BOOTSTRAP_ROLE)
+        acl = show_acl(get_stored_acl(catalog, schema))
         builder.add("pg_namespace", oid=schema.oid, nspname=schema.name, nspowner=owner, nspacl=acl)
         comment = schema.comment
-        if comment is None and acl is not None:
+        if comment is None and schema.oid == oids.PUBLIC_SCHEMA:
             comment = "standard public schema"
         builder.describe(oids.PG_NAMESPACE, schema.oid, 0, comment)
         if owner not in (oids.BOOTSTRAP_ROLE, oids.DATABASE_OWNER):
@@ -98,22 +99,19 @@ def _add_owner(builder: SystemRows, catalog: int, oid: int, owner: int) -> None:
     )  # fmt: skip
 
 
-def _add_roles(builder: SystemRows, catalog: Catalog) -> None:
-    for role in catalog.roles.values():
-        bootstrap = role.oid == oids.BOOTSTRAP_ROLE
+def _add_default_acls(
+    builder: SystemRows, catalog: Catalog, namespaces: Mapping[str, int], owners: Mapping[str, int]
+) -> None:
+    for each in catalog.default_acls.values():
         builder.add(
-            "pg_authid", oid=role.oid, rolname=role.name, rolsuper=role.superuser, rolcreaterole=role.createrole,
-            rolcreatedb=role.createdb, rolcanlogin=role.login, rolpassword=role.verifier, rolreplication=bootstrap,
-            rolbypassrls=bootstrap,
+            "pg_default_acl", oid=each.oid, defaclrole=owners.get(each.role, oids.BOOTSTRAP_ROLE),
+            defaclnamespace=namespaces.get(each.schema, 0), defaclobjtype=each.kind, defaclacl=format_acl(each.acl),
         )  # fmt: skip
-        if role.settings:
-            assignments = [f"{name}={value}" for name, value in role.settings.items()]
-            builder.add("pg_db_role_setting", setdatabase=0, setrole=role.oid, setconfig=assignments)
 
 
 def _add_database(builder: SystemRows, catalog: Catalog) -> None:
     builder.add(
         "pg_database", oid=oids.DATABASE, datname=catalog.database, datdba=oids.BOOTSTRAP_ROLE, encoding=6,
         datlocprovider="c", datistemplate=False, datallowconn=True, datconnlimit=-1, datfrozenxid=0, datminmxid=0,
-        dattablespace=1663, datcollate="C", datctype="C.UTF-8",
+        dattablespace=1663, datcollate="C", datctype="C.UTF-8", datacl=show_acl(get_database(catalog).acl),
     )  # fmt: skip

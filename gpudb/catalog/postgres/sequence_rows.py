@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudb.catalog.model import Catalog, Sequence, Table
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_hidden_columns
+from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 
 
@@ -13,7 +14,7 @@ def add_sequence(rows: SystemRows, sequence: Sequence, namespace: int, owner: in
     rows.add(
         "pg_class", oid=sequence.oid, relname=sequence.name, relnamespace=namespace, reltype=0, relowner=owner, relam=0,
         relfilenode=sequence.file, relpages=1, reltuples=1.0, relkind="S", relnatts=len(sequence.columns),
-        relpersistence="t" if sequence.temporary else "p", relreplident="n",
+        relpersistence="t" if sequence.temporary else "p", relreplident="n", relacl=show_acl(sequence.acl),
     )  # fmt: skip
     for number, column in enumerate(sequence.columns, 1):
         boolean = column.type.name == "bool"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, Table, get_stored_query
+from gpudb.catalog.model import Catalog, Relation, Sequence, Table, View, get_stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
+from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 from gpudb.catalog.postgres.statistic_rows import add_statistics
@@ -38,6 +39,8 @@ def add_relation(
         relhastriggers=triggers,
         relispopulated=table is None or table.populated,
         relreplident="d" if table is not None else "n",
+        relacl=show_acl(relation.acl),
+        reloptions=(list(relation.options) or None) if isinstance(relation, View) else None,
     )
     _add_types(rows, relation, namespace, owner)
     for number, column in enumerate(relation.columns, 1):

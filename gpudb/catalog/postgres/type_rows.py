@@ -13,6 +13,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column
 from gpudb.catalog.postgres.deparse import deparse_default
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
+from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.types import SqlType
 
@@ -35,7 +36,8 @@ def add_type(rows: SystemRows, definition: TypeDefinition, namespace: int, owner
         "pg_type", oid=user.oid, typname=definition.name, typtype=user.kind, typcategory=user.kind.upper(),
         typrelid=0 if small else oids.type_relation(user.oid),
         typlen=4 if small else -1, typbyval=small, typalign="i" if small else "d", typstorage="p" if small else "x",
-        typarray=user.array_oid, typinput=reader, typoutput=writer, typreceive=receiver, typsend=sender, **shared,
+        typarray=user.array_oid, typinput=reader, typoutput=writer, typreceive=receiver, typsend=sender,
+        typacl=show_acl(definition.acl), **shared,
     )  # fmt: skip
     _add_array(rows, definition, shared, "i" if small else "d")
     rows.depend(oids.PG_TYPE, user.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
@@ -83,7 +85,8 @@ def _add_domain(rows: SystemRows, definition: TypeDefinition, namespace: int, ow
         typoutput=int(facts["typoutput"]), typsend=int(facts["typsend"]), typnotnull=definition.not_null,
         typbasetype=definition.parent or base.oid, typtypmod=base.modifier,
         typndims=1 if base.element is not None else 0,
-        typcollation=int(facts["typcollation"]), typdefault=default, **shared,
+        typcollation=int(facts["typcollation"]), typdefault=default,
+        typacl=show_acl(definition.acl), **shared,
     )  # fmt: skip
     _add_array(rows, definition, shared, "d" if facts["typalign"] == "d" else "i")
     rows.depend(oids.PG_TYPE, user.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")

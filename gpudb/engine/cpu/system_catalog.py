@@ -28,7 +28,9 @@ from gpudb.catalog.postgres.names import (
     build_type_names,
     map_schema_oids,
 )
+from gpudb.catalog.postgres.privilege_rows import list_held_privileges
 from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation, load_relations
+from gpudb.catalog.postgres.role_rows import list_reached_roles
 from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
 from gpudb.catalog.postgres.rows import build_rows, build_sizes
 from gpudb.duckdb.literals import quote_identifier, quote_literal
@@ -62,6 +64,7 @@ class SystemCatalog:
         self._sizes: LruCache[IdentityKey[Catalog], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._stale: deque[tuple[float, str]] = deque()
         self._paths: LruCache[tuple[int, tuple[int, ...]], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
+        self._grants: LruCache[tuple[int, str], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._made = 0
         self._views: dict[str, Query] = {}
 
@@ -124,13 +127,18 @@ class SystemCatalog:
             names = self._names_schema(catalog, path)
             size = self._sizes_schema(catalog, version)
         listed = ", ".join(f"{each}::BIGINT" for each in path)
-        user = catalog.roles.get(str(settings.values.get("current_user")))
+        user = str(settings.values.get("current_user"))
         cursor.execute(
             f"SET search_path = '{size},{names},{version},system_rows,main';"
             f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
             f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
-            f"SET VARIABLE pg_superuser = {'true' if user is not None and user.superuser else 'false'}"
+            f"SET VARIABLE pg_superuser = {_is_superuser(catalog, user)};"
+            f"SET VARIABLE pg_reach = {_reach(catalog, user)}"
         )
+        if "sys_own" in text:
+            cursor.execute(
+                f"SET VARIABLE pg_grants = (SELECT grants FROM {self._grants_schema(catalog, user)}.own_grants)"
+            )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
             result = maker() if maker is not None else ()
@@ -186,6 +194,25 @@ class SystemCatalog:
         self._paths.put(key, schema)
         self._drop_stale()
         return schema
+
+    def _grants_schema(self, catalog: Catalog, user: str) -> str:
+        """Returns the schema of the privileges that a role has by a catalog."""
+        key = catalog.version, user
+        with self._lock:
+            known = self._grants.get(key)
+            if known is not None:
+                return known
+            self._made += 1
+            schema = f"grants_{self._made}"
+            held = list_held_privileges(catalog, user)
+            item = pa.map_(pa.string(), pa.list_(pa.string()))
+            with self._database.cursor() as cursor:
+                cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+                cursor.register("pg_new_rows", pa.table({"grants": pa.array([list(held.items())], item)}))
+                cursor.execute(f"CREATE TABLE {schema}.own_grants AS FROM pg_new_rows; COMMIT")
+            self._grants.put(key, schema)
+            self._drop_stale()
+            return schema
 
     def _sizes_schema(self, catalog: Catalog, version: str) -> str:
         """Returns the schema of the tables that depend on a snapshot's files: sizes, and the counts in pg_class."""
@@ -244,7 +271,9 @@ class SystemCatalog:
             cursor.execute("SET search_path = 'system_rows,main'")
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
-                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false"
+                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false;"
+                f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')};"
+                "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]))"
             )
             result = text.replace("{reserved}", f"[{reserved}]").replace(
                 "CREATE MACRO ", "CREATE OR REPLACE MACRO main."
@@ -262,8 +291,19 @@ _GUARDED = {
 # Views over extended statistics objects, which do not exist; their definitions need values of any type.
 _EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 
-# Rows of a new database that the catalog replaces.
-_REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
+# Relations whose rows of a new database are in the catalog, too.
+_REPLACED = {"pg_authid": " WHERE false", "pg_auth_members": " WHERE false"}
+
+
+def _is_superuser(catalog: Catalog, name: str) -> str:
+    role = catalog.roles.get(name)
+    return "true" if role is not None and role.superuser else "false"
+
+
+def _reach(catalog: Catalog, name: str) -> str:
+    """Returns the lists of roles that a role reaches, as a constant of the columns of `role_reach`."""
+    lists = list_reached_roles(catalog, name)
+    return "{" + ", ".join(f"'{kind}': {list(reached)}::BIGINT[]" for kind, reached in lists.items()) + "}"
 
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:

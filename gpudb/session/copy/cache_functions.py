@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.rpc.messages import CacheAction
 from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
@@ -58,4 +59,5 @@ def _find_table(context: Context, name: str) -> Table:
         relation = find_relation(context.binder(), parts[0] if parts[1:] else "", parts[-1])
     if not isinstance(relation, Table):
         raise SqlError.of("wrong_object_type", f'"{name}" is not a table')
+    check_privilege(context.transaction.catalog, get_current_role(context), relation, "r")
     return relation

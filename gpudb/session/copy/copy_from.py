@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.authorization.authorize import check_accesses, check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
@@ -63,7 +64,9 @@ def resolve_target(context: Context, node: Any) -> tuple[Table, tuple[Column, ..
     if relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot copy to materialized view "{relation.name}"')
     table = context.transaction.table(relation.oid)
-    return table, choose_columns(table, strings(node.attlist))
+    columns = choose_columns(table, strings(node.attlist))
+    check_named_relation(context, binder.accesses, table, "a", inserted=[column.name for column in columns])
+    return table, columns
 
 
 def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
@@ -198,10 +201,12 @@ def _where_filter(context: Context, node: Any, table: Table) -> Callable[[pa.Rec
     rel = binder.new_rel()
     scan = FrameScan(rel, _FRAME, columns)
     source = build_source(binder, rel, scan, columns, table.name, None, table.schema)
+    binder.accesses.add_relation(table, "", rel, [column.name for column in columns])
     scope = Scope(clause="WHERE")
     scope.add(source.items, source.columns)
     scope.rels.add(rel)
     test = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    check_accesses(context, binder.accesses)
     targets = tuple(BoundColumn(rel, index, column.type, column.name) for index, column in enumerate(columns))
     query = Select(columns, targets, scan, test)
     names = [column.name for column in table.columns]

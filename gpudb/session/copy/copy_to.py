@@ -16,7 +16,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.copy.copy_from import NOT_IN_COPY
 from gpudb.session.copy.server_files import file_error
-from gpudb.session.execution.binding import bind_statement
+from gpudb.session.execution.binding import bind_authorized
 from gpudb.session.execution.queries import run_query
 from gpudb.session.results import CopyOut, Result, ResultColumn, result_columns
 from gpudb.sql.bind.query.sources import find_relation
@@ -111,7 +111,7 @@ def _bind_source(context: Context, statement: RawStatement) -> Source:
     # Not by Session.bind: its plans are cached by the statement's text, which is COPY's.
     binder = context.binder()
     binder.text = statement.text
-    query = bind_statement(binder, statement)
+    query = bind_authorized(context, binder, statement)
     assert isinstance(query, Query)
     columns = result_columns(query.columns)
 

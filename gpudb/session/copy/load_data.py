@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy import backup, cache_functions, copy_from
 from gpudb.session.copy.server_files import check_file_access
@@ -59,7 +60,8 @@ def run_load_call(context: Context) -> Result | None:
     | null_text | the unquoted text that means NULL in a csv file | '' |
     | mode | `append`, or `replace`: removes the table's rows in the same transaction | `append` |
 
-    Returns one row: the number of rows loaded. All files are loaded, or none. 42501 unless the user is a superuser.
+    Returns one row: the number of rows loaded. All files are loaded, or none. 42501 unless the role
+    is a superuser or a member of pg_read_server_files.
     """
     text = context.statement.text.lower()
     named = any(each in text for each in _FUNCTIONS)
@@ -92,17 +94,17 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
         raise UndefinedFunction(message, hint="They are table, pattern.")
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
-    table = _find_table(context, arguments[0] or "")
+    table = _find_table(context, arguments[0] or "", "a")
     return Result(
         "SELECT", load_columns(context.statement), _count_row(context.transaction.adopt(table.oid, arguments[1] or ""))
     )
 
 
 def _load_data(context: Context, values: dict[str, str | None]) -> Result:
-    table = _find_table(context, values["table"] or "")
     mode = (values.get("mode") or "append").lower()
     if mode not in {"append", "replace"}:
         raise _invalid(f'load_data mode "{mode}" is neither "append" nor "replace"')
+    table = _find_table(context, values["table"] or "", "aD" if mode == "replace" else "a")
     if mode == "replace":
         lock_table(context, table)
         context.transaction.truncate(table.oid)
@@ -168,7 +170,8 @@ def _number(name: str, argument: str | None, default: int, least: int) -> int:
     return int(text)
 
 
-def _find_table(context: Context, name: str) -> Table:
+def _find_table(context: Context, name: str, privileges: str) -> Table:
+    """The table of a name; 42501 without privileges on it."""
     parts = [fold_identifier(part.strip()) for part in name.split(".")]
     if len(parts) > 2 or not all(parts):
         raise SqlError.of("invalid_name", f'invalid table name "{name}"')
@@ -176,6 +179,7 @@ def _find_table(context: Context, name: str) -> Table:
     relation = find_relation(binder, parts[0] if len(parts) == 2 else "", parts[-1])
     if not isinstance(relation, Table) or relation.query is not None:
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+    check_named_relation(context, binder.accesses, relation, privileges, [c.name for c in relation.columns])
     return context.transaction.table(relation.oid)
 
 

@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, SessionState
 from gpudb.session.cursors.open_cursors import close_all
-from gpudb.session.execution.binding import bind_statement
+from gpudb.session.execution.binding import bind_authorized
 from gpudb.session.execution.queries import run_query
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.session.state.cursors import Cursor
@@ -36,7 +36,7 @@ def declare(context: Context) -> Result:
     body = inner(node.query)
     if changes_data(body):
         raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
-    query = bind_statement(context.binder(), RawStatement(body, deparse(body)))
+    query = bind_authorized(context, context.binder(), RawStatement(body, deparse(body)))
     assert isinstance(query, Query)
     stream = run_query(context, query)
     columns = result_columns(query.columns)

@@ -8,6 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Routine, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.type_replacement import contains_type, replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
@@ -202,7 +203,7 @@ def set_type_owner(context: Context, names: tuple[str, ...], owner: str, what: s
     definition = find_type(context, names)
     if owner not in context.transaction.catalog.roles:
         raise UndefinedObject(f'role "{owner}" does not exist')
-    context.transaction.set_catalog(context.transaction.catalog.with_type(replace(definition, owner=owner)))
+    context.transaction.set_catalog(replace_owner(context.transaction.catalog, definition, owner))
     return Result(f"ALTER {what}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Relation, Table, View
+from gpudb.catalog.secured_objects import replace_owner
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions.resolve import can_coerce
 from gpudb.session.context import Context
@@ -42,6 +43,7 @@ from gpudb.session.ddl.identity import (
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
+from gpudb.session.ddl.view_options import set_view_options
 from gpudb.session.ddl.views import set_view_default
 from gpudb.session.execution.queries import run_query
 from gpudb.session.objects.constraints import referencing_keys
@@ -96,6 +98,10 @@ def alter_table(context: Context) -> Result:
         if isinstance(current, View) and action == "ColumnDefault":
             default = definition_field(step)
             set_view_default(context, current, step.name, default if present(default) else None)
+            continue
+        if isinstance(current, View) and action in ("SetRelOptions", "ResetRelOptions"):
+            options = inner(definition_field(step)).items
+            set_view_options(context, current, options, reset=action == "ResetRelOptions")
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
@@ -339,7 +345,10 @@ def _change_owner(context: Context, relation: Any, step: Any) -> None:
     owner = step.newowner.rolename or context.session.user
     if owner not in context.transaction.catalog.roles:
         raise SqlError.of("undefined_object", f'role "{owner}" does not exist')
-    put_relation(context, replace(relation, owner=owner))
+    catalog = replace_owner(context.transaction.catalog, relation, owner)
+    for sequence in owned_sequences(context, relation.oid):
+        catalog = replace_owner(catalog, sequence, owner)
+    context.transaction.set_catalog(catalog)
 
 
 def _add_identity(context: Context, table: Table, step: Any) -> None:

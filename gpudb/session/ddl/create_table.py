@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.ddl.distribution import declared_distribution
@@ -174,6 +175,8 @@ def create_table_as(context: Context) -> Result:
     binder = context.binder()
     binder.declare_parameters(context.parameter_oids)
     query = bind_query(binder, source, None)
+    if not into.skip_data:
+        check_accesses(context, binder.accesses)
     columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
     for column in columns:
         check_column_type(column.name, column.type)

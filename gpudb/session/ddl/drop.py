@@ -47,7 +47,7 @@ def drop(context: Context) -> Result:
     relations: list[Relation] = []
     for each in node.objects:
         if what == "SCHEMA":
-            _drop_schema(context, inner(each).sval, node.missing_ok, cascade)
+            drop_schema(context, inner(each).sval, missing_ok=node.missing_ok, cascade=cascade)
         elif what == "INDEX":
             drop_index(context, strings(inner(each).items), missing_ok=node.missing_ok, cascade=cascade)
         else:
@@ -98,7 +98,8 @@ def _is_owned_sequence(relation: Relation) -> bool:
     return isinstance(relation, Sequence) and relation.owned_by is not None
 
 
-def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -> None:
+def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool) -> None:
+    """Drops a schema and, with CASCADE, what is in it; 3F000, 2BP01."""
     catalog = context.transaction.catalog
     if name in SYSTEM_SCHEMAS:
         message = f"cannot drop schema {name} because it is required by the database system"

@@ -9,6 +9,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog, ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
+from gpudb.session.authorization.privileges import check_references, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.dependents import Dependent, describe_relation, refuse_or_report
@@ -37,6 +38,7 @@ def build_foreign_key(
         raise FeatureNotSupported("MATCH PARTIAL not yet implemented")
     referenced = _referenced_table(context, table, node.pktable)
     key = strings(node.pk_attrs) or _primary_key(referenced)
+    check_references(context.transaction.catalog, get_current_role(context), referenced, key)
     _check_key(referenced, key, columns)
     _check_types(table, referenced, name, columns, key)
     return ForeignKey(

@@ -7,6 +7,8 @@ from typing import Any
 
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.execution.queries import run_query
@@ -41,6 +43,8 @@ def create_materialized_view(context: Context) -> Result:
     binder = context.binder()
     binder.stars = {}
     query = bind_query(binder, body, None)
+    if not into.skip_data:
+        check_accesses(context, binder.accesses)
     if binder.parameters:
         raise FeatureNotSupported("materialized views may not be defined using bound parameters")
     if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
@@ -83,7 +87,9 @@ def refresh(context: Context) -> Result:
     if node.skip_data:
         context.transaction.truncate(table.oid)
     else:
-        _fill(context, context.transaction.table(table.oid), _bind_stored_query(context, table))
+        # Not with the privileges of a superuser who refreshes it: the query is its owner's
+        with act_as(context.session, table.owner):
+            _fill(context, context.transaction.table(table.oid), _bind_stored_query(context, table))
     return Result("REFRESH MATERIALIZED VIEW")
 
 
@@ -98,11 +104,14 @@ def _check_concurrent(table: Table) -> None:
 
 
 def _bind_stored_query(context: Context, table: Table) -> Query:
-    """Binds the stored query, whose names are qualified."""
+    """Binds the stored query, whose names are qualified; it reads with the privileges of the view's owner."""
     assert table.query is not None
     binder = context.binder()
     binder.text, binder.search_path = table.query, (table.schema, "public")
-    return bind_query(binder, parse(table.query)[0].node, None)
+    with binder.accesses.run_as(table.owner):
+        result = bind_query(binder, parse(table.query)[0].node, None)
+    check_accesses(context, binder.accesses)
+    return result
 
 
 def _fill(context: Context, table: Table, query: Query) -> int:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, get_stored_query
+from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.type_replacement import replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import rename_definition, set_type_owner
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import KINDS, replace_routine, require_routine
+from gpudb.session.routines.alter_drop import KINDS, require_routine
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
 from gpudb.sql.rewrite import rewrite_renamed
@@ -98,12 +99,12 @@ def change_owner(context: Context) -> Result:
         raise UndefinedObject(f'role "{owner}" does not exist')
     if what in KINDS:
         found = require_routine(context, inner(node.object), what)
-        replace_routine(context, found, replace(found, owner=owner))
+        context.transaction.set_catalog(replace_owner(catalog, catalog.routines[found.key], owner))
         return Result(f"ALTER {what}")
     name = inner(node.object).sval
     if name not in catalog.schemas:
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
-    context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], owner=owner)))
+    context.transaction.set_catalog(replace_owner(catalog, catalog.schemas[name], owner))
     return Result("ALTER SCHEMA")
 
 

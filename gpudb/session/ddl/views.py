@@ -11,6 +11,7 @@ from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
+from gpudb.session.ddl.view_options import read_view_options, show_options
 from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression
@@ -27,8 +28,9 @@ def create_view(context: Context) -> Result:
     """CREATE [OR REPLACE] [TEMPORARY] VIEW."""
     node: Any = context.statement.node
     context.check_writable("CREATE VIEW")
-    if len(node.options) or node.with_check_option not in (0, pg.NO_CHECK_OPTION):
-        raise FeatureNotSupported("view options and WITH CHECK OPTION are not supported")
+    if node.with_check_option not in (0, pg.NO_CHECK_OPTION):
+        raise FeatureNotSupported("WITH CHECK OPTION of a view is not supported")
+    options = show_options(read_view_options(node.options))
     temporary = node.view.relpersistence == "t"
     binder = context.binder()
     body = inner(node.query)
@@ -52,13 +54,17 @@ def create_view(context: Context) -> Result:
         if not isinstance(old, View):
             raise SqlError.of("wrong_object_type", f'"{name}" is not a view')
         _check_replaced(old, columns)
-        defaults = {each.name: each.default for each in old.columns}
-        columns = tuple(replace(each, default=defaults.get(each.name)) for each in columns)
-        view = replace(old, columns=columns, query=text)
+        kept = {each.name: (each.default, each.acl) for each in old.columns}
+        columns = tuple(
+            replace(each, default=kept.get(each.name, (None, None))[0], acl=kept.get(each.name, (None, None))[1])
+            for each in columns
+        )
+        view = replace(old, columns=columns, query=text, options=options)
         put_relation(context, view)
         return Result("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
-    context.transaction.set_catalog(catalog.with_relation(View(oid, schema, name, columns, context.session.user, text)))
+    view = View(oid, schema, name, columns, context.session.user, text, options=options)
+    context.transaction.set_catalog(catalog.with_relation(view))
     return Result("CREATE VIEW")
 
 

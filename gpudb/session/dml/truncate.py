@@ -8,6 +8,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.authorization.privileges import check_owner, check_privilege, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.objects.constraints import referencing_keys
@@ -36,6 +37,7 @@ def truncate(context: Context) -> Result:
         context.transaction.truncate(table.oid)
         if node.restart_seqs:
             for sequence in owned_sequences(context, table.oid):
+                check_owner(context.transaction.catalog, get_current_role(context), sequence)
                 restart_sequence(context, sequence)
     return Result("TRUNCATE TABLE")
 
@@ -53,4 +55,5 @@ def _add_referencing(context: Context, tables: list[Table], *, cascade: bool) ->
                     hint=f'Truncate table "{owner.name}" at the same time, or use TRUNCATE ... CASCADE.',
                 )
             context.notice(f'truncate cascades to table "{owner.name}"')
+            check_privilege(context.transaction.catalog, get_current_role(context), owner, "D")
             tables.append(owner)

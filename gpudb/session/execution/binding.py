@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.authorization.authorize import authorize
+from gpudb.session.context import Context
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.insert import bind_insert
 from gpudb.sql.bind.dml.merge import bind_merge
@@ -26,6 +28,11 @@ def parse_statements(text: str) -> list[RawStatement]:
 
 BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
 """Kinds of statement with a bound form."""
+
+
+def bind_authorized(context: Context, binder: Binder, statement: RawStatement) -> Statement:
+    """Binds a statement that the current role may run; 42501 if it may not."""
+    return authorize(context, bind_statement(binder, statement), binder.accesses)
 
 
 def bind_statement(binder: Binder, statement: RawStatement) -> Statement:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.registry import Function
+from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import parse_statements
 from gpudb.session.execution.requests import fetch_from_engine
@@ -18,6 +19,7 @@ from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import Cast, Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.bound import Column as Reference
+from gpudb.sql.parse.parser import RawStatement
 from gpudb.types import UNKNOWN, SqlType
 from gpudb.values.text_columns import format_text_column
 
@@ -56,10 +58,17 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
     """Runs the statements of a routine in order; the rows of the last one and their columns."""
     if context.level >= _MAX_LEVEL:
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
+    statements = parse_statements(routine.body)
+    with act_as(context.session, routine.owner if routine.definer else None):
+        return _run_statements(context, routine, statements, values)
+
+
+def _run_statements(
+    context: Context, routine: Routine, statements: Sequence[RawStatement], values: tuple[Expr, ...]
+) -> Rows:
     arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), values)
     batches: list[pa.RecordBatch] = []
     columns: tuple[ResultColumn, ...] | None = None
-    statements = parse_statements(routine.body)
     for number, statement in enumerate(statements, 1):
         handler = context.session.handlers.get(statement.kind)
         if handler is None or statement.kind in _NOT_IN_ROUTINES:

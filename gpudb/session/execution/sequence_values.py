@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 
-from gpudb.catalog.model import Relation, Sequence
+from gpudb.catalog.model import Catalog, Relation, Sequence, Table
 from gpudb.errors import SqlError, UndefinedTable
+from gpudb.session.authorization.membership import is_superuser
+from gpudb.session.authorization.privileges import (
+    get_current_role,
+    has_any_column_privilege,
+    list_object_privileges,
+    make_denied_error,
+)
 from gpudb.session.context import Context
 from gpudb.storage.catalog.sequences import SequenceState
 
@@ -20,6 +27,8 @@ def named_sequence(context: Context, reference: object) -> Sequence:
             raise UndefinedTable(f"could not open relation with OID {reference}")
     else:
         parts = split_name(str(reference))
+        if len(parts) > 1:
+            context.session.check_schema(parts[-2])
         path = (parts[-2],) if len(parts) > 1 else context.session.search_path()
         relation = catalog.find(parts[-1], path)
         if relation is None:
@@ -52,8 +61,26 @@ def sequence_state(context: Context, sequence: Sequence) -> SequenceState:
     return context.session.database.store.sequences.get(_current_definition(context, sequence))
 
 
+def _check_privilege(context: Context, sequence: Sequence, enough: str) -> None:
+    """42501 if the current role has none of the privileges that are enough for a call."""
+    catalog, role = context.transaction.catalog, get_current_role(context)
+    if is_superuser(catalog, role) or not list_object_privileges(catalog, role, sequence).isdisjoint(enough):
+        return
+    # An identity column draws for those who may write to its table, whatever their privileges on the sequence
+    table = catalog.find_relation_by_oid(sequence.owned_by[0]) if sequence.identity and sequence.owned_by else None
+    if "w" in enough and "U" in enough and isinstance(table, Table) and _may_write(catalog, role, table):
+        return
+    raise make_denied_error("sequence", sequence.name)
+
+
+def _may_write(catalog: Catalog, role: str, table: Table) -> bool:
+    held = list_object_privileges(catalog, role, table)
+    return not held.isdisjoint("aw") or any(has_any_column_privilege(catalog, role, table, each) for each in "aw")
+
+
 def draw(context: Context, sequence: Sequence, count: int) -> list[range]:
     """Draws `count` values as nextval does; 25006, 2200H."""
+    _check_privilege(context, sequence, "Uw")
     if not sequence.temporary:
         context.check_writable("nextval()")
     cache = context.session.sequences
@@ -84,6 +111,7 @@ def draw(context: Context, sequence: Sequence, count: int) -> list[range]:
 
 def currval(context: Context, sequence: Sequence) -> int:
     """The value that this session drew last from the sequence; 55000 if it drew none."""
+    _check_privilege(context, sequence, "rU")
     found = context.session.sequences.current.get(sequence.oid)
     if found is None:
         message = f'currval of sequence "{sequence.name}" is not yet defined in this session'
@@ -96,11 +124,15 @@ def lastval(context: Context) -> int:
     cache = context.session.sequences
     if cache.last is None or context.transaction.catalog.find_relation_by_oid(cache.last) is None:
         raise SqlError.of("object_not_in_prerequisite_state", "lastval is not yet defined in this session")
+    sequence = context.transaction.catalog.find_relation_by_oid(cache.last)
+    assert isinstance(sequence, Sequence)
+    _check_privilege(context, sequence, "rU")
     return cache.current[cache.last]
 
 
 def setval(context: Context, sequence: Sequence, value: int, called: bool) -> int:
     """Sets the last value of a sequence, or the next one if not `called`; 22003 outside its bounds."""
+    _check_privilege(context, sequence, "w")
     if not sequence.temporary:
         context.check_writable("setval()")
     if not sequence.minimum <= value <= sequence.maximum:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Routine
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
+from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.queries import fetch_query
 from gpudb.session.execution.routine_calls import convert_rows, literal, run_routine
@@ -27,7 +28,9 @@ from gpudb.types import SqlType
 
 def call(context: Context) -> Result:
     """CALL name (argument, …): one row of its OUT and INOUT parameters, if it has any."""
-    procedure, args = _resolve(context, context.binder())
+    binder = context.binder()
+    procedure, args = _resolve(context, binder)
+    check_accesses(context, binder.accesses)
     batches, columns = run_routine(context, procedure, _evaluate(context, args))
     if not procedure.outputs:
         return Result("CALL")

@@ -11,6 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Argument, Routine, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
+from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
@@ -81,6 +82,7 @@ def create_routine(context: Context) -> Result:
         float(options.get("rows", 1000 if returns_set else 0)),
         bool(options.get("leakproof", False)),
         _row_relation(context, node),
+        definer=bool(options.get("definer", False)),
     )
     check_polymorphic(routine)
     if standard and any(each.type.name in POLYMORPHIC for each in routine.inputs):
@@ -118,6 +120,7 @@ def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -
     if not replaced:
         message = f'function "{routine.name}" already exists with same argument types'
         raise SqlError.of("duplicate_function", message)
+    check_owner(context.transaction.catalog, get_current_role(context), old, "function")
     noun = old.noun
     if old.kind != routine.kind:
         article = "an aggregate function" if old.kind == "a" else f"a {noun}"
@@ -142,7 +145,7 @@ def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -
         if before.default is not None and after.default is None:
             message = "cannot remove parameter defaults from existing function"
             raise SqlError.of("invalid_function_definition", message, hint=hint)
-    return replace(routine, oid=old.oid, owner=old.owner, comment=old.comment)
+    return replace(routine, oid=old.oid, owner=old.owner, comment=old.comment, acl=old.acl)
 
 
 # ---- definition
@@ -171,16 +174,15 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
                 found[name] = _PARALLEL[value.sval]
             case "strict" | "leakproof":
                 found[name] = value.boolval
-            case "security" if not value.boolval:
-                pass
+            case "security":
+                found["definer"] = value.boolval
             case "cost" | "rows":
                 number = float(value.ival if value.DESCRIPTOR.name == "Integer" else value.fval)
                 if number <= 0:
                     raise SqlError.of("invalid_parameter_value", f"{name.upper()} must be positive")
                 found[name] = number
             case _:
-                shown = "SECURITY DEFINER" if name == "security" else name.upper()
-                raise FeatureNotSupported(f"CREATE FUNCTION … {shown} is not supported")
+                raise FeatureNotSupported(f"CREATE FUNCTION … {name.upper()} is not supported")
     if node.is_procedure and found.keys() & {"volatility", "strict", "leakproof", "cost", "rows", "parallel"}:
         raise SqlError.of("invalid_function_definition", "invalid attribute in procedure definition")
     language = found.setdefault("language", "sql" if present(node.sql_body) else "")

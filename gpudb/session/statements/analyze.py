@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Relation, Table
+from gpudb.catalog.secured_objects import get_database
 from gpudb.errors import UndefinedTable
+from gpudb.session.authorization.privileges import get_current_role, is_owner
 from gpudb.session.context import Context
 from gpudb.session.objects.names import range_text, resolve_range
 from gpudb.session.objects.relations import find_column, put_relation
@@ -22,6 +24,8 @@ def vacuum(context: Context) -> Result:
     gathers = not node.is_vacuumcmd or any(inner(each).defname == "analyze" for each in node.options)
     relations: list[tuple[Relation, Sequence[str]]] = []
     for each in map(inner, node.rels):
+        if each.relation.schemaname:
+            context.session.check_schema(each.relation.schemaname)
         relation = resolve_range(context, each.relation)
         if relation is None:
             raise UndefinedTable(f'relation "{range_text(each.relation)}" does not exist')
@@ -32,12 +36,21 @@ def vacuum(context: Context) -> Result:
     if not node.rels:
         relations = [(table, ()) for table in context.transaction.catalog.tables()]
     for relation, names in relations:
-        if not isinstance(relation, Table):
+        if not _may_maintain(context, relation):
+            message = f'permission denied to {word} "{relation.name}", skipping it'
+            context.notice(message, severity="WARNING", sqlstate="01000")
+        elif not isinstance(relation, Table):
             message = f'skipping "{relation.name}" --- cannot {word} non-tables or special system tables'
             context.notice(message, severity="WARNING", sqlstate="01000")
         elif gathers:
             _collect_statistics(context, relation, names)
     return Result(word.upper())
+
+
+def _may_maintain(context: Context, relation: Relation) -> bool:
+    """Whether the current role owns a relation or the database."""
+    catalog, role = context.transaction.catalog, get_current_role(context)
+    return is_owner(catalog, role, relation) or is_owner(catalog, role, get_database(catalog))
 
 
 def _collect_statistics(context: Context, table: Table, names: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog
 from gpudb.errors import GpudbError, SqlError
+from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
 from gpudb.sql.parse.parser import expression_location, position
@@ -57,6 +58,7 @@ class Binder(ABC):
     - `fresh_labels`: OIDs of enum labels that the transaction added and may not use before it commits.
     - `subquery_names`: the name of the first column of each subquery in an expression, by its location.
     - `check_canceled`: raises if the statement is canceled.
+    - `accesses`: records what the statement reads and changes.
     """
 
     catalog: Catalog
@@ -79,6 +81,7 @@ class Binder(ABC):
     fresh_labels: frozenset[int] = frozenset()
     subquery_names: dict[int, str] = field(default_factory=dict)
     check_canceled: Callable[[], None] = lambda: None
+    accesses: Accesses = field(default_factory=Accesses)
 
     @abstractmethod
     def bind_expression(self, scope: Scope, node: Any) -> Expr:

@@ -67,12 +67,14 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
         check_lengths(binder, source.values_lists, [len(inner(each).items) for each in source.values_lists])
+        _record_columns(binder, changed, node.cols, len(inner(source.values_lists[0]).items))
         rows = tuple(
             bind_insert_row(binder, scope, table, target_columns, inner(each).items, node.cols, override)
             for each in source.values_lists
         )
         return _build_insert(binder, node, changed, scope, Values(table_columns(table), rows, ctes=ctes))
     query = bind_query(binder, source, scope, resolve_unknowns=False)
+    _record_columns(binder, changed, node.cols, len(query.columns))
     try:
         _check_width(len(query.columns), target_columns, bool(len(node.cols)))
     except GpudbError as error:
@@ -101,6 +103,12 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     )
     result = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
     return _build_insert(binder, node, changed, scope, result)
+
+
+def _record_columns(binder: Binder, changed: ChangeTarget, nodes: Several[Any], width: int) -> None:
+    """Records the columns that receive values: those of the column list, else the first `width`."""
+    names = [inner(each).name for each in nodes] or [name for name, _ in changed.columns[:width]]
+    binder.accesses.assign(changed.rel, names, insert=True)
 
 
 def _assign_output(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:

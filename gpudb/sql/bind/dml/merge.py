@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.sql.accesses import RelationAccess
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import compute_generated
 from gpudb.sql.bind.dml.insert import bind_insert_columns, bind_insert_row, get_override
@@ -42,6 +43,7 @@ from gpudb.types import BOOL, INT4, INT8, TEXT, SqlType
 
 INSERT, UPDATE, DELETE = 1, 2, 3
 _NOTHING = 0
+_PRIVILEGES = {pg.CMD_INSERT: "a", pg.CMD_UPDATE: "w", pg.CMD_DELETE: "d"}
 _ACTION = OutputColumn("action", INT4)
 
 
@@ -67,7 +69,8 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     _check_reachable(node.merge_when_clauses)
     scope = Scope(parent=outer)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    rows = _JoinedRows(binder, node, table, scope)
+    privileges = {_PRIVILEGES.get(inner(each).command_type, "") for each in node.merge_when_clauses} - {""}
+    rows = _JoinedRows(binder, node, table, scope, binder.accesses.add_relation(table, "".join(privileges)))
     clauses = [_bind_clause(binder, rows, table, inner(each)) for each in node.merge_when_clauses]
     query = replace(rows.build_query(clauses), ctes=ctes)
     generated = compute_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
@@ -110,12 +113,14 @@ class _JoinedRows:
     Conditions are over that relation. Values are over a second one, which adds the number of the chosen clause.
     """
 
-    def __init__(self, binder: Binder, node: Any, table: Table, scope: Scope) -> None:
+    def __init__(self, binder: Binder, node: Any, table: Table, scope: Scope, access: RelationAccess) -> None:
         self._binder = binder
+        self.access = access
         self._table = table
         self._outer = scope
         target_rel = binder.new_rel()
         scan = Scan(target_rel, table, row_ids=True)
+        binder.accesses.add_columns(target_rel, access, [column.name for column in table.columns])
         alias = node.relation.alias if node.relation.HasField("alias") else None
         self._target = build_source(binder, target_rel, scan, table_columns(table), table.name, alias, table.schema)
         self._source = bind_source(binder, scope, node.source_relation)
@@ -132,6 +137,8 @@ class _JoinedRows:
         exprs = (expr for each in (self._target, self._source) for expr in _list_expressions(each))
         self._held: tuple[Expr, ...] = tuple(dict.fromkeys((*place, *exprs)))
         self._first, self._second = binder.new_rel(), binder.new_rel()
+        for rel in (self._first, self._second):
+            binder.accesses.add_derived(rel, self._held)
         names = tuple(OutputColumn(f"k{n}", expr.type) for n, expr in enumerate(self._held))
         self._pairs = Derived(self._first, Select(names, self._held, join))
 
@@ -214,10 +221,13 @@ def _bind_clause(binder: Binder, rows: _JoinedRows, table: Table, node: Any) -> 
             return _Clause(DELETE, True, test, tuple(old.values()))
         case pg.CMD_UPDATE:
             scope = rows.scope("UPDATE", matched=True, chosen=True)
+            rows.access.updated.update(inner(each).name for each in node.target_list)
             assigned = bind_assignments(binder, scope, as_target(table), node.target_list, tuple(old.values()))
             return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
         case pg.CMD_INSERT:
             scope = rows.scope("VALUES", matched=False, chosen=True)
+            names = [inner(each).name for each in node.target_list] or [c.name for c in table.columns]
+            rows.access.inserted.update(names[: len(node.values)])
             return _Clause(INSERT, False, test, _bind_insert(binder, scope, table, node))
     return _Clause(_NOTHING, _is_matched(node), test)
 

@@ -80,7 +80,10 @@ def _infer_arbiters(binder: Binder, target: ChangeTarget, infer: Any) -> Sequenc
         constraints = {c.name for c in table.constraints if isinstance(c, Unique) and not c.index}
         known = constraints | ({table.key_name} if table.primary_key else set())
         if target.view is None and infer.conname in known:
-            return [key for key in table.keys if key.name == infer.conname]
+            named = [key for key in table.keys if key.name == infer.conname]
+            for expr in (expr for name, expr in target.columns if any(name in key.columns for key in named)):
+                binder.accesses.select(expr)
+            return named
         if target.view is None and any(c.name == infer.conname for c in table.checks):
             raise SqlError.of("wrong_object_type", "constraint in ON CONFLICT clause has no associated index")
         message = f'constraint "{infer.conname}" for table "{target.relation.name}" does not exist'
@@ -98,6 +101,7 @@ def _infer_arbiters(binder: Binder, target: ChangeTarget, infer: Any) -> Sequenc
         if each.name not in columns:
             raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
         result = columns[each.name]
+        binder.accesses.select(result)
         # A computed column of a view is no key of its table
         own = isinstance(result, Column) and result.rel == target.rel
         names.append(table.columns[result.index].name if own and isinstance(result, Column) else None)
@@ -115,6 +119,7 @@ def _bind_arbiter_expression(binder: Binder, target: ChangeTarget, node: Any) ->
     """Binds an expression of the arbiter over the columns of the table or view."""
     rel = binder.new_rel()
     seen = resolve_target(binder, target.relation, rel, "insert into")
+    binder.accesses.add_target_rows(rel, target.rel, seen.layers)
     scope = Scope(clause="WHERE")
     scope.add((NamespaceItem(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
     return bind_expression(binder, scope, node)
@@ -195,6 +200,9 @@ def _build_update(
     scope = Scope(parent=ctes, clause="UPDATE")
     scan = Scan(other, table, row_ids=True)
     new, stored = (resolve_target(binder, target.relation, each, "insert into") for each in (rel, other))
+    binder.accesses.add_target_rows(rel, target.rel, new.layers)
+    binder.accesses.add_target_rows(other, target.rel, stored.layers)
+    binder.accesses.require(target.rel, "w")
     item = _stored_item(binder, stored, relation)
     for each, target_rows in ((NamespaceItem("excluded", new.columns), new), (item, stored)):
         scope.add((each,), each.columns)

@@ -40,6 +40,8 @@ from gpudb.sql.bound import (
 from gpudb.sql.parse.parser import expression_location, inner, kind, parse
 from gpudb.types import INT8, TEXT, UNKNOWN
 
+_PRIVILEGES = {"insert into": "a", "update": "w", "delete from": "d"}
+
 ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
 
@@ -52,7 +54,10 @@ def bind_target(binder: Binder, node: Any, verb: str, rel: int) -> ChangeTarget:
         raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')
     if isinstance(relation, Table) and relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
-    return resolve_target(binder, relation, rel, verb)
+    result = resolve_target(binder, relation, rel, verb)
+    binder.accesses.add_target(rel, result.layers, _PRIVILEGES[verb])
+    binder.accesses.select_below(rel, result.where)
+    return result
 
 
 def as_target(table: Table) -> ChangeTarget:
@@ -125,6 +130,7 @@ def bind_assignments(
     `verb` is the verb of the statement, for errors about computed columns of a view.
     """
     table = changed.table
+    binder.accesses.assign(changed.rel, [inner(each).name for each in nodes], insert=False)
     result: dict[str, Expr] = {}
     before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
     wholly: set[str] = set()
@@ -231,9 +237,12 @@ def bind_returning(
     if changed.view is None:
         source = build_source(binder, rel, scan, columns, table.name, alias, table.schema, get_row_type(table))
         scope.add(source.items, source.columns)
+        binder.accesses.add_target_rows(rel, changed.rel, ((table, source.columns),))
     else:
         seen = resolve_target(binder, changed.view, rel, "delete from")
+        binder.accesses.add_target_rows(rel, changed.rel, seen.layers)
         scope.add((build_view_item(seen, alias),), seen.columns)
+    binder.accesses.add_derived(rel, others.exprs, len(columns))
     scope.add(others.items_over(rel, len(columns)), others.columns_over(rel, len(columns)))
     scope.rels.add(rel)
     targets = bind_targets(binder, scope, nodes)

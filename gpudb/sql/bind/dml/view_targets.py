@@ -33,7 +33,8 @@ class ChangeTarget:
     """A table as the target of a change, under its own columns or through the columns and rows of a view.
 
     `columns` are the names that the statement sees, over the columns of the table's relation `rel`; `where` are the
-    conditions of the view.
+    conditions of the view. `layers` are the relation that the statement names and those below it, each with its columns
+    over `rel`.
     """
 
     table: Table
@@ -41,6 +42,7 @@ class ChangeTarget:
     columns: Columns
     where: tuple[Expr, ...] = ()
     view: View | None = None
+    layers: tuple[tuple[Table | View, Columns], ...] = ()
 
     def column(self, name: str, verb: str) -> TableColumn | None:
         """Returns the table's column of a name; None without one, 0A000 for a computed one; `verb` is the verb."""
@@ -64,12 +66,14 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     """Returns the target for a table or an automatically updatable view, over its table's relation `rel`; 55000."""
     if isinstance(relation, Table):
         columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(relation.columns))
-        return ChangeTarget(relation, rel, columns)
+        return ChangeTarget(relation, rel, columns, layers=((relation, columns),))
     assert isinstance(relation, View)
     node: Any = parse(relation.query)[0].node
     reason = _find_syntactic_reason(node) or _find_bound_reason(binder, relation)
     if reason is not None:
         raise _not_updatable(relation, verb, reason)
+    if relation.security_barrier:
+        raise FeatureNotSupported(f'changes through the security barrier view "{relation.name}" are not supported')
     base = inner(node.from_clause[0])
     below = binder.catalog.find(base.relname, (base.schemaname,))
     if not isinstance(below, Table | View) or (isinstance(below, Table) and below.query is not None):
@@ -84,20 +88,22 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     scope.rels.add(rel)
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (relation.schema, "public")
     try:
-        targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
-        scope.clause = "WHERE"
-        own = (
-            (coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
-            if present(node.where_clause)
-            else ()
-        )
+        with binder.accesses.below(relation):
+            targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
+            scope.clause = "WHERE"
+            own = (
+                (coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
+                if present(node.where_clause)
+                else ()
+            )
     finally:
         binder.text, binder.search_path = text, path
     view_columns: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
     if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in view_columns):
         raise _not_updatable(relation, verb, "that have no updatable columns are not automatically updatable")
     table = result.table if verb == "delete from" else _apply_defaults(result.table, rel, relation, view_columns)
-    return ChangeTarget(table, rel, view_columns, (*result.where, *own), relation)
+    layers = ((relation, view_columns), *result.layers)
+    return ChangeTarget(table, rel, view_columns, (*result.where, *own), relation, layers)
 
 
 def _apply_defaults(table: Table, rel: int, view: View, view_columns: Columns) -> Table:
@@ -150,7 +156,8 @@ def _find_bound_reason(binder: Binder, view: View) -> str | None:
     node: Any = parse(view.query)[0].node
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (view.schema, "public")
     try:
-        query = bind_query(binder, node, None)
+        with binder.accesses.pause():
+            query = bind_query(binder, node, None)
     finally:
         binder.text, binder.search_path = text, path
     parts = [part for target in query.targets for part in walk(target)] if isinstance(query, Select) else []

@@ -101,6 +101,12 @@ def _bind_default(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("column_ref")
 def _bind_column(binder: Binder, scope: Scope, node: Any) -> Expr:
+    result = _resolve_column(binder, scope, node)
+    binder.accesses.select(result)
+    return result
+
+
+def _resolve_column(binder: Binder, scope: Scope, node: Any) -> Expr:
     last = node.fields[-1]
     if kind(last) == "a_star":
         return stars.bind_relation_row(binder, scope, node)

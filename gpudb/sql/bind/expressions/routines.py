@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -46,6 +47,7 @@ from gpudb.sql.traverse import has_volatile, walk
 from gpudb.types import INT8, SqlType
 
 _QUERIES = (Select, SetOperation, Values)
+_READS_ROLE = re.compile(r"\b(current_user|current_role|user|nextval|currval|setval|lastval)\b", re.IGNORECASE)
 _MAX_NESTED = 32
 
 
@@ -53,6 +55,8 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
     """Returns the routines that a name may denote."""
     if not binder.catalog.routines:
         return ()
+    if len(names) > 1:
+        binder.accesses.add_schema(names[-2])
     path = (names[-2],) if len(names) > 1 else binder.search_path
     found = (refresh_row_types(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
     # An overload over a base type fits exactly, so it precedes one over a domain of that type
@@ -112,6 +116,7 @@ def complete_call(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[Expr]]:
     """Returns the routine with the types of a call, and its converted arguments with defaults, in order."""
+    binder.accesses.add_routine(routine)
     routine, types = resolve_polymorphic(routine, candidate, args)
     args = convert_arguments(binder, routine, candidate, args, types)
     places = candidate.positions or tuple(range(len(args)))
@@ -294,9 +299,14 @@ def parse_body(routine: Routine) -> list[RawStatement]:
 
 @lru_cache(1024)
 def runs_statements(routine: Routine) -> bool:
-    """Whether a function runs statements one after the other, instead of a single query to inline."""
+    """Whether a function runs statements one after the other, instead of a single query to inline.
+
+    A SECURITY DEFINER function that asks for the current role runs as its owner, which only a statement can.
+    """
     found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
+        return True
+    if routine.definer and _READS_ROLE.search(routine.body):
         return True
     return changes_data(found[0].node)
 
@@ -314,7 +324,8 @@ def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: An
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
     binder.text, binder.arguments, binder.stars, binder.routine_depth = routine.body, own, None, depth + 1
     try:
-        return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
+        with binder.accesses.run_as(routine.owner if routine.definer else None):
+            return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
     except GpudbError as error:
         error.position = None
         raise

@@ -36,16 +36,23 @@ def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[
     return result
 
 
+def record_star(binder: Binder, columns: Sequence[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
+    """Returns the columns of a star and records that they are read."""
+    for _, expr in columns:
+        binder.accesses.select(expr)
+    return list(columns)
+
+
 def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
     """Returns the names and expressions that `t.*` or `(row).*` expands to; None for any other node."""
     if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
         names = strings(inner(node).fields[:-1])
         if not names:
-            return list(scope.columns)
+            return record_star(binder, scope.columns)
         item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
             raise binder.locate(missing_table(scope, names[-1]), inner(node).location)
-        return list(item.columns)
+        return record_star(binder, item.columns)
     if kind(node) != "a_indirection" or kind(inner(node).indirection[-1]) != "a_star":
         return None
     shorter = type(inner(node))()

@@ -46,7 +46,9 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
-from gpudb.types import OID
+from gpudb.types import INT8, OID
+
+_ALL_ROWS = (1 << 63) - 1
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 
@@ -105,12 +107,15 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
         for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
             if (system := binder.system_columns(schema, node.relname)) is not None:
                 binder.cacheable = False
+                names = [column.name for column in system]
+                binder.accesses.add_relation(f"{schema}.{node.relname}", "r", rel, names)
                 return build_system_source(binder, rel, f"{schema}.{node.relname}", system, alias)
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _bind_view(binder, rel, relation, alias)
     if isinstance(relation, Sequence):
         return _bind_sequence(binder, rel, relation, alias)
+    binder.accesses.add_relation(relation, "r", rel, [column.name for column in relation.columns])
     scan = Scan(rel, relation)
     return build_source(
         binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, get_row_type(relation)
@@ -123,6 +128,7 @@ def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> 
     if states is None:
         raise FeatureNotSupported("reading a sequence is not supported here")
     binder.cacheable = False
+    binder.accesses.add_relation(sequence, "r", rel, [column.name for column in sequence.columns])
     inside = binder.new_rel()
     oid, *shown = (Column(inside, index, column.type, column.name) for index, column in enumerate(states))
     test = operators.apply_operator(binder, "=", oid, Constant(sequence.oid, OID))
@@ -136,10 +142,15 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
     text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
     binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
     binder.arguments = None
+    binder.accesses.add_relation(view, "r", rel, [column.name for column in view.columns])
     try:
-        query = binder.bind_query(parse(view.query)[0].node, None)
+        with binder.accesses.below(view):
+            query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
         binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
+    if view.security_barrier and query.limit is None:
+        # No engine moves a condition below a limit, so none sees a row that the view hides
+        query = replace(query, limit=Constant(_ALL_ROWS, INT8))
     columns = tuple(
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
@@ -224,6 +235,8 @@ def _bind_using(
     merged: list[tuple[str, Expr]] = []
     for name in names:
         first, second = (_find_only_column(side, name, which) for side, which in ((left, "left"), (right, "right")))
+        binder.accesses.select(first)
+        binder.accesses.select(second)
         conditions.append(operators.apply_operator(binder, "=", first, second))
         (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
         if join_kind == "FULL":

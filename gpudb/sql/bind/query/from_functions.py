@@ -101,7 +101,10 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
 def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
     """Binds a user-defined function as a lateral subquery of its body; None for a built-in function."""
     names = strings(node.funcname)
-    routines = find_routines(binder, names)
+    try:
+        routines = find_routines(binder, names)
+    except SqlError as error:
+        raise binder.locate(error, node.location) from None
     if not routines:
         return None
     clause, scope.clause = scope.clause, "FROM"

@@ -12,7 +12,7 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.ordering import build_sort_key
 from gpudb.sql.bind.expressions.records import add_presence_columns
-from gpudb.sql.bind.expressions.stars import expand_star
+from gpudb.sql.bind.expressions.stars import expand_star, record_star
 from gpudb.sql.bind.expressions.windows import collect_windows
 from gpudb.sql.bind.name_errors import missing_table
 from gpudb.sql.bind.query.from_clause import bind_from
@@ -154,12 +154,12 @@ def _bind_star(binder: Binder, scope: Scope, node: Any) -> Targets:
             if not scope.items and not scope.columns:
                 raise SqlError.of("syntax_error", "SELECT * with no tables specified is not valid")
             _record_star(binder, node, [(_find_owner(scope, name, expr), name) for name, expr in scope.columns])
-            return list(scope.columns)
+            return record_star(binder, scope.columns)
         item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
             raise missing_table(scope, names[-1])
         _record_star(binder, node, [(names, name) for name, _ in item.columns])
-        return list(item.columns)
+        return record_star(binder, item.columns)
     except GpudbError as error:
         raise binder.locate(error, node.location) from None
 

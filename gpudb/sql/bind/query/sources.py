@@ -88,6 +88,7 @@ def add_hidden(source: Source, rel: int, width: int, columns: Sequence[OutputCol
 
 def find_relation(binder: Binder, schema: str, name: str) -> Relation:
     """Returns a table, view or sequence by name; 42P01."""
+    binder.accesses.add_schema(schema)
     path = (schema,) if schema else binder.search_path
     if schema == "pg_temp":
         path = tuple(each for each in binder.search_path if each.startswith("pg_temp_"))

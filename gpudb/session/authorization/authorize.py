@@ -1,0 +1,97 @@
+"""The authorisation step between binding and the engine: may the current role do what a statement does?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from gpudb.catalog.model import Catalog, Relation, Sequence
+from gpudb.catalog.secured_objects import describe_kind
+from gpudb.session.authorization.membership import is_superuser
+from gpudb.session.authorization.privileges import (
+    check_privilege,
+    get_current_role,
+    has_any_column_privilege,
+    list_column_privileges,
+    list_object_privileges,
+    make_denied_error,
+)
+from gpudb.session.authorization.system_relations import get_system_kind, may_access_system_relation
+from gpudb.session.context import Context, SessionState
+from gpudb.sql.accesses import Accesses, RelationAccess
+from gpudb.sql.bound import Statement
+
+
+def authorize(context: Context, bound: Statement, accesses: Accesses) -> Statement:
+    """Returns a bound statement that the current role may run; 42501 if it may not.
+
+    This is the one place where the privileges of SELECT, INSERT, UPDATE, DELETE, MERGE and of everything that runs them
+    are checked. The returned statement is the one to run: it may differ from `bound`, so that policies which restrict
+    rows or mask columns have their place here. The answer depends on the role and the catalog alone, so callers may
+    keep it for as long as both stay the same.
+    """
+    check_accesses(context, accesses)
+    return bound
+
+
+def check_accesses(context: Context, accesses: Accesses) -> None:
+    """42501 if the current role, or the owner of a view or routine for what is below it, lacks a privilege."""
+    catalog, current = context.transaction.catalog, get_current_role(context)
+    for name in accesses.schemas:
+        check_schema(catalog, context.session, name)
+    for each in accesses.relations:
+        role = each.role or current
+        if not is_superuser(catalog, role):
+            check_relation(catalog, role, each)
+    for routine, checked_as in accesses.routines:
+        role = checked_as or current
+        if not is_superuser(catalog, role):
+            check_privilege(catalog, role, routine, "X")
+
+
+def check_named_relation(
+    context: Context, accesses: Accesses, relation: Relation, privileges: str, inserted: Iterable[str] = ()
+) -> None:
+    """42501 if the current role lacks privileges on a relation that a statement without a bound form names, or if it
+    may not use a schema in `accesses`.
+    """
+    accesses.add_relation(relation, privileges).inserted.update(inserted)
+    check_accesses(context, accesses)
+
+
+def check_schema(catalog: Catalog, session: SessionState, name: str) -> None:
+    """42501 for a schema that the session's current role may not use."""
+    if not may_use_schema(catalog, session, name):
+        raise make_denied_error("schema", name)
+
+
+def may_use_schema(catalog: Catalog, session: SessionState, name: str) -> bool:
+    """Whether a session's current role may look up names in a schema; true for a schema that does not exist."""
+    if is_superuser(catalog, session.user):
+        return True
+    if name.startswith("pg_temp"):
+        return name in ("pg_temp", session.temporary_schema)
+    schema = catalog.schemas.get(name)
+    return schema is None or "U" in list_object_privileges(catalog, session.user, schema)
+
+
+def check_relation(catalog: Catalog, role: str, access: RelationAccess) -> None:
+    """42501 if a role lacks a privilege on a relation and on the columns that the privilege is needed for."""
+    relation = access.relation
+    if isinstance(relation, str):
+        if not may_access_system_relation(catalog, role, relation):
+            raise make_denied_error(get_system_kind(relation), relation.rpartition(".")[2])
+        return
+    missing = access.privileges - list_object_privileges(catalog, role, relation)
+    columns = {"r": access.selected, "a": access.inserted, "w": access.updated}
+    for privilege in missing:
+        if privilege not in columns or not _has_on_columns(catalog, role, relation, privilege, columns[privilege]):
+            raise make_denied_error(describe_kind(relation), relation.name)
+
+
+def _has_on_columns(catalog: Catalog, role: str, relation: Relation, privilege: str, names: Set[str]) -> bool:
+    """Whether a role has a privilege on each of some columns, or on any column if there are none."""
+    if isinstance(relation, Sequence):
+        return False
+    if not names:
+        return has_any_column_privilege(catalog, role, relation, privilege)
+    return all(privilege in list_column_privileges(catalog, role, relation, name) for name in names)

@@ -446,7 +446,11 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password."""
+    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password.
+
+    The password is valid until `valid_until`, in microseconds since 1970 UTC, or always. Of a role without superuser
+    `connection_limit` sessions may be open, any number if it is negative.
+    """
 
     oid: int
     name: str
@@ -456,6 +460,8 @@ class Role:
     createrole: bool = False
     verifier: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    connection_limit: int = -1
+    valid_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

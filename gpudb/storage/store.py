@@ -35,6 +35,7 @@ from gpudb.storage.garbage import Garbage, remove, remove_orphans
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
+from gpudb.storage.private_files import make_data_directory, make_directory
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Store:
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
-        Raises 58030 or 42501 if it cannot be created, 55006 if another process has it open, and XX001 if its catalog
+        It is for its owner alone. Raises 58030 or 42501 if it cannot be created, 55000 if others have access to it and
+        this user cannot take it away, 55006 if another process has it open, and XX001 if its catalog
         cannot be read. `compaction` runs in a thread.
         """
         self.durable = data_dir is not None
@@ -67,7 +69,8 @@ class Store:
         self._database: CatalogDatabase | None = None
         self._closed = False
         try:
-            self._tables_folder.mkdir(parents=True, exist_ok=True)
+            make_data_directory(self.directory)
+            make_directory(self._tables_folder)
         except OSError as error:
             condition = "insufficient_privilege" if isinstance(error, PermissionError) else "io_error"
             message = f'could not create data directory "{self.directory}": {error.strerror}'
@@ -94,7 +97,7 @@ class Store:
 
     @property
     def spill(self) -> Path:
-        """Folder for engines' temporary files; emptied at opening and created on first use."""
+        """Folder for engines' temporary files; emptied at opening."""
         return self.directory / "spill"
 
     def catalog(self) -> Catalog:
@@ -163,7 +166,7 @@ class Store:
         """Returns the folder of a table's data files; creates and syncs it if needed."""
         path = self.folder(table.oid) / "data"
         if not path.is_dir():
-            path.mkdir(parents=True, exist_ok=True)
+            make_directory(path)
             if self.is_durable(table):
                 sync(path.parent)
                 sync(self._tables_folder)
@@ -293,6 +296,7 @@ class Store:
 
     def _open(self) -> Catalog:
         shutil.rmtree(self.spill, ignore_errors=True)
+        make_directory(self.spill)
         if not self.durable:
             return make_initial_catalog()
         database = CatalogDatabase(self.directory / "catalog.db")

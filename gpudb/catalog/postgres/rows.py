@@ -104,7 +104,8 @@ def _add_roles(builder: SystemRows, catalog: Catalog) -> None:
         builder.add(
             "pg_authid", oid=role.oid, rolname=role.name, rolsuper=role.superuser, rolcreaterole=role.createrole,
             rolcreatedb=role.createdb, rolcanlogin=role.login, rolpassword=role.verifier, rolreplication=bootstrap,
-            rolbypassrls=bootstrap,
+            rolbypassrls=bootstrap, rolconnlimit=role.connection_limit,
+            rolvaliduntil=role.valid_until,
         )  # fmt: skip
         if role.settings:
             assignments = [f"{name}={value}" for name, value in role.settings.items()]

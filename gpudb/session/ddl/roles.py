@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Role
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
+from gpudb.session.ddl.role_logins import LOGIN_OPTIONS, check_role_setting, reset_role_settings, with_login_option
 from gpudb.session.results import Result
 from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text
@@ -72,12 +73,14 @@ def alter_role_set(context: Context) -> Result:
     values = dict(role.settings)
     change = node.setstmt
     if change.kind == pg.VAR_RESET_ALL:
-        values.clear()
+        values = reset_role_settings(context, role)
     elif change.kind == pg.VAR_SET_VALUE:
         text = ", ".join(constant_text(each, change.name) for each in change.args)
+        check_role_setting(context, change.name)
         found = find_setting(change.name)
         values[found.name] = found.check(text)
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
+        check_role_setting(context, change.name)
         values.pop(find_setting(change.name).name, None)
     else:
         raise FeatureNotSupported("SET … FROM CURRENT is not supported")
@@ -128,6 +131,8 @@ def _with_options(context: Context, role: Role, options: Any) -> Role:
                 raise SqlError.of("insufficient_privilege", "only superusers may make superusers")
             flag: Any = {_FLAGS[name]: value}
             role = replace(role, **flag)
+        elif name in LOGIN_OPTIONS:
+            role = with_login_option(context, role, option)
         elif name != "inherit":
             raise FeatureNotSupported(f"role option {name} is not supported")
     return role

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from gpudb.catalog.model import Catalog, Relation, Table, make_initial_catalog
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode, encode
+from gpudb.storage.private_files import create_file
 
 FORMAT = 1
 CATALOG = "gpudb"
@@ -65,6 +66,7 @@ class CatalogDatabase:
     def __init__(self, path: Path) -> None:
         """Opens or creates the file; raises XX001 if it is no database, 0A000 if a later gpudb wrote it."""
         try:
+            create_file(path)  # SQLite gives its mode to the files beside it
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -72,7 +74,7 @@ class CatalogDatabase:
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_TABLES)
             state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             message = f'could not open the catalog "{path}": {error}'
             raise GpudbError(message, condition="data_corrupted") from error
         if int(state.get("format", FORMAT)) != FORMAT:

@@ -41,6 +41,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties
 from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg, to_iceberg
+from gpudb.storage.private_files import create_file, make_directory
 
 MANIFESTS = 8
 """Maximum manifests of a snapshot; more are merged into one."""
@@ -78,7 +79,7 @@ def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
     `TableState.location` the table's current one, or removes the new ones among `TableState.files`.
     """
     directory = folder / "metadata"
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     written: list[Path] = []
     try:
         with disk_errors():
@@ -154,6 +155,7 @@ def _stage(state: TableState | None, directory: Path, folder: Path, table: Table
     )
     location = directory / f"{version}.metadata.json"
     written.append(location)
+    create_file(location)
     location.write_text(metadata.model_dump_json(), encoding="utf-8")
     sync(location)
     kept = {location, *(_path(manifest.file.manifest_path) for manifest in manifests)}
@@ -379,6 +381,7 @@ class _SyncedStream(io.BytesIO):
 
     def close(self) -> None:
         if not self.closed:
+            create_file(self._disk_path)
             self._disk_path.write_bytes(self.getvalue())
             sync(self._disk_path)
         super().close()

@@ -146,8 +146,15 @@ def test_passwords_are_in_no_log(program: tuple[Program, Path]) -> None:
         with pytest.raises(psycopg.Error):
             connection.execute("ALTER ROLE missing PASSWORD 'huntery'")
         encrypted = connection.pgconn.encrypt_password(b"hunterz", b"logged", b"scram-sha-256").decode()
-        connection.execute(f"ALTER USER logged PASSWORD '{encrypted}'")  # as psql's \\password does
-        secrets += ["hunterz", encrypted, encrypted.rpartition(":")[2]]
+        connection.execute(f"ALTER USER logged PASSWORD '{encrypted}'")
+        secrets += ["hunterz", encrypted, encrypted.rpartition(":")[2], "hunterw"]
+        target = f"host={server.host} port={server.port} user=gpudb dbname=gpudb"
+        done = subprocess.run(
+            ["psql", "-X", "-d", target, "-c", r"\password logged"],
+            input="hunterw\nhunterw\n", start_new_session=True, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert psql(server, "gpudb", "-c", "SELECT rolpassword FROM pg_authid WHERE rolname = 'logged'").stdout > ""
         connection.execute("DROP ROLE logged")
     for name in ("audit.jsonl", "statements.jsonl", "data.log"):
         text = (folder / name).read_text()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -13,8 +16,10 @@ import pytest
 
 from gpudb.catalog.model import Role
 from gpudb.server.wire.failed_logins import FREE_FAILURES, FailedLogins
+from gpudb.server.wire.messages import SSL_REQUEST
 from gpudb.server.wire.pending_connections import PendingConnections, get_client_network
 from gpudb.server.wire.server import PgServer
+from gpudb.server.wire.tls import make_self_signed_context
 from gpudb.session.database import Database
 from gpudb.values.scram import make_verifier
 from tests.support.fake_database import FakeDatabase
@@ -139,10 +144,10 @@ def test_limits_are_shown_as_in_postgresql(limited: PgServer, oracle: Oracle) ->
 # ---- clients that have not authenticated
 
 
-def test_half_open_connections_keep_nobody_out(serve: Serve) -> None:
-    """2,000 silent connections, most of them from the very address of a client that logs in."""
+def test_half_open_connections_keep_nobody_out(serve: Serve, tmp_path: Path) -> None:
+    """2,000 silent connections, most of them from the very address of a client that logs in, in each state."""
     database = FakeDatabase(Role(10, "gpudb", superuser=True), Role(11, "ann", verifier=make_verifier("secret")))
-    server = serve(database, max_connections=50)
+    server = serve(database, max_connections=50, tls=make_self_signed_context(tmp_path))
     with contextlib.ExitStack() as stack:
         for number in range(2000):
             made = socket.socket()
@@ -150,8 +155,11 @@ def test_half_open_connections_keep_nobody_out(serve: Serve) -> None:
             made.bind(("127.0.0.3" if number % 4 == 0 else "127.0.0.1", 0))
             made.settimeout(10)
             made.connect(server.address)
-            if number % 2:
+            if number % 3 == 1:
                 made.sendall(startup(user="ann", database="gpudb"))
+            elif number % 3 == 2:  # within the handshake of TLS
+                made.sendall(struct.pack("!II", 8, SSL_REQUEST))
+                assert made.recv(1) == b"S"
             if number % 250 == 249:
                 started = time.monotonic()
                 connect(server, "ann", password="secret").close()
@@ -159,6 +167,7 @@ def test_half_open_connections_keep_nobody_out(serve: Serve) -> None:
                 assert time.monotonic() - started < 10
         # those that still wait are within the limits, and a statement runs as ever
         wait_until(lambda: len(server.pending) <= 550, "the oldest have ended")
+        assert threading.active_count() < 700
         with connect(server, "ann", password="secret") as connection:
             assert connection.execute("select 1").fetchone() == (1,)
     wait_until(lambda: len(server.pending) == 0, "all have gone")

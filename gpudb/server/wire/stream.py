@@ -108,7 +108,11 @@ class Stream(BVBuffer):
     def encrypt(self, context: ssl.SSLContext) -> None:
         """Performs the TLS handshake; from here on everything is encrypted."""
         try:
-            self.connection = context.wrap_socket(self.connection, server_side=True)
+            # first the socket, so that `stop_reading` ends a handshake too
+            self.connection = encrypted = context.wrap_socket(
+                self.connection, server_side=True, do_handshake_on_connect=False
+            )
+            encrypted.do_handshake()
         except (OSError, ssl.SSLError) as error:
             raise ClientDisconnected(f"TLS handshake failed: {error}") from error
         self._flags = 0  # TLS accepts no flags

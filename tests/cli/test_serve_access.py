@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,6 +117,25 @@ def test_everything_the_server_writes_is_for_its_owner(program: tuple[Program, P
         connection.execute("DROP TABLE modes")
     assert len(modes) > 10
     assert {path: f"{mode:o}" for path, mode in modes.items() if mode not in (0o600, 0o700)} == {}
+
+
+def test_everything_that_workers_write_is_for_its_owner(tmp_path: Path) -> None:
+    local = Path(tempfile.mkdtemp(dir="/tmp"))  # a short path: sockets are in it
+    before = os.umask(0o000)
+    try:
+        server = Program(tmp_path / "data", "--engine", "twin", "--workers", "2", environment={"TMPDIR": str(local)})
+    finally:
+        os.umask(before)
+    with server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("CREATE TABLE t AS SELECT g AS a, g % 7 AS b FROM generate_series(1, 200000) AS g")
+            assert connection.execute("SELECT count(*) FROM (SELECT b FROM t GROUP BY b) AS s").fetchone() == (7,)
+            paths = [*(tmp_path / "data").rglob("*"), *local.rglob("*")]
+            modes = {str(path): stat.S_IMODE(path.lstat().st_mode) for path in paths if not path.is_symlink()}
+        assert server.stop() == 0
+    shutil.rmtree(local, ignore_errors=True)
+    assert any(str(local) in path for path in modes)
+    assert {path: f"{mode:o}" for path, mode in modes.items() if mode & 0o077} == {}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")

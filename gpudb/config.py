@@ -54,12 +54,30 @@ class Settings(BaseSettings):
     """Memory limit of a worker on its GPU, in bytes. The default is all that is free when it starts."""
     max_connections: int = Field(default=1000, ge=1, le=100_000)
     """Maximum number of concurrent clients."""
+    superuser_reserved_connections: int = Field(default=3, ge=0)
+    """How many of `max_connections` are for superusers alone."""
+    hba_file: Path | None = None
+    """File of rules who may connect, in the form of PostgreSQL's pg_hba.conf. Without one roles without a password log
+    in from loopback, and all others with their password. SIGHUP and `pg_reload_conf()` load it again."""
+    authentication_timeout: float = Field(default=60.0, gt=0, le=600)
+    """Time in seconds that a client has to authenticate."""
+    max_unauthenticated_connections: int = Field(default=500, ge=1, le=100_000)
+    """Maximum number of clients that have not authenticated yet; beyond it the oldest of the address with the most
+    ends."""
+    max_unauthenticated_per_address: int = Field(default=100, ge=1, le=100_000)
+    """Maximum number of clients of one address (of IPv6, a /64 network) that have not authenticated yet."""
+    failed_login_delay: float = Field(default=5.0, ge=0, le=60)
+    """Longest delay in seconds of the answer to a failed login. It grows with an address' failures; 0 is none."""
     tls_cert: Path | None = None
     """Certificate chain in PEM, with `tls_key`. Without one the server signs a certificate itself."""
     tls_key: Path | None = None
     """Private key of `tls_cert`, in PEM."""
+    tls_ca: Path | None = None
+    """Certificates of authorities in PEM, by which clients' certificates are verified."""
     statement_log: Path | None = None
     """File to which each statement is written with its time, duration and SQLSTATE."""
+    audit_log: Path | None = None
+    """File to which logins, failed logins, disconnects, and statements on roles and objects are written as JSON."""
     engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
     """Engine of queries. `auto` is `gpu` where `gpudb doctor` finds GPUs and their packages, else `cpu`. `twin` is the
     GPU engine's cluster on CPU workers, for tests without a GPU."""
@@ -85,6 +103,14 @@ class Settings(BaseSettings):
     def _check_tls(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key go together")
+        return self
+
+    @model_validator(mode="after")
+    def _check_reserved_connections(self) -> Self:
+        if self.superuser_reserved_connections >= self.max_connections:
+            if "superuser_reserved_connections" in self.model_fields_set:
+                raise ValueError("superuser_reserved_connections must be less than max_connections")
+            object.__setattr__(self, "superuser_reserved_connections", self.max_connections - 1)
         return self
 
     @classmethod

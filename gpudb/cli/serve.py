@@ -1,12 +1,14 @@
 """`gpudb serve`: opens the database, listens, and shuts down in order on SIGTERM or SIGINT.
 
 listening -signal→ ending: idle clients get 57P01, running statements have GRACE_S, then are cancelled -→ exit 0.
-A second signal cancels at once.
+A second signal cancels at once. SIGHUP loads the rules of connections again, and reopens the logs.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import resource
 import signal
 import ssl
 import sys
@@ -26,19 +28,29 @@ GRACE_S = 5.0
 WARM_AFTER_S = 2.0
 """Delay in seconds after which a listening server loads what the first query of the catalog needs."""
 TWIN_WORKERS = 2
+PRIVATE_UMASK = 0o077
+"""Mask of the modes of all files that the server and its workers create: they are for their owner alone."""
+MAX_FILES = 65_536
 
 
 def serve(settings: Settings) -> None:
     """Serves until a signal. Errors: F0000 for settings, 55006 for a data directory or workers in use, 08001 for the
     address, or a scheduler's."""
+    os.umask(PRIVATE_UMASK)
+    _raise_file_limit()
     stop = threading.Event()
     cancellations: list[Callable[[], None]] = []
+    reloads: list[Callable[[], None]] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if stop.is_set():  # in a thread, since this one may hold the locks that it needs
             threading.Thread(target=lambda: [cancel() for cancel in cancellations], daemon=True).start()
         stop.set()
 
+    def on_hangup(number: int, frame: FrameType | None) -> None:
+        threading.Thread(target=lambda: [reload() for reload in reloads], daemon=True).start()
+
+    signal.signal(signal.SIGHUP, on_hangup)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
@@ -52,23 +64,37 @@ def serve(settings: Settings) -> None:
     log_step(f"{len(gpus)} GPUs are found")
 
     from gpudb.errors import GpudbError
+    from gpudb.server.wire.audit_log import AuditLog
+    from gpudb.server.wire.configuration import Configuration
+    from gpudb.server.wire.hba.file import HbaFile
     from gpudb.server.wire.server import PgServer
     from gpudb.server.wire.statement_log import StatementLog
     from gpudb.session.database import Database
     from gpudb.storage.backup.schedule import BackupSchedule
 
     log_step("the database's libraries are read")
+    hba = None
+    if settings.hba_file is not None:
+        hba = HbaFile(settings.hba_file.absolute(), verifies_certificates=settings.tls_ca is not None)
     database = Database(
         settings.data_dir,
         memory_limit=settings.memory_limit,
         max_connections=settings.max_connections,
+        reserved_connections=settings.superuser_reserved_connections,
+        settings={
+            "authentication_timeout": f"{round(settings.authentication_timeout * 1000)}ms",
+            "hba_file": "" if hba is None else str(hba.path),
+            "superuser_reserved_connections": str(settings.superuser_reserved_connections),
+        },
         workers=workers,
         gpus=gpus,
         scheduler=settings.scheduler,
         twin=settings.engine == "twin",
         gpu_memory_limit=settings.gpu_memory_limit,
     )
-    log = backups = None
+    log: StatementLog | None = None
+    audit_log: AuditLog | None = None
+    backups: BackupSchedule | None = None
     try:
         if settings.backup_dir is not None:
             backups = BackupSchedule(
@@ -76,6 +102,10 @@ def serve(settings: Settings) -> None:
             )
         if settings.statement_log is not None:
             log = StatementLog(settings.statement_log)
+        if settings.audit_log is not None:
+            audit_log = AuditLog(settings.audit_log)
+        database.configuration = Configuration(hba, log, audit_log)
+        reloads.append(database.reload_configuration)
         try:
             server = PgServer(
                 database,
@@ -83,7 +113,13 @@ def serve(settings: Settings) -> None:
                 settings.port,
                 tls=_make_tls_context(settings),
                 max_connections=settings.max_connections,
+                authentication_timeout=settings.authentication_timeout,
+                hba=hba,
+                max_unauthenticated=settings.max_unauthenticated_connections,
+                max_unauthenticated_per_address=settings.max_unauthenticated_per_address,
+                failed_login_delay=settings.failed_login_delay,
                 statement_log=log,
+                audit_log=audit_log,
             )
         except OSError as error:
             message = f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}"
@@ -106,8 +142,17 @@ def serve(settings: Settings) -> None:
         if backups is not None:
             backups.stop()
         database.close()
-        if log is not None:
-            log.close()
+        for each in (log, audit_log):
+            if each is not None:
+                each.close()
+
+
+def _raise_file_limit() -> None:
+    """Raises the limit of open files: many systems start programs with 1024, fewer than clients and tables need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _get_worker_count(settings: Settings) -> int:
@@ -143,5 +188,5 @@ def _make_tls_context(settings: Settings) -> ssl.SSLContext:
     from gpudb.server.wire.tls import make_self_signed_context, make_server_context
 
     if settings.tls_cert is not None and settings.tls_key is not None:
-        return make_server_context(settings.tls_cert, settings.tls_key)
-    return make_self_signed_context(settings.data_dir, settings.host)
+        return make_server_context(settings.tls_cert, settings.tls_key, settings.tls_ca)
+    return make_self_signed_context(settings.data_dir, settings.host, settings.tls_ca)

@@ -42,6 +42,7 @@ class DatabaseServices(Protocol):
     engine: Engine
     members: Membership | None
     started: dt.datetime
+    configuration_loaded: dt.datetime
 
     def sessions(self) -> Sequence[SessionState]:
         """The open sessions."""
@@ -51,6 +52,12 @@ class DatabaseServices(Protocol):
 
     def terminate(self, process_id: int) -> bool:
         """Ends a session; False if there is no such session."""
+
+    def reload_configuration(self) -> None:
+        """Loads the server's rules of connections again, if it has any."""
+
+    def read_hba_rows(self) -> Sequence[Mapping[str, object]]:
+        """Returns the rows of pg_hba_file_rules."""
 
 
 class SessionState(Protocol):

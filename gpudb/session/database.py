@@ -16,10 +16,13 @@ from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import set_sampler
+from gpudb.session.authorization.membership import is_member
 from gpudb.session.authorization.privileges import check_connect
 from gpudb.session.dispatch import StatementDispatcher
+from gpudb.session.interfaces import ServerConfiguration
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
+from gpudb.session.settings.catalog import AUDIT
 from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
 
@@ -36,6 +39,7 @@ class Database:
     plans on CPUs (the twin engine). `gpus`, the indices of GPUs, starts one worker on each (the GPU engine).
     `scheduler` is the address of a Dask scheduler, of whose workers `workers` are used, 0 for all, on GPUs or as
     `twin`. A worker uses up to `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
+    `reserved_connections` of `max_connections` are for superusers alone.
     """
 
     def __init__(
@@ -44,6 +48,7 @@ class Database:
         *,
         memory_limit: int | None = None,
         max_connections: int = 1000,
+        reserved_connections: int = 0,
         settings: Mapping[str, str] | None = None,
         workers: int = 0,
         gpus: Sequence[str] = (),
@@ -69,7 +74,11 @@ class Database:
         self.started = dt.datetime.now(dt.UTC)
         self.default_settings: Mapping[str, str] = {"max_connections": str(max_connections), **(settings or {})}
         self.max_connections = max_connections
+        self.reserved_connections = reserved_connections
+        self.configuration: ServerConfiguration | None = None
+        self.configuration_loaded = self.started
         self._sessions: dict[int, Session] = {}
+        self._logins: dict[int, str] = {}
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
@@ -85,9 +94,39 @@ class Database:
                 raise SqlError.of("cannot_connect_now", "the database system is shutting down")
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
+            self._check_limits(role)
+            audit = role.settings.get(AUDIT)
+            role = replace(role, settings={name: value for name, value in role.settings.items() if name != AUDIT})
             session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client)
+            if audit is not None:
+                session.settings.force(AUDIT, audit)
             self._sessions[session.process_id] = session
+            self._logins[session.process_id] = role.name
         return session
+
+    def _check_limits(self, role: Role) -> None:
+        """53300 for a role beyond its CONNECTION LIMIT, or if the remaining connections are for superusers."""
+        if role.superuser:
+            return
+        if 0 <= role.connection_limit <= sum(name == role.name for name in self._logins.values()):
+            raise SqlError.of("too_many_connections", f'too many connections for role "{role.name}"')
+        if len(self._sessions) + self.reserved_connections >= self.max_connections:
+            message = "remaining connection slots are reserved for roles with the SUPERUSER attribute"
+            raise SqlError.of("too_many_connections", message)
+
+    def is_member(self, role: str, group: str) -> bool:
+        """Whether a role is a member of another, or is it."""
+        return is_member(self.store.catalog(), role, group)
+
+    def reload_configuration(self) -> None:
+        """Loads the server's rules of connections again, if it has any."""
+        if self.configuration is not None:
+            self.configuration.reload()
+        self.configuration_loaded = dt.datetime.now(dt.UTC)
+
+    def read_hba_rows(self) -> Sequence[Mapping[str, object]]:
+        """Returns the rows of pg_hba_file_rules; none without a server, or without a rules file."""
+        return [] if self.configuration is None else self.configuration.read_hba_rows()
 
     def role(self, name: str) -> Role | None:
         """A role by name."""
@@ -126,6 +165,7 @@ class Database:
         """Removes a session that has closed."""
         with self._lock:
             self._sessions.pop(process_id, None)
+            self._logins.pop(process_id, None)
 
     def close(self) -> None:
         """Closes all sessions and the storage; idempotent."""

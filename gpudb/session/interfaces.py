@@ -72,6 +72,16 @@ class SessionInterface(Protocol):
         """Rolls back the open transaction and releases all resources."""
 
 
+class ServerConfiguration(Protocol):
+    """What the server program can load again while it runs."""
+
+    def reload(self) -> None:
+        """Loads the rules of connections again; invalid ones are logged, and the rules stay as they are."""
+
+    def read_hba_rows(self) -> Sequence[Mapping[str, object]]:
+        """Returns the rows of pg_hba_file_rules; F0000 if the file cannot be read."""
+
+
 class DatabaseInterface(Protocol):
     """The database of the sessions."""
 
@@ -86,6 +96,9 @@ class DatabaseInterface(Protocol):
 
     def roles(self) -> Mapping[str, Role]:
         """All roles by name."""
+
+    def is_member(self, role: str, group: str) -> bool:
+        """Whether a role is a member of another, directly or not, or is it."""
 
     def cancel(self, process_id: int) -> bool:
         """Cancels the running statement of a session; False if there is no such session."""

@@ -44,6 +44,7 @@ from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
 from gpudb.storage.lost_and_found import move_orphans, purge
+from gpudb.storage.private_files import make_data_directory, make_directory
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
@@ -77,7 +78,8 @@ class Store:
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
-        Raises 58030 or 42501 if it cannot be created, 55006 if another process has it open, and XX001 if its catalog
+        It is for its owner alone. Raises 58030 or 42501 if it cannot be created, 55000 if others have access to it and
+        this user cannot take it away, 55006 if another process has it open, and XX001 if its catalog
         cannot be read. `compaction` runs in a thread.
         """
         self.durable = data_dir is not None
@@ -92,7 +94,8 @@ class Store:
         self._database: CatalogDatabase | None = None
         self._closed = False
         try:
-            self._tables_folder.mkdir(parents=True, exist_ok=True)
+            make_data_directory(self.directory)
+            make_directory(self._tables_folder)
         except OSError as error:
             condition = "insufficient_privilege" if isinstance(error, PermissionError) else "io_error"
             message = f'could not create data directory "{self.directory}": {error.strerror}'
@@ -119,7 +122,7 @@ class Store:
 
     @property
     def spill(self) -> Path:
-        """Folder for engines' temporary files; emptied at opening and created on first use."""
+        """Folder for engines' temporary files; emptied at opening."""
         return self.directory / "spill"
 
     def catalog(self) -> Catalog:
@@ -219,7 +222,7 @@ class Store:
         """Returns the folder of a table's data files; creates and syncs it if needed."""
         path = self.folder(table.oid) / "data"
         if not path.is_dir():
-            path.mkdir(parents=True, exist_ok=True)
+            make_directory(path)
             if self.is_durable(table):
                 sync(path.parent)
                 sync(self._tables_folder)
@@ -353,9 +356,11 @@ class Store:
 
     def _open(self) -> Catalog:
         if not self.durable:
+            make_directory(self.spill)
             return with_predefined_roles(make_initial_catalog())
         require_catalog(self.directory)
         shutil.rmtree(self.spill, ignore_errors=True)
+        make_directory(self.spill)
         database = CatalogDatabase(self.directory / "catalog.db")
         try:
             catalog = self._read(database)

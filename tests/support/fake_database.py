@@ -76,6 +76,9 @@ class FakeDatabase:
     def roles(self) -> Mapping[str, Role]:
         return self._roles
 
+    def is_member(self, role: str, group: str) -> bool:
+        return role == group
+
     def password(self, name: str, verifier: str) -> None:
         self._roles[name] = replace(self._roles[name], verifier=verifier)
 

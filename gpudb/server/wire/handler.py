@@ -8,14 +8,21 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from buenavista.postgres import BuenaVistaHandler, BVContext
 
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.server.wire import messages, replies, startup
+from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, ExecutedStatement
+from gpudb.server.wire.failed_logins import FailedLogins
+from gpudb.server.wire.hba.file import HbaFile
+from gpudb.server.wire.hba.matching import ConnectionRequest
+from gpudb.server.wire.login import log_in
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
+from gpudb.server.wire.pending_connections import PendingConnections
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.stream import DeadlinePassed, Stream
 from gpudb.session.interfaces import DatabaseInterface, SessionInterface
@@ -39,7 +46,11 @@ class ServerInterface(Protocol):
     database: DatabaseInterface
     tls: ssl.SSLContext | None
     authentication_timeout: float
+    hba: HbaFile | None
+    pending: PendingConnections
+    failed_logins: FailedLogins
     statement_log: StatementLog | None
+    audit_log: AuditLog | None
 
     def check_capacity(self) -> None:
         """Raises 53300 beyond max_connections, 57P03 while shutting down."""
@@ -69,6 +80,7 @@ class Handler(BuenaVistaHandler):
         self._waiting = False
         self._end_error: GpudbError | None = None
         self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
+        self.server.pending.add(self, self.host)
 
     def handle(self) -> None:
         """Serves the connection to its end; never raises."""
@@ -83,6 +95,7 @@ class Handler(BuenaVistaHandler):
     def finish(self) -> None:
         """Closes the socket."""
         self.stream.close()
+        self.server.pending.remove(self, self.host)
 
     def _serve(self) -> None:
         packet = startup.read_startup(self.stream, self.server.tls)
@@ -91,21 +104,23 @@ class Handler(BuenaVistaHandler):
             return
         parameters = startup.read_parameters(self.stream, packet)
         self.server.check_capacity()
-        database = self.server.database
-        startup.authenticate(self.stream, database, parameters["user"], self.host)
-        session = startup.open_session(database, parameters, self.host)
+        request = startup.describe_request(self.stream, parameters, self.host)
+        session = log_in(self.stream, self.server, request, parameters)
+        self.server.pending.remove(self, self.host)
+        started = time.monotonic()
         try:
-            self._converse(session, parameters)
+            self._converse(session, parameters, request)
         finally:
             session.close()
+            if self.server.audit_log is not None:
+                self.server.audit_log.log_disconnect(request, session.process_id, time.monotonic() - started)
 
-    def _converse(self, session: SessionInterface, parameters: dict[str, str]) -> None:
+    def _converse(self, session: SessionInterface, parameters: dict[str, str], request: ConnectionRequest) -> None:
         self.client = client = Client(session, parameters)
         session.on_terminate = self.terminate
         self.server.register(client)
-        conversation = Conversation(
-            session, self.stream.send, self.stream.flush, self.convert_error, self._log_statement
-        )
+        log_statement = self._choose_statement_log(client, request)
+        conversation = Conversation(session, self.stream.send, self.stream.flush, self.convert_error, log_statement)
         try:
             self.stream.send(startup.build_greeting(session, client.secret_key))
             conversation.send_ready()
@@ -155,10 +170,23 @@ class Handler(BuenaVistaHandler):
         finally:
             self.stream.set_deadline(None)
 
-    def _log_statement(self, statement: ExecutedStatement) -> None:
-        log = self.server.statement_log
-        if log is not None and self.client is not None:
-            log.write(self.client.params["user"], self.client.process_id, statement)
+    def _choose_statement_log(
+        self, client: Client, request: ConnectionRequest
+    ) -> Callable[[ExecutedStatement], None] | None:
+        """Returns the function that logs the client's statements; None without logs."""
+        log, audit_log = self.server.statement_log, self.server.audit_log
+        if log is None and audit_log is None:
+            return None
+        role = self.server.database.role(request.user)
+        audits_everything = role is not None and role.settings.get("gpudb.audit") == "all"
+
+        def log_statement(statement: ExecutedStatement) -> None:
+            if log is not None:
+                log.write(request.user, client.process_id, statement)
+            if audit_log is not None:
+                audit_log.log_statement(request, client.process_id, statement, everything=audits_everything)
+
+        return log_statement
 
     # ---- the end, from outside
 

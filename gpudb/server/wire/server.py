@@ -14,8 +14,12 @@ from typing import Any
 from buenavista.postgres import BuenaVistaServer
 
 from gpudb.errors import SqlError
+from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.auth import is_loopback
+from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.handler import Client, Handler
+from gpudb.server.wire.hba.file import HbaFile
+from gpudb.server.wire.pending_connections import PendingConnections
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.session.interfaces import DatabaseInterface
 
@@ -35,8 +39,12 @@ class PgServer(BuenaVistaServer):
     """A server for PostgreSQL clients, with one thread each.
 
     `port` 0 selects a free one (`address`). `tls` is the context for clients that request encryption. More than
-    `max_connections` clients get 53300. F0000 if it would listen off loopback while a role that can log in has no
-    password.
+    `max_connections` clients get 53300. Clients have `authentication_timeout` seconds to authenticate; of those that
+    have not, `max_unauthenticated` may be connected, and `max_unauthenticated_per_address` of an address. Failed logins
+    are answered up to `failed_login_delay` seconds late.
+
+    `hba` has the rules of connections. Without it roles without a password are trusted on loopback, and F0000 is raised
+    if it would listen off loopback while a role that can log in has no password.
     """
 
     daemon_threads = True
@@ -52,14 +60,25 @@ class PgServer(BuenaVistaServer):
         tls: ssl.SSLContext | None = None,
         max_connections: int = 1000,
         authentication_timeout: float = 60.0,
+        hba: HbaFile | None = None,
+        max_unauthenticated: int = 500,
+        max_unauthenticated_per_address: int = 100,
+        failed_login_delay: float = 5.0,
         statement_log: StatementLog | None = None,
+        audit_log: AuditLog | None = None,
     ) -> None:
-        check_exposure(database, host)
+        if hba is None:
+            check_exposure(database, host)
         self.database = database
         self.tls = tls
         self.max_connections = max_connections
         self.authentication_timeout = authentication_timeout
+        self.hba = hba
+        self.pending = PendingConnections(max_unauthenticated, max_unauthenticated_per_address)
+        self.failed_logins = FailedLogins(failed_login_delay)
         self.statement_log = statement_log
+        self.audit_log = audit_log
+        self._max_threads = max_connections + max_unauthenticated
         self._handlers: set[Handler] = set()
         self._lock = threading.Lock()
         self._stopping = False
@@ -85,8 +104,11 @@ class PgServer(BuenaVistaServer):
         super().serve_forever(poll_interval)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether a thread is available for a connection, authenticated or not."""
-        return len(self._handlers) < self.max_connections + _SPARE_THREADS
+        """Whether a thread is available for a connection; the oldest that has not authenticated may have to end."""
+        if len(self._handlers) < self._max_threads:
+            return True
+        self.pending.evict()
+        return len(self._handlers) < self._max_threads + _SPARE_THREADS
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Serves one connection, in its own thread."""

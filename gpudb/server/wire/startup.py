@@ -1,7 +1,7 @@
-"""Start-up of a connection to its first ReadyForQuery: encryption, parameters, authentication, a session.
+"""Start-up of a connection to its first ReadyForQuery: encryption, parameters, a session.
 
 SSLRequest → S (then TLS) or N      GSSENCRequest → N      CancelRequest → cancel, close
-StartupMessage → [NegotiateProtocolVersion] → authentication → ParameterStatus… BackendKeyData
+StartupMessage → [NegotiateProtocolVersion] → authentication (`login`) → ParameterStatus… BackendKeyData
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpudb.errors import SqlError
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.auth import MECHANISM, Scram, is_loopback, is_trusted
+from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.messages import ProtocolViolation, Startup
 from gpudb.server.wire.stream import Stream
 from gpudb.session.interfaces import DatabaseInterface, SessionInterface
@@ -89,27 +89,8 @@ def extract_settings(parameters: dict[str, str]) -> dict[str, str]:
     return settings
 
 
-def authenticate(stream: Stream, database: DatabaseInterface, user: str, host: str) -> None:
-    """Authenticates a user, or raises 28P01, 28000, 08P01."""
-    role = database.role(user)
-    if role is None and is_loopback(host) and not any(role_.verifier for role_ in database.roles().values()):
-        # nothing here is secret: the message may be specific
-        raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
-    if not is_trusted(role, host):
-        scram = Scram(user, role)
-        stream.send(replies.authentication_sasl([MECHANISM]))
-        mechanism, first = messages.parse_sasl_initial(_read_password_message(stream))
-        if mechanism != MECHANISM:
-            raise ProtocolViolation("client selected an invalid SASL authentication mechanism", fatal=True)
-        stream.send(replies.authentication_sasl_continue(scram.answer_first(first)))
-        stream.send(replies.authentication_sasl_final(scram.answer_final(_read_password_message(stream))))
-    if role is None or not role.login:
-        message = f'role "{user}" is not permitted to log in'
-        raise SqlError.of("invalid_authorization_specification", message)
-    stream.send(replies.AUTHENTICATION_OK)
-
-
-def _read_password_message(stream: Stream) -> bytes:
+def read_password_message(stream: Stream) -> bytes:
+    """Sends what is buffered and returns the client's next message of SASL; 08P01 for any other."""
     stream.flush()
     kind = stream.read_bytes(1)
     if kind != b"p":
@@ -118,6 +99,13 @@ def _read_password_message(stream: Stream) -> bytes:
     if not 4 <= length <= messages.PASSWORD_MESSAGE:
         raise ProtocolViolation("invalid message length", fatal=True)
     return stream.read_bytes(length - 4)
+
+
+def describe_request(stream: Stream, parameters: dict[str, str], host: str) -> ConnectionRequest:
+    """Returns what rules of connections decide by."""
+    user = parameters["user"]
+    database = parameters.get("database") or user
+    return ConnectionRequest(user, database, host, stream.is_encrypted, stream.get_common_name())
 
 
 def open_session(database: DatabaseInterface, parameters: dict[str, str], host: str) -> SessionInterface:

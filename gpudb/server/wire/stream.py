@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import threading
 import time
+from typing import Any
 
 from buenavista.postgres import BVBuffer
 
@@ -30,6 +32,7 @@ class Stream(BVBuffer):
     def __init__(self, connection: socket.socket, deadline: float | None = None) -> None:
         super().__init__()
         self.connection = connection
+        self._stopped = threading.Event()
         self._in = b""
         self._at = 0
         self._out = bytearray()
@@ -105,10 +108,30 @@ class Stream(BVBuffer):
     def encrypt(self, context: ssl.SSLContext) -> None:
         """Performs the TLS handshake; from here on everything is encrypted."""
         try:
-            self.connection = context.wrap_socket(self.connection, server_side=True)
+            # first the socket, so that `stop_reading` ends a handshake too
+            self.connection = encrypted = context.wrap_socket(
+                self.connection, server_side=True, do_handshake_on_connect=False
+            )
+            encrypted.do_handshake()
         except (OSError, ssl.SSLError) as error:
             raise ClientDisconnected(f"TLS handshake failed: {error}") from error
         self._flags = 0  # TLS accepts no flags
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether TLS encrypts the connection."""
+        return isinstance(self.connection, ssl.SSLSocket)
+
+    def get_common_name(self) -> str | None:
+        """Returns the common name of the client's certificate, which TLS has verified; None without one."""
+        certificate = self.connection.getpeercert() if isinstance(self.connection, ssl.SSLSocket) else None
+        subject: Any = (certificate or {}).get("subject", ())
+        names = [value for part in subject for name, value in part if name == "commonName"]
+        return names[0] if names and "\0" not in names[0] else None
+
+    def pause(self, seconds: float) -> None:
+        """Waits; `stop_reading` ends the wait."""
+        self._stopped.wait(seconds)
 
     def send(self, data: bytes | memoryview) -> None:
         """Buffers bytes, to be written by `flush` at the latest."""
@@ -134,6 +157,7 @@ class Stream(BVBuffer):
 
     def stop_reading(self) -> None:
         """Ends a waiting read, from any thread; buffered bytes can still be written."""
+        self._stopped.set()
         with contextlib.suppress(OSError):
             # not SSLSocket's own shutdown, after which it would write in the clear
             socket.socket.shutdown(self.connection, socket.SHUT_RD)

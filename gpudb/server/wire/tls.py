@@ -13,9 +13,11 @@ from gpudb.errors import SqlError
 _YEARS = 10
 
 
-def make_server_context(certificate: Path, key: Path) -> ssl.SSLContext:
+def make_server_context(certificate: Path, key: Path, authorities: Path | None = None) -> ssl.SSLContext:
     """Returns a context for TLS 1.2 or newer with these PEM files; F0000 if they are unusable, or the key is readable
     by others.
+
+    With `authorities` clients may give certificates, which have to be signed by one of these.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # At shutdown reading stops as well (Stream.stop_reading), and the client has yet to receive the reason.
@@ -28,6 +30,13 @@ def make_server_context(certificate: Path, key: Path) -> ssl.SSLContext:
         context.load_cert_chain(certificate, key, password=_reject_password)
     except (OSError, ssl.SSLError) as error:
         raise SqlError.of("config_file_error", f'could not load certificate "{certificate}": {error}') from error
+    if authorities is not None:
+        try:
+            context.load_verify_locations(authorities)
+        except (OSError, ssl.SSLError) as error:
+            message = f'could not load root certificate file "{authorities}": {error}'
+            raise SqlError.of("config_file_error", message) from error
+        context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
@@ -35,14 +44,16 @@ def _reject_password() -> str:
     raise ssl.SSLError("the private key is protected by a password")
 
 
-def make_self_signed_context(directory: Path, host: str = "localhost") -> ssl.SSLContext:
+def make_self_signed_context(
+    directory: Path, host: str = "localhost", authorities: Path | None = None
+) -> ssl.SSLContext:
     """Returns a context with a self-signed certificate, created in `directory` (server.crt, server.key) on first
-    use.
+    use. `authorities` as in `make_server_context`.
     """
     certificate, key = directory / "server.crt", directory / "server.key"
     if not certificate.exists() or not key.exists():
         _create_certificate(certificate, key, host)
-    return make_server_context(certificate, key)
+    return make_server_context(certificate, key, authorities)
 
 
 def _create_certificate(certificate_path: Path, key_path: Path, host: str) -> None:
@@ -77,8 +88,12 @@ def _create_certificate(certificate_path: Path, key_path: Path, host: str) -> No
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    # the key is never readable by others, not even for a moment
-    descriptor = os.open(key_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    _write_private(key_path, private)
+    _write_private(certificate_path, certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    """Writes a file that is never readable by others, not even for a moment."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(private)
-    certificate_path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        file.write(data)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.ddl.role_logins import LOGIN_OPTIONS, read_login_option
 from gpudb.sql.parse.parser import inner, kind, position, present
 from gpudb.values.scram import make_verifier, parse_verifier
 
@@ -52,6 +53,9 @@ def read_role_options(context: Context, options: Any) -> RoleOptions:
             found.attributes[_FLAGS[name]] = bool(inner(option.arg).boolval) if present(option.arg) else True
         elif name in _LISTS:
             setattr(found, _LISTS[name], [inner(spec) for spec in inner(option.arg).items])
+        elif name in LOGIN_OPTIONS:
+            field_name, value = read_login_option(context, option)
+            found.attributes[field_name] = value
         elif name == "sysid":
             context.notice("SYSID can no longer be specified")
         else:

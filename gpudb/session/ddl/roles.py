@@ -33,7 +33,7 @@ from gpudb.session.ddl.role_grants import change_members, grant_new_role
 from gpudb.session.ddl.role_options import read_role_options
 from gpudb.session.objects.role_dependents import check_no_dependents
 from gpudb.session.results import Result
-from gpudb.session.settings.catalog import SETTINGS, find_setting
+from gpudb.session.settings.catalog import AUDIT, SETTINGS, find_setting
 from gpudb.session.settings.constants import constant_text
 from gpudb.sql.parse.parser import inner
 from gpudb.values.acl import rename_role as rename_role_in_acl
@@ -92,8 +92,8 @@ def alter_role_set(context: Context) -> Result:
     values = dict(role.settings)
     change = node.setstmt
     if change.kind == pg.VAR_RESET_ALL:
-        kept = {} if is_superuser(catalog, context.session.user) else {k: v for k, v in values.items() if _is_custom(k)}
-        values = kept
+        privileged = is_superuser(catalog, context.session.user)
+        values = {} if privileged else {k: v for k, v in values.items() if _is_custom(k) or k == AUDIT}
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
         values.pop(_find_name(context, change.name), None)
     elif change.kind == pg.VAR_SET_CURRENT:
@@ -112,12 +112,13 @@ def _is_custom(name: str) -> bool:
 
 
 def _find_name(context: Context, name: str) -> str:
-    """Returns a setting's name; 42501 for one of the client's own, which only superusers keep for a role."""
-    if not _is_custom(name):
-        return find_setting(name).name
+    """Returns a setting's name; 42501 for the audit log's and for custom ones, which only superusers give a role."""
+    found = name.lower() if _is_custom(name) else find_setting(name).name
+    if not _is_custom(name) and found != AUDIT:
+        return found
     if not is_superuser(context.transaction.catalog, context.session.user):
         raise SqlError.of("insufficient_privilege", f'permission denied to set parameter "{name}"')
-    return name.lower()
+    return found
 
 
 def _check_value(context: Context, name: str, text: str) -> str:
@@ -129,7 +130,7 @@ def _check_value(context: Context, name: str, text: str) -> str:
         if text != "none" and text not in context.transaction.catalog.roles:
             context.notice(f'role "{text}" does not exist', sqlstate="42704")
         return text
-    if setting.fixed:
+    if setting.fixed and setting.name != AUDIT:
         message = f'parameter "{setting.name}" cannot be changed'
         raise SqlError.of("cant_change_runtime_param", message)
     return setting.check(text)

@@ -88,6 +88,11 @@ def values(context: Context) -> Mapping[str, object]:
             raise SqlError.of("feature_not_supported", "to sleep for ever is not supported")
         return sleep(0 if isinstance(instant, str) else instant)
 
+    def reload_configuration() -> bool:
+        check_superuser(context, "permission denied for function pg_reload_conf")
+        session.database.reload_configuration()
+        return True
+
     return {
         "pg_client_encoding": session.settings["client_encoding"],
         "pg_advisory_unlock_all": "",  # no function takes an advisory lock
@@ -112,7 +117,8 @@ def values(context: Context) -> Mapping[str, object]:
         "set_config": set_config,
         "pg_backend_pid": session.process_id,
         "pg_postmaster_start_time": session.database.started,
-        "pg_conf_load_time": session.database.started,
+        "pg_conf_load_time": session.database.configuration_loaded,
+        "pg_reload_conf": reload_configuration,
         "pg_cancel_backend": signal("cancel"),
         "pg_terminate_backend": lambda process_id, timeout=0: signal("terminate")(process_id),  # type: ignore[operator]
         "pg_my_temp_schema": lambda: map_schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
@@ -125,6 +131,13 @@ def values(context: Context) -> Mapping[str, object]:
         "current_query": session.query,
         "pg_is_in_recovery": False,
     }
+
+
+def check_superuser(context: Context, message: str) -> None:
+    """42501 with this message unless the user is a superuser."""
+    role = context.transaction.catalog.roles.get(context.session.user)
+    if role is None or not role.superuser:
+        raise SqlError.of("insufficient_privilege", message)
 
 
 def _text(value: object) -> str:

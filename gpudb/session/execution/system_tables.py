@@ -15,6 +15,7 @@ from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import cluster_tables, sequence_values
+from gpudb.session.execution.session_functions import check_superuser
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
 from gpudb.session.settings.planner import base_units
 from gpudb.session.state.role_names import find_role_name
@@ -30,6 +31,7 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
     return {
         "pg_show_all_settings": lambda: _settings(session),
         "pg_stat_get_activity": lambda: [_activity(each, context) for each in session.database.sessions()],
+        "pg_hba_file_rules": lambda: _hba_rules(context),
         "pg_cursor": lambda: _cursors(session),
         "pg_prepared_statement": lambda: _prepared(session),
         "pg_get_keywords": lambda: _keywords(),
@@ -71,6 +73,8 @@ def _settings(session: SessionState) -> list[Row]:
         shown, default = value, setting.default
         if row.get("unit") == "ms":
             shown, default = str(parse_milliseconds(value)), str(parse_milliseconds(default))
+        elif row.get("unit") == "s":
+            shown, default = (str(parse_milliseconds(each) // 1000) for each in (value, default))
         elif row.get("unit") in {"kB", "8kB"}:
             shown, default = (base_units(each, str(row["unit"])) for each in (value, default))
         row.update(setting=shown, boot_val=default, reset_val=default)
@@ -78,6 +82,11 @@ def _settings(session: SessionState) -> list[Row]:
             row["source"] = "session"
         rows[name.lower()] = _finish(row)
     return [rows[name] for name in sorted(rows)]
+
+
+def _hba_rules(context: Context) -> RowSequence[Row]:
+    check_superuser(context, "permission denied for view pg_hba_file_rules")
+    return context.session.database.read_hba_rows()
 
 
 def _finish(row: dict[str, object]) -> Row:

@@ -79,8 +79,12 @@ def _float_digits(value: str) -> str:
 
 
 VERSION = "16.4"
+AUDIT = "gpudb.audit"
+"""Setting that superusers give a role by ALTER ROLE … SET; no session can change it."""
 _ALL = (
     Setting("application_name", "", "Sets the application name to be reported in statistics.", reported=True),
+    Setting("authentication_timeout", "1min", "Sets the maximum allowed time to complete client authentication.",
+            duration("authentication_timeout"), fixed=True, kind="integer"),
     Setting("block_size", "8192", "Shows the size of a disk block.", fixed=True),
     Setting("bytea_output", "hex", "Sets the output format for bytea.", single_value("bytea_output", "hex")),
     Setting("client_encoding", "UTF8", "Sets the client's character set encoding.",
@@ -105,10 +109,13 @@ _ALL = (
             boolean("default_transaction_read_only"), reported=True, kind="bool"),
     Setting("extra_float_digits", "1", "Sets the number of digits displayed for floating-point values.",
             _float_digits, kind="integer"),
+    Setting(AUDIT, "ddl", "Which statements of a role the audit log has: those on roles and objects, or all.",
+            choice(AUDIT, "ddl", "all"), fixed=True, kind="enum"),
     Setting("gpudb.fallback", "on", "Whether statements that no GPU can run go to the CPU engine.",
             boolean("gpudb.fallback"), kind="bool"),
     Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
             boolean("gpudb.fused"), kind="bool"),
+    Setting("hba_file", "", "Sets the server's \"hba\" configuration file.", fixed=True),
     Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",
             duration("idle_in_transaction_session_timeout"), kind="integer"),
     Setting("in_hot_standby", "off", "Shows whether hot standby is currently active.", reported=True, fixed=True),
@@ -138,6 +145,8 @@ _ALL = (
             single_value("standard_conforming_strings", "on"), reported=True, kind="bool"),
     Setting("statement_timeout", "0", "Sets the maximum allowed duration of any statement.",
             duration("statement_timeout"), kind="integer"),
+    Setting("superuser_reserved_connections", "3", "Sets the number of connection slots reserved for superusers.",
+            fixed=True, kind="integer"),
     Setting("synchronous_commit", "on", "Sets the current transaction's synchronization level.",
             single_value("synchronous_commit", "on")),
     Setting("TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", time_zone,

@@ -18,6 +18,7 @@ from gpudb.catalog.model import Catalog, Relation, Table, make_initial_catalog
 from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode, encode
+from gpudb.storage.private_files import create_file
 
 FORMAT = 1
 CATALOG = "gpudb"
@@ -74,6 +75,7 @@ class CatalogDatabase:
         """
         self._path = path
         try:
+            create_file(path)  # SQLite gives its mode to the files beside it
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -82,7 +84,7 @@ class CatalogDatabase:
             if create:
                 self._connection.executescript(_TABLES)
             state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             message = f'could not open the catalog "{path}": {error}'
             raise GpudbError(message, condition="data_corrupted") from error
         if int(state.get("format", FORMAT)) != FORMAT:

@@ -18,6 +18,7 @@ from gpudb.catalog.model import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.checksums import mark_verified
 from gpudb.storage.iceberg.statistics import file_statistics
+from gpudb.storage.private_files import create_file
 
 BLOOM_ERROR = 0.01
 """False positive rate of a primary key's Bloom filter."""
@@ -88,6 +89,7 @@ class FileWriter:
             if column.name in self._keys and not _unhashable(values.type):
                 # The key look-up of an INSERT skips row groups that their ranges do not exclude.
                 blooms[column.name] = {"ndv": group.num_rows, "fpp": BLOOM_ERROR}
+        create_file(path)
         return pq.ParquetWriter(
             path,
             self._schema,

@@ -41,6 +41,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties
 from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg, to_iceberg
+from gpudb.storage.private_files import create_file, make_directory
 
 MANIFESTS = 8
 """Maximum manifests of a snapshot; more are merged into one."""
@@ -79,7 +80,7 @@ def stage(state: TableState | None, folder: Path, table: Table, properties: Mapp
     `TableState.files`.
     """
     directory = folder / "metadata"
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     written: list[Path] = []
     try:
         with disk_errors():
@@ -167,6 +168,7 @@ def _stage(
     )
     location = directory / f"{version}.metadata.json"
     written.append(location)
+    create_file(location)
     location.write_text(metadata.model_dump_json(), encoding="utf-8")
     sync(location)
     kept = {location, *(_path(manifest.file.manifest_path) for manifest in manifests)}
@@ -392,6 +394,7 @@ class _SyncedStream(io.BytesIO):
 
     def close(self) -> None:
         if not self.closed:
+            create_file(self._disk_path)
             self._disk_path.write_bytes(self.getvalue())
             sync(self._disk_path)
         super().close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from gpudb.errors import SqlError
+from gpudb.storage.private_files import open_private
 
 _MAGIC = b"PAR1"
 _SCHEMA = 2
@@ -29,7 +30,7 @@ def copy_with_field_ids(source: Path, target: Path, ids: Mapping[str, int]) -> N
 
     Where the file system supports it, both files share the pages' blocks.
     """
-    with source.open("rb") as old, target.open("xb") as new:
+    with source.open("rb") as old, open(target, "xb", opener=open_private) as new:
         size = os.fstat(old.fileno()).st_size
         old.seek(max(size - 8, 0))
         length, magic = struct.unpack("<I4s", old.read(8)) if size > 12 else (0, b"")

@@ -57,6 +57,16 @@ def serve(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
     ] = None,
+    cluster_tls_ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Authority of the scheduler's cluster, PEM.")
+    ] = None,
+    cluster_tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="This server's certificate for the scheduler, PEM.")
+    ] = None,
+    cluster_tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
+    cluster_insecure: Annotated[
+        bool | None, typer.Option("--cluster-insecure", help="Use a scheduler without certificates.")
+    ] = None,
 ) -> None:
     """Serve PostgreSQL clients until SIGTERM or Ctrl-C."""
     from gpudb import config as configuration
@@ -76,6 +86,10 @@ def serve(
             engine=engine,
             workers=workers,
             scheduler=scheduler,
+            cluster_tls_ca=cluster_tls_ca,
+            cluster_tls_cert=cluster_tls_cert,
+            cluster_tls_key=cluster_tls_key,
+            cluster_insecure=cluster_insecure,
         )
     )
 
@@ -141,6 +155,16 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
     from gpudb.cli.doctor import run
 
     run(as_json=as_json, data_dir=data_dir)
+
+
+@app.command()
+def cluster_certificates(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory without certificates.")],
+) -> None:
+    """Make the certificates of a Dask scheduler, its workers and a server that uses them."""
+    from gpudb.cli.cluster_certificates import run
+
+    run(directory)
 
 
 def _get_target(argument: str | None, data_dir: Path | None, url: str | None) -> str | None:

@@ -1,6 +1,7 @@
 """A directory of this process that no other user may enter. It goes with the process, or when the next one starts.
 
-A process that is killed leaves its directory. The lock in it, which ended with the process, tells the next one.
+It is locked for as long as the process runs. Programs that clean temporary files (systemd-tmpfiles) leave a locked
+directory alone; one that is not locked is what a killed process left.
 """
 
 from __future__ import annotations
@@ -10,13 +11,11 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _PREFIX = "gpudb-workers-"
-_LOCK = "workers.lock"
-"""No other directory has a file of this name: nothing else is ever removed."""
+_MARK = "made-by-gpudb"
+"""A file that marks the directory, once it is locked: nothing without it is ever removed."""
 
 
 class PrivateDirectory:
@@ -29,35 +28,27 @@ class PrivateDirectory:
         _remove_abandoned(parent)
         self._made = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent, ignore_cleanup_errors=True)
         self.path = Path(self._made.name)
-        # Locked before it has its name: whoever finds the name finds the lock held.
-        unnamed = self.path / "new"
-        self._lock = os.open(unnamed, os.O_CREAT | os.O_RDWR, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        unnamed.rename(self.path / _LOCK)
+        self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+            (self.path / _MARK).touch(mode=0o600)
 
     def close(self) -> None:
         """Removes it."""
         self._made.cleanup()
-        with contextlib.suppress(OSError):
+        if self._lock >= 0:
             os.close(self._lock)
+            self._lock = -1
 
 
 def _remove_abandoned(parent: Path) -> None:
     """Removes the directories of this user's processes that were killed."""
     for directory in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            found = directory.stat(follow_symlinks=False)
-            if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
-                with _take(directory / _LOCK):
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(descriptor).st_uid == os.geteuid() and (directory / _MARK).exists():
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(directory, ignore_errors=True)
-
-
-@contextmanager
-def _take(lock: Path) -> Iterator[None]:
-    """Holds a lock. Raises OSError if there is none, or its process still runs."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
+            finally:
+                os.close(descriptor)

@@ -34,6 +34,8 @@ _LOG = logging.getLogger(__name__)
 
 _LENGTH = 8
 _BACKLOG = 64
+_STRANGERS = 64
+"""Limit of connections from other hosts that have not authenticated yet; further ones are closed."""
 _READ_BYTES = 1 << 16
 _CHANNEL = b"fast path"
 _TCP, _TLS = "tcp://", "tls://"
@@ -73,6 +75,7 @@ class FastPathServer:
     ) -> None:
         self._handler, self._secret, self._tls = answer, secret, tls
         self._sockets: list[socket.socket] = []
+        self._strangers = threading.BoundedSemaphore(_STRANGERS)
         self._path = folder / "entry"
         self.endpoints: tuple[str, ...] = ()
         """Its endpoints: a path, empty if there is none, and the endpoint for other hosts, if any."""
@@ -114,23 +117,36 @@ class FastPathServer:
             self._path.unlink(missing_ok=True)
 
     def _accept(self, listening: socket.socket) -> None:
+        local = listening.family == socket.AF_UNIX
         while True:
             try:
                 connection, _ = listening.accept()
             except OSError:  # closed
                 return
-            threading.Thread(target=self._serve, args=(connection,), name="at once", daemon=True).start()
+            if local or self._strangers.acquire(blocking=False):
+                serve = self._serve_local if local else self._serve_remote
+                threading.Thread(target=serve, args=(connection,), name="at once", daemon=True).start()
+            else:
+                connection.close()
 
-    def _serve(self, accepted: socket.socket) -> None:
-        with accepted, contextlib.suppress(OSError):
-            connection = accepted
-            if accepted.family != socket.AF_UNIX:
+    def _serve_local(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            authenticate_socket(connection, accept_handshake(self._secret, _CHANNEL))
+            self._serve(connection)
+
+    def _serve_remote(self, accepted: socket.socket) -> None:
+        with accepted, contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            try:
                 _keep_alive(accepted)
-                connection = _encrypt(accepted, self._tls, server_side=True)
-            with connection:
+                connection = stack.enter_context(_encrypt(accepted, self._tls, server_side=True))
                 authenticate_socket(connection, accept_handshake(self._secret, _CHANNEL))
-                while (request := receive(connection)) is not None:
-                    send(connection, self._handler(FastPathRequest(*pickle.loads(request))) or b"")
+            finally:
+                self._strangers.release()
+            self._serve(connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        while (request := receive(connection)) is not None:
+            send(connection, self._handler(FastPathRequest(*pickle.loads(request))) or b"")
 
 
 def _is_private(folder: Path) -> bool:

@@ -28,7 +28,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
     parent = tmp_path / "parent"
     parent.mkdir()
-    unlike = parent / "gpudb-workers-data"  # a user's, without our lock
+    unlike = parent / "gpudb-workers-data"  # without our mark
     unlike.mkdir(mode=0o700)
     (unlike / "lock").write_text("")
     with dask.config.set({"temporary-directory": str(parent)}):
@@ -40,13 +40,13 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
         assert (left / "left").exists()
         link = parent / "gpudb-workers-link"
         link.symlink_to(tmp_path)
-        (tmp_path / "workers.lock").write_text("")
+        (tmp_path / "made-by-gpudb").write_text("")
         other = PrivateDirectory()
         assert not left.exists()
         assert living.path.exists()
         assert (unlike / "lock").exists()
         assert link.exists()
-        assert (tmp_path / "workers.lock").exists()
+        assert (tmp_path / "made-by-gpudb").exists()
         other.close()
         other.close()
         assert not other.path.exists()
@@ -58,8 +58,8 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
 def test_what_belongs_to_others_stays(tmp_path: Path) -> None:
     theirs = tmp_path / "gpudb-workers-theirs"
     theirs.mkdir(mode=0o700)
-    (theirs / "workers.lock").write_text("")
+    (theirs / "made-by-gpudb").write_text("")
     os.chown(theirs, 65534, 65534)
     with dask.config.set({"temporary-directory": str(tmp_path)}):
         PrivateDirectory().close()
-    assert (theirs / "workers.lock").exists()
+    assert (theirs / "made-by-gpudb").exists()

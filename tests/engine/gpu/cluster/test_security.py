@@ -12,6 +12,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from distributed import Client
 
@@ -38,9 +39,18 @@ USERS = [
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
+def open_parent() -> Iterator[Path]:
+    """A directory that every user may enter: what is in it is protected by its own mode alone."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as made, dask.config.set({"temporary-directory": made}):
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@pytest.fixture(scope="module")
+def database(open_parent: Path) -> Iterator[Database]:
     made = Database(None, workers=WORKERS)
     try:
+        assert _directory(made).parent == open_parent
         session = made.session("gpudb")
         run(session, "CREATE TABLE t AS SELECT i % 3 AS k, i::bigint AS v FROM generate_series(0, 999) i")
         made.engine._cluster._cluster._client.run(host_transfers.opened, near=False)  # type: ignore[attr-defined]
@@ -101,7 +111,6 @@ def test_nobody_without_a_certificate_gets_anything(database: Database, folder: 
     session = database.session("gpudb")
     assert run(session, SUM) == ANSWER
     workers = _processes(database)
-    assert forkserver._forkserver._forkserver_address  # type: ignore[attr-defined]
     ports, paths = _listening([os.getpid(), *workers.values()])
     # At least the scheduler's, and those of each nanny, worker and buffer server; each worker's fast path.
     assert len(ports) >= 1 + 3 * WORKERS
@@ -109,8 +118,7 @@ def test_nobody_without_a_certificate_gets_anything(database: Database, folder: 
     assert sum(path.endswith("/entry") for path in paths) == WORKERS
     files = [str(path) for path in _directory(database).rglob("*")]
     assert sum(path.endswith(".key") for path in files) == 1
-    private = [*paths, *files, forkserver._forkserver._forkserver_address]  # type: ignore[attr-defined]
-    assert intrude(folder, ports, private if uid is not None else [], uid) == {}
+    assert intrude(folder, ports, [*paths, *files] if uid is not None else [], uid) == {}
     assert not list(folder.iterdir())
     # Nothing has stopped.
     assert run(session, SUM) == ANSWER
@@ -120,12 +128,13 @@ def test_nobody_without_a_certificate_gets_anything(database: Database, folder: 
 
 def test_the_directory_is_private_and_goes_with_the_cluster(database: Database) -> None:
     directory = _directory(database)
-    for path in (directory, *directory.rglob("*")):
-        mode = path.stat().st_mode
-        assert path.stat().st_uid == os.getuid()
-        if path.suffix == ".key":
-            assert stat.S_IMODE(mode) == 0o600
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert all(path.stat().st_uid == os.getuid() for path in (directory, *directory.rglob("*")))
+    (key,) = directory.rglob("*.key")
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    entry = Path(forkserver._forkserver._forkserver_address)  # type: ignore[attr-defined]
+    assert entry.is_socket()
+    for private in (directory, key.parent, entry.parent, *(path.parent for path in directory.rglob("entry"))):
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
     made = Database(None, workers=1)
     other = _directory(made)
     assert other != directory

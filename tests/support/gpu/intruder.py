@@ -111,7 +111,7 @@ _ATTEMPTS: dict[str, Callable[[int, Path, Any], Awaitable[str]]] = {
 async def _attempt(work: Callable[[], Awaitable[str]]) -> str:
     try:
         return await asyncio.wait_for(work(), 3 * SECONDS)
-    except (OSError, TimeoutError, RuntimeError, ValueError, TypeError):
+    except (OSError, TimeoutError, RuntimeError, ValueError, TypeError, MemoryError):
         return ""
 
 

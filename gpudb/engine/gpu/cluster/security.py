@@ -60,7 +60,7 @@ def _make_security(files: CertificateFiles) -> Any:
     from distributed import Security
 
     certificate, key = str(files.certificate), str(files.key)
-    return Security(
+    return Security(  # type: ignore[no-untyped-call]
         require_encryption=True,
         tls_ca_file=str(files.authority),
         tls_client_cert=certificate,

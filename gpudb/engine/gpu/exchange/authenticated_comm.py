@@ -39,7 +39,8 @@ class _AuthenticatedBackend(Backend):
     def get_connector(self) -> Connector:
         return _AuthenticatedConnector(self._inner.get_connector())  # type: ignore[no-untyped-call]
 
-    def get_listener(self, loc: str, handle_comm: Any, deserialize: bool, *, secret: bytes, **more: Any) -> Any:
+    def get_listener(self, loc: str, handle_comm: Any, deserialize: bool, **more: Any) -> Any:
+        secret: bytes = more.pop("secret")
         listener = self._inner.get_listener(loc, handle_comm, deserialize, **more)  # type: ignore[no-untyped-call]
         shake_hands = listener.on_connection
 
@@ -67,7 +68,8 @@ class _AuthenticatedConnector(Connector):
     def __init__(self, inner: Connector) -> None:
         self._inner = inner
 
-    async def connect(self, address: str, deserialize: bool = True, *, secret: bytes, **more: Any) -> Comm:
+    async def connect(self, address: str, deserialize: bool = True, **more: Any) -> Comm:
+        secret: bytes = more.pop("secret")
         comm: Comm = await self._inner.connect(address, deserialize, **more)  # type: ignore[no-untyped-call]
         await _authenticate(comm, open_handshake(secret, _CHANNEL))
         return comm
@@ -86,10 +88,10 @@ async def _authenticate(comm: Comm, handshake: Handshake) -> None:
                     return
                 out, wanted = handshake.send(await receive(wanted))
     except Exception as error:
-        comm.abort()
+        comm.abort()  # type: ignore[no-untyped-call]
         raise CommClosedError(f"authentication failed: {error}") from error
     except asyncio.CancelledError:
-        comm.abort()
+        comm.abort()  # type: ignore[no-untyped-call]
         raise
 
 

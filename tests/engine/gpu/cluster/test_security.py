@@ -118,7 +118,7 @@ def test_nobody_without_a_certificate_gets_anything(database: Database, folder: 
     assert sum(path.endswith("/entry") for path in paths) == WORKERS
     files = [str(path) for path in _directory(database).rglob("*")]
     assert sum(path.endswith(".key") for path in files) == 1
-    assert intrude(folder, ports, [*paths, *files] if uid is not None else [], uid) == {}
+    assert intrude(folder, ports, sorted({*paths, *files}) if uid is not None else [], uid) == {}
     assert not list(folder.iterdir())
     # Nothing has stopped.
     assert run(session, SUM) == ANSWER

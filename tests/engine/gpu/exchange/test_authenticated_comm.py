@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Coroutine
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from distributed.protocol.pickle import dumps
 
 from gpudb.engine.gpu.exchange.ucx_server import UcxServer
 from gpudb.engine.gpu.rpc.messages import BufferReply, BufferRequest
+from tests.support.gpu.strangers import CLIENTS
 
 SECRET = b"s" * 32
 _read: list[int] = []
@@ -131,3 +135,25 @@ def test_a_stranger_who_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch)
             writer.close()
 
     _run(wait())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("protocol", ["tcp", "ucx"])
+def test_strangers_in_other_processes_get_nothing(protocol: str) -> None:
+    if protocol == "ucx" and find_spec("distributed_ucxx") is None:
+        pytest.skip("UCX comes with RAPIDS")
+    program = [sys.executable, "-m", "tests.support.gpu.strangers", protocol]
+    with subprocess.Popen([*program, "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            # UCX may print warnings.
+            address = next(line.strip() for line in server.stdout if line.startswith("authenticated+"))
+            for client in (*CLIENTS, "right"):
+                done = subprocess.run([*program, client, address], capture_output=True, text=True, timeout=100)
+                assert int(done.stdout.split()[-1]) == (1000 if client == "right" else 0), (client, done.stderr)
+            server.stdin.write("\n")
+            server.stdin.flush()
+            assert next(line.strip() for line in server.stdout if line.strip().isdigit()) == "0"
+        finally:
+            server.kill()

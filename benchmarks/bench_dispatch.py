@@ -146,7 +146,7 @@ class PreparedCluster:
         from gpudb.engine.gpu.cluster.cluster import WorkerState
         from gpudb.engine.gpu.rpc.messages import Heartbeat
 
-        pool, heartbeats = self._cluster.fast_path_pool, self._cluster.heartbeats
+        pool, heartbeats, secret = self._cluster.fast_path_pool, self._cluster.heartbeats, self._cluster._secret
         ask, recorded = pool.request, {}
 
         def record(entries: Any, questions: Any, cancel: Any, *others: Any) -> Any:
@@ -159,7 +159,7 @@ class PreparedCluster:
         pool.request = record
         assert self.run_once()[2]
         pool.request = ask
-        with fast_path_servers([_recorded_answers(recorded, share) for share in range(self.workers)]) as paths:
+        with fast_path_servers([_recorded_answers(recorded, share) for share in range(self.workers)], secret) as paths:
             self._cluster.heartbeats = lambda: [
                 WorkerState(number, "", Heartbeat(0, 0, 0, 0, (0, 0), endpoints=(path,)))
                 for number, path in enumerate(paths)
@@ -178,16 +178,17 @@ def _recorded_answers(recorded: dict[tuple[int, bool], bytes], partition: int) -
 
 
 @contextlib.contextmanager
-def fast_path_servers(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
-    """Starts fast-path servers in their own processes; yields their paths."""
+def fast_path_servers(answers: Sequence[dict[bool, bytes]], secret: bytes) -> Iterator[list[str]]:
+    """Starts fast-path servers in their own processes, for those who know `secret`; yields their paths."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         processes: list[tuple[Any, Any]] = []
         try:
             for number, answer in enumerate(answers):
-                (Path(folder) / str(number)).mkdir()
+                place = Path(folder) / str(number)
+                place.mkdir(mode=0o700)
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(Path(folder) / str(number), answer, theirs), daemon=True)
+                process = context.Process(target=_serve, args=(place, answer, secret, theirs), daemon=True)
                 process.start()
                 processes.append((process, ours))
             yield [pipe.recv() for _, pipe in processes]
@@ -197,10 +198,10 @@ def fast_path_servers(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str
                 process.join(_SECONDS)
 
 
-def _serve(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
+def _serve(folder: Path, answer: dict[bool, bytes], secret: bytes, pipe: Any) -> None:
     from gpudb.engine.gpu.fastpath.server import FastPathServer
 
-    server = FastPathServer(folder, lambda question: answer[bool(question.first_phase)])
+    server = FastPathServer(folder, lambda question: answer[bool(question.first_phase)], secret)
     pipe.send(server.endpoints[0])
     pipe.recv()
     server.close()

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from benchmarks.harness import Answer, visible_gpus
 from benchmarks.tables import list_files
+from gpudb.certificates import CertificateFiles
 
 QUERY_LIMIT_S = 300
 """A statement that takes longer is cancelled, and has no time."""
@@ -184,10 +185,14 @@ def read_batches(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def gpudb_server(
-    data_dir: Path | None = None, engine: str = "cpu", workers: int = 0, scheduler: str = ""
+    data_dir: Path | None = None,
+    engine: str = "cpu",
+    workers: int = 0,
+    scheduler: str = "",
+    certificates: CertificateFiles | None = None,
 ) -> Iterator[Wire]:
     """gpudb's server program on a free port, and a session of it; on `workers` GPUs, or workers of the engine twin,
-    which may belong to a scheduler.
+    which may belong to a scheduler with `certificates`.
     """
     from gpudb.cli.program import Program
 
@@ -196,6 +201,10 @@ def gpudb_server(
         environment = {"GPUDB_WORKERS": str(workers)} if workers else {}
         if scheduler:
             environment["GPUDB_SCHEDULER"] = scheduler
+            assert certificates is not None
+            environment["GPUDB_CLUSTER_TLS_CA"] = str(certificates.authority)
+            environment["GPUDB_CLUSTER_TLS_CERT"] = str(certificates.certificate)
+            environment["GPUDB_CLUSTER_TLS_KEY"] = str(certificates.key)
         elif engine == "gpu" and workers:
             environment["CUDA_VISIBLE_DEVICES"] = visible_gpus(workers)
         log = folder / "server.log"

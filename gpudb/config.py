@@ -15,6 +15,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from gpudb.certificates import CertificateFiles
 from gpudb.errors import GpudbError
 
 FILE_VARIABLE = "GPUDB_CONFIG"
@@ -88,8 +89,16 @@ class Settings(BaseSettings):
     backup_keep: int | None = Field(default=None, ge=1)
     """Number of backups to keep in `backup_dir`; older ones are removed. The default is all."""
     scheduler: str | None = None
-    """Address of a Dask scheduler (`tcp://host:8786`) whose workers run the stages: those of `dask cuda worker` for the
+    """Address of a Dask scheduler (`tls://host:8786`) whose workers run the stages: those of `dask cuda worker` for the
     engine gpu, which `auto` then is, those of `dask worker` for twin. Without one the server starts its own workers."""
+    cluster_tls_ca: Path | None = None
+    """Certificate of the authority that signs those of the scheduler, of its workers and of this server, in PEM."""
+    cluster_tls_cert: Path | None = None
+    """This server's certificate for the scheduler, in PEM."""
+    cluster_tls_key: Path | None = None
+    """Private key of `cluster_tls_cert`, in PEM."""
+    cluster_insecure: bool = False
+    """Whether a scheduler without certificates may be used: whoever reaches it or its workers runs any code there."""
     workers: int | None = Field(default=None, ge=1, le=1024)
     """Number of workers: of the twin engine, 2 by default, or of a scheduler's workers, all by default."""
 
@@ -98,6 +107,22 @@ class Settings(BaseSettings):
         if self.scheduler is not None and self.engine == "cpu":
             raise ValueError("scheduler goes with the engines gpu and twin")
         return self
+
+    @model_validator(mode="after")
+    def _check_cluster(self) -> Self:
+        given = {self.cluster_tls_ca is None, self.cluster_tls_cert is None, self.cluster_tls_key is None}
+        if len(given) > 1:
+            raise ValueError("cluster_tls_ca, cluster_tls_cert and cluster_tls_key go together")
+        if self.scheduler is None and (self.cluster_tls_ca is not None or self.cluster_insecure):
+            raise ValueError("cluster_tls_ca and cluster_insecure go with scheduler")
+        return self
+
+    @property
+    def cluster_certificates(self) -> CertificateFiles | None:
+        """This server's files for the scheduler."""
+        if self.cluster_tls_ca is None or self.cluster_tls_cert is None or self.cluster_tls_key is None:
+            return None
+        return CertificateFiles(self.cluster_tls_ca, self.cluster_tls_cert, self.cluster_tls_key)
 
     @model_validator(mode="after")
     def _check_tls(self) -> Self:

@@ -41,6 +41,9 @@ def test_sizes_are_postgresqls(text: str, bytes_: int) -> None:
         ("port = 70000", "port: "),
         ('engine = "tpu"', "engine: "),
         ('tls_cert = "x"', "tls_cert and tls_key go together"),
+        ('cluster_tls_ca = "x"\ncluster_tls_key = "y"', "cluster_tls_cert and cluster_tls_key go together"),
+        ('cluster_tls_ca = "x"\ncluster_tls_key = "y"\ncluster_tls_cert = "z"', "go with scheduler"),
+        ("cluster_insecure = true", "go with scheduler"),
         ("port = ", "settings cannot be read"),
     ],
 )

@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu.scheduled [--scale 30] [--workers 2] [--queries q01 q03 …] [--data DIR] [--machine NAME]
 
-`dask scheduler` and `dask cuda worker` run as separate programs, started as in docs/gpu-engine.md; without GPUs
+`dask scheduler` and `dask cuda worker` run as separate programs, started as in docs/cluster-security.md; without GPUs
 `dask worker` runs for the engine twin. Writes results/scheduled-tpch.MACHINE.json after each query.
 """
 
@@ -22,6 +22,8 @@ from benchmarks import report, tables
 from benchmarks.harness import Row, answers_equal, make_row, save_results, visible_gpus
 from benchmarks.systems import DuckDb, Wire, gpudb_server
 from benchmarks.tables import Suite
+from gpudb.certificates import create_cluster_certificates, locate_member
+from gpudb.cli.cluster_certificates import MEMBERS
 
 START_S = 60.0
 STOP_S = 10.0
@@ -95,12 +97,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _start_server(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) -> Wire:
     """Starts a scheduler, its workers and a server, which end with the stack."""
+    create_cluster_certificates(folder / "certificates", MEMBERS, keep_authority_key=False)
     log = folder / "scheduler.log"
-    program = start_program(log, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    common = ["--host", "127.0.0.1", "--no-dashboard"]
+    program = start_program(log, "scheduler", *common, "--port", "0", *_tls_options(folder, "scheduler"))
     stack.callback(stop, program)
-    address = wait_for_output(program, log, r"Scheduler at:\s+(tcp://\S+)")
+    address = wait_for_output(program, log, r"Scheduler at:\s+(tls://\S+)")
     # Guessing its own address may query the network for names.
-    common = [address, "--host", "127.0.0.1", "--no-dashboard", "--nthreads", "1"]
+    common = [address, *common, "--nthreads", "1", *_tls_options(folder, "worker")]
     log = folder / "workers.log"
     stack.callback(_print_log, log)
     if gpu:
@@ -109,7 +113,14 @@ def _start_server(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) ->
         program = start_program(log, "worker", *common, "--nworkers", str(workers))
     stack.callback(stop, program)
     engine = "gpu" if gpu else "twin"
-    return stack.enter_context(gpudb_server(folder / "data", engine, workers, scheduler=address))
+    files = locate_member(folder / "certificates", "server")
+    return stack.enter_context(gpudb_server(folder / "data", engine, workers, address, files))
+
+
+def _tls_options(folder: Path, member: str) -> list[str]:
+    files = locate_member(folder / "certificates", member)
+    options = ("--tls-ca-file", files.authority, "--tls-cert", files.certificate, "--tls-key", files.key)
+    return list(map(str, options))
 
 
 def _measure_query(server: Wire, duck: DuckDb, name: str, suite: Suite) -> Row:

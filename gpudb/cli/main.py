@@ -60,6 +60,18 @@ def serve(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers run the statements.")
     ] = None,
+    cluster_tls_ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Authority of the scheduler's cluster in PEM.")
+    ] = None,
+    cluster_tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="This server's certificate for the scheduler in PEM.")
+    ] = None,
+    cluster_tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Private key of that certificate in PEM.")
+    ] = None,
+    cluster_insecure: Annotated[
+        bool | None, typer.Option("--cluster-insecure", help="Use a scheduler without certificates.")
+    ] = None,
 ) -> None:
     """Serve PostgreSQL clients until SIGTERM or Ctrl-C."""
     from gpudb import config as configuration
@@ -82,6 +94,10 @@ def serve(
             engine=engine,
             workers=workers,
             scheduler=scheduler,
+            cluster_tls_ca=cluster_tls_ca,
+            cluster_tls_cert=cluster_tls_cert,
+            cluster_tls_key=cluster_tls_key,
+            cluster_insecure=cluster_insecure,
         )
     )
 
@@ -210,6 +226,16 @@ def verify_backup(
     from gpudb.cli.backup import verify as run
 
     raise typer.Exit(run(source))
+
+
+@app.command()
+def cluster_certificates(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory without certificates.")],
+) -> None:
+    """Make the certificates of a Dask scheduler, its workers and a server that uses them."""
+    from gpudb.cli.cluster_certificates import run
+
+    run(directory)
 
 
 def _get_target(argument: str | None, data_dir: Path | None, url: str | None) -> str | None:

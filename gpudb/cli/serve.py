@@ -91,6 +91,8 @@ def serve(settings: Settings) -> None:
         scheduler=settings.scheduler,
         twin=settings.engine == "twin",
         gpu_memory_limit=settings.gpu_memory_limit,
+        cluster_certificates=settings.cluster_certificates,
+        cluster_insecure=settings.cluster_insecure,
     )
     log: StatementLog | None = None
     audit_log: AuditLog | None = None

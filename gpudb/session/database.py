@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Role
+from gpudb.certificates import CertificateFiles
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
@@ -38,7 +39,8 @@ class Database:
     cluster of that many worker processes, which together have the same limit again, and which run the GPU engine's
     plans on CPUs (the twin engine). `gpus`, the indices of GPUs, starts one worker on each (the GPU engine).
     `scheduler` is the address of a Dask scheduler, of whose workers `workers` are used, 0 for all, on GPUs or as
-    `twin`. A worker uses up to `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
+    `twin`; it needs `cluster_certificates`, or is `cluster_insecure` on purpose. A worker uses up to
+    `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
     `reserved_connections` of `max_connections` are for superusers alone.
     """
 
@@ -55,6 +57,8 @@ class Database:
         scheduler: str | None = None,
         twin: bool = False,
         gpu_memory_limit: int | None = None,
+        cluster_certificates: CertificateFiles | None = None,
+        cluster_insecure: bool = False,
     ) -> None:
         self.store = Store(data_dir)
         set_sampler(sample_column)
@@ -64,7 +68,11 @@ class Database:
             self.members: Membership | None = None
             log_step("the storage is open")
             if workers or gpus or scheduler:
-                processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
+                if scheduler is None:
+                    processes = _own_processes(workers, gpus, memory_limit)
+                else:
+                    joined = (scheduler, workers or None, memory_limit, cluster_certificates)
+                    processes = _join_processes(*joined, gpu=not twin, insecure=cluster_insecure)
                 self.engine, self.members = _start_cluster(self.cpu, replace(processes, device=gpu_memory_limit or 0))
         except BaseException:
             self.store.close()
@@ -180,14 +188,24 @@ class Database:
         self.store.close()
 
 
-def _processes(
-    workers: int, gpus: Sequence[str], scheduler: str | None, *, twin: bool, memory_limit: int | None
-) -> WorkerProcesses:
-    from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes, joined_processes
+def _own_processes(workers: int, gpus: Sequence[str], memory_limit: int | None) -> WorkerProcesses:
+    from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 
-    if scheduler is not None:
-        return joined_processes(scheduler, workers or None, memory_limit, gpu=not twin)
     return gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit)
+
+
+def _join_processes(
+    scheduler: str,
+    workers: int | None,
+    memory_limit: int | None,
+    certificates: CertificateFiles | None,
+    *,
+    gpu: bool,
+    insecure: bool,
+) -> WorkerProcesses:
+    from gpudb.engine.gpu.cluster.config import joined_processes
+
+    return joined_processes(scheduler, workers, memory_limit, certificates, gpu=gpu, insecure=insecure)
 
 
 def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Membership]:

@@ -140,6 +140,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
             (("--port", "70000", *data), "port"),
             (("--memory-limit", "lots", *data), "memory_limit"),
             (("--tls-cert", tmp_path / "x", *data), "tls_key"),
+            (("--engine", "twin", "--scheduler", f"tcp://127.0.0.1:{port}", *data), "cannot be used without certif"),
             (("--config", tmp_path / "none.toml"), "does not exist"),
             (("--data-dir", Path(__file__)), "could not create data directory"),
         ]
@@ -147,7 +148,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
             # Only these get as far as setting signal handlers.
             run = (
                 run_command
-                if expected in {"in use", "password", "could not create data directory"} or "gpu" in options
+                if expected in {"in use", "password", "could not create data directory"} or {"gpu", "twin"} & {*options}
                 else run_in_process
             )
             done = run("serve", *options)

@@ -17,7 +17,7 @@ async def main(protocol: str) -> None:
     async def give(request: BufferRequest) -> bytes:
         return bytes(request.number)
 
-    door = UcxServer({}, give, lambda: None, protocol)
+    door = UcxServer(b"secret", give, lambda: None, protocol)
     await door.start("127.0.0.1")
     for count in (10, 1_000_000):
         assert await door.call(door.address, BufferRequest(1, count)) == bytes(count)

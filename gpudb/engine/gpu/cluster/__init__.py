@@ -1,4 +1,4 @@
-"""The worker processes: configuration, launch, membership, supervision and restart.
+"""The worker processes: configuration, security, launch, membership, supervision and restart.
 
 Runs in the server's process. Imports `worker`, whose plugin it installs, and the layers below it.
 """

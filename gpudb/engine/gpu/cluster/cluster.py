@@ -26,6 +26,7 @@ from gpudb.engine.gpu.cache.build_cache import BuildCache
 from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, WorkerProcesses
 from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
+from gpudb.engine.gpu.rpc.authentication import create_secret
 from gpudb.engine.gpu.rpc.calls import Connections
 from gpudb.engine.gpu.rpc.messages import AliveRequest, EndRequest, Heartbeat, KillRequest, Ping, RpcRequest
 from gpudb.engine.gpu.worker.batching import MemorySpace
@@ -67,13 +68,14 @@ class Cluster:
     def __init__(self, processes: WorkerProcesses, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
         self.processes = processes
+        self._secret = create_secret()
         with ThreadPoolExecutor(1) as beside:
             begun = beside.submit(self._launch)
             meanwhile()
             self._launcher = begun.result()
         self._client = self._launcher.client
         self._connections = Connections(self._client.connection_args)
-        self.fast_path_pool = FastPathPool()
+        self.fast_path_pool = FastPathPool(self._secret, self._client.connection_args["ssl_context"])
         self.build_cache = BuildCache()
         self._ready: dict[int, str] = {}
         self._watched: dict[str, asyncio.Event] = {}
@@ -96,10 +98,18 @@ class Cluster:
         processes = self.processes
         fleet = processes.start(processes.count)
         log_step("the workers' processes are there")
-        given = (processes.memory, processes.resident, processes.results, processes.fuse)
-        peers = processes.gpu and processes.count > 1
+        plugin = StageWorker(
+            processes.memory,
+            processes.resident,
+            processes.results,
+            processes.fuse,
+            secret=self._secret,
+            gpu=processes.gpu,
+            peers=processes.gpu and processes.count > 1,
+            device=processes.device,
+        )
         fleet.client.register_plugin(NannyHandlers())
-        fleet.client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
+        fleet.client.register_plugin(plugin)
         log_step("the workers are ready")
         return fleet
 

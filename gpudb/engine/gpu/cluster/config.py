@@ -6,8 +6,11 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from gpudb.certificates import CertificateFiles
 from gpudb.engine.gpu.cluster import forkserver
 from gpudb.engine.gpu.cluster.launcher import JoinedLauncher, Launcher, LocalLauncher
+from gpudb.engine.gpu.cluster.private_directory import PrivateDirectory
+from gpudb.engine.gpu.cluster.security import create_security, load_security
 from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder
 from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
 
@@ -63,18 +66,28 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerPr
         _configure()
         # The host computes few rows, which wait for more threads longer than they gain by them.
         environment = {**kernel_cache_variables(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
-        return LocalLauncher(GpuWorkers(count, devices, environment))
+        directory = PrivateDirectory()
+        return LocalLauncher(GpuWorkers(count, devices, environment, directory.path), directory)
 
     return _with_gpus(replace(base, start=start))
 
 
-def joined_processes(scheduler: str, count: int | None, memory: int | None = None, *, gpu: bool) -> WorkerProcesses:
+def joined_processes(
+    scheduler: str,
+    count: int | None,
+    memory: int | None = None,
+    certificates: CertificateFiles | None = None,
+    *,
+    gpu: bool,
+    insecure: bool = False,
+) -> WorkerProcesses:
     """Returns the workers of an existing scheduler: `count` of them, or all.
 
-    They share `memory` bytes of their hosts', or keep the limits that they were started with. Raises 08001 if no
-    scheduler answers, 55006 if another server uses its workers, 58000 for too few workers or other versions.
+    They share `memory` bytes of their hosts', or keep the limits that they were started with. Raises F0000 without
+    `certificates`, unless the scheduler is `insecure` on purpose; 08001 if no scheduler answers, 55006 if another
+    server uses its workers, 58000 for too few workers or other versions.
     """
-    joined = JoinedLauncher(scheduler, count)
+    joined = JoinedLauncher(scheduler, count, load_security(scheduler, certificates, insecure=insecure))
     limit = memory // joined.count if memory else int(0.8 * joined.memory)
     base = replace(cpu_processes(joined.count, limit * joined.count or None), start=lambda count: joined)
     return _with_gpus(base) if gpu else base
@@ -87,8 +100,8 @@ def _with_gpus(base: WorkerProcesses) -> WorkerProcesses:
 def _configure() -> None:
     """Configures Dask for new workers.
 
-    A worker that restarts slowly is not given up, no loop wakes a hundred times a second for Dask's pages, and
-    processes are forked from one that has imported the libraries.
+    A worker that restarts slowly is not given up, no loop wakes a hundred times a second for Dask's pages, which are
+    shown to nobody, and processes are forked from one that has imported the libraries.
     """
     import dask
 
@@ -99,6 +112,9 @@ def _configure() -> None:
             "distributed.admin.tick.limit": "60s",
             "distributed.admin.tick.interval": "500ms",
             "distributed.worker.profile.enabled": False,
+            # They would be served without TLS.
+            "distributed.scheduler.http.routes": [],
+            "distributed.worker.http.routes": [],
         }
     )
     forkserver.configure()
@@ -109,6 +125,7 @@ def _launch_cpu(count: int) -> Launcher:
     from distributed import LocalCluster
 
     _configure()
+    directory = PrivateDirectory()
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=count,
         processes=True,
@@ -120,5 +137,8 @@ def _launch_cpu(count: int) -> Launcher:
         memory_limit=0,
         silence_logs=logging.ERROR,
         env={"POLARS_MAX_THREADS": "1"},
+        protocol="tls",
+        security=create_security(directory.path),
+        local_directory=str(directory.path),
     )
-    return LocalLauncher(cluster)
+    return LocalLauncher(cluster, directory)

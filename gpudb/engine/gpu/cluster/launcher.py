@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from distributed.diagnostics.plugin import NannyPlugin
 
+from gpudb.engine.gpu.cluster.private_directory import PrivateDirectory
 from gpudb.engine.gpu.rpc.calls import wrap_handler
 from gpudb.engine.gpu.rpc.messages import AliveRequest, KillRequest
 from gpudb.errors import GpudbError, SqlError
@@ -64,12 +65,15 @@ class Launcher(Protocol):
 
 
 class LocalLauncher:
-    """Workers of a Dask `cluster` that this process has started, with scheduler and nannies in this process."""
+    """Workers of a Dask `cluster` that this process has started, with scheduler and nannies in this process.
 
-    def __init__(self, cluster: Any) -> None:
+    `directory` has their files and certificates.
+    """
+
+    def __init__(self, cluster: Any, directory: PrivateDirectory) -> None:
         from distributed import Client
 
-        self.cluster = cluster
+        self.cluster, self._directory = cluster, directory
         # Workers on GPUs are named by them: by any indices, or by identifiers.
         self._numbers = {str(name): number for number, name in enumerate(cluster.worker_spec)}
         self._repair: asyncio.Future[Any] | None = None
@@ -99,26 +103,32 @@ class LocalLauncher:
             kill(nanny)
         self.client.close(timeout=5)
         self.cluster.close(timeout=10)
+        self._directory.close()
 
 
 class JoinedLauncher:
     """Workers that others have started under the scheduler at `address`; this server uses `count` of them, or all.
 
     They have this server's version of gpudb, and the data directory at the same path. One server at a time uses them;
-    when it ends, their processes restart without what it had loaded.
+    when it ends, their processes restart without what it had loaded. `security` has this server's certificate; without
+    one nothing is encrypted.
 
     Raises 08001 if no scheduler answers; 55006 if another server uses its workers; 58000 for too few workers, for a
     worker without a nanny, and for other versions.
     """
 
-    def __init__(self, address: str, count: int | None = None) -> None:
+    def __init__(self, address: str, count: int | None = None, security: Any | None = None) -> None:
         from distributed import Client, Lock
 
         try:
-            self.client: Any = Client(address, set_as_default=False, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
+            self.client: Any = Client(  # type: ignore[no-untyped-call]
+                address, set_as_default=False, timeout=CONNECT_SECONDS, security=security
+            )
         except (OSError, ValueError, TimeoutError) as error:
             message = f'no scheduler answers at "{address}": {str(error)[:200]}'
             hint = "dask scheduler tells its address when it starts."
+            if security is not None:
+                hint += " Its certificate and cluster_tls_cert must be signed by the authority cluster_tls_ca."
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
         try:
             self._workers: dict[str, WorkerInfo] = {}

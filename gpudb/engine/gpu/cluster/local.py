@@ -5,22 +5,30 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dask_cuda import LocalCUDACluster
 from dask_cuda.plugins import CUDFSetup
 
+from gpudb.engine.gpu.cluster.security import create_security
+
 
 class GpuWorkers(LocalCUDACluster):  # type: ignore[misc]
-    """`count` workers on the first of these GPUs, whose processes have an additional `environment`."""
+    """`count` workers on the first of these GPUs, whose processes have an additional `environment`.
 
-    def __init__(self, count: int, devices: Sequence[str], environment: Mapping[str, str]) -> None:
+    Their files and the cluster's certificates are in `directory`, which only this user may enter.
+    """
+
+    def __init__(self, count: int, devices: Sequence[str], environment: Mapping[str, str], directory: Path) -> None:
         self._environment = {name: os.environ.get(name, value) for name, value in environment.items()}
         super().__init__(
             n_workers=count,
             CUDA_VISIBLE_DEVICES=list(devices),
             threads_per_worker=1,
-            protocol="tcp",
+            protocol="tls",
+            security=create_security(directory),
+            local_directory=str(directory),
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},

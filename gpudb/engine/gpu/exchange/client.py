@@ -60,10 +60,10 @@ class BufferPacker(Protocol):
 
 
 class ExchangeClient:
-    """A worker's transfers to and from other workers; `packer` is that of a GPU."""
+    """A worker's transfers to and from other workers; `packer` is that of a GPU, `secret` the cluster's."""
 
-    def __init__(self, worker: Any, backend: Backend, packer: BufferPacker | None) -> None:
-        self._worker, self._backend, self._packer = worker, backend, packer
+    def __init__(self, worker: Any, backend: Backend, packer: BufferPacker | None, secret: bytes) -> None:
+        self._worker, self._backend, self._packer, self._secret = worker, backend, packer, secret
         self._connections = Connections(worker.connection_args)
         self._ucx_addresses: dict[str, str] = {}
         self._ucx: UcxServer | None = None
@@ -83,7 +83,7 @@ class ExchangeClient:
         from distributed.comm.addressing import get_address_host
 
         assert self._packer is not None
-        server = UcxServer(self._worker.connection_args, handler, self._packer.prepare_thread, protocol)
+        server = UcxServer(self._secret, handler, self._packer.prepare_thread, protocol)
         try:
             await server.start(get_address_host(self._worker.address))
         except Exception as error:

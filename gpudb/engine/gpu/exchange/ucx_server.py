@@ -1,6 +1,7 @@
 """A worker's UCX server, from which other workers fetch frames of its GPU memory, and its client of theirs.
 
-Workers ask for rows by TCP. Rows that wait here are fetched as one buffer, unless the worker maps the memory.
+Workers ask for rows by TCP. Rows that wait here are fetched as one buffer, unless the worker maps the memory. UCX
+listens on all interfaces and does not encrypt: a peer first proves that it knows the cluster's secret.
 
 Dask's UCX connections wait for the whole device before each buffer that they send or receive, and the first use of
 another GPU's memory maps all of it. Therefore the server has its own thread and event loop: the worker's loop, which
@@ -34,23 +35,17 @@ BufferHandler = Callable[[BufferRequest], Awaitable[bytes | BufferReply]]
 class UcxServer:
     """Started by `start`.
 
-    `arguments` are Dask's connection arguments, `prepare_thread` readies the thread for the GPU, and `protocol` differs
-    in tests.
+    `secret` is the cluster's, `prepare_thread` readies the thread for the GPU, and `protocol` differs in tests.
     """
 
     def __init__(
         self,
-        arguments: dict[str, Any],
+        secret: bytes,
         handler: BufferHandler,
         prepare_thread: Callable[[], None],
         protocol: str = "ucx",
     ) -> None:
-        self._arguments, self._handler, self._prepare_thread, self._protocol = (
-            arguments,
-            handler,
-            prepare_thread,
-            protocol,
-        )
+        self._secret, self._handler, self._prepare_thread, self._protocol = secret, handler, prepare_thread, protocol
         self._home = asyncio.get_running_loop()
         self.loop = asyncio.new_event_loop()
         """The server's event loop."""
@@ -71,18 +66,22 @@ class UcxServer:
     async def _listen(self, host: str) -> str:
         from distributed.core import Server
 
+        from gpudb.engine.gpu.exchange.authenticated_comm import register_authenticated
+
         for name, value in _WAITING.items():
             os.environ.setdefault(name, value)
         self._prepare_thread()
-        self._connections = Connections(self._arguments, CONNECT_SECONDS)
+        scheme = register_authenticated(self._protocol)
+        arguments = {"secret": self._secret}
+        self._connections = Connections(arguments, CONNECT_SECONDS)
         made: Any = Server
         self._server = made(
             {BufferRequest.handler: wrap_handler(BufferRequest, self._answer_fetch)},
-            connection_args=self._arguments,
+            connection_args=arguments,
             needs_workdir=False,
         )
-        await self._server.listen(f"{self._protocol}://{host}:0", allow_offload=False)
-        return str(self._server.listeners[-1].contact_address)
+        await self._server.listen(f"{scheme}://{host}:0", allow_offload=False, **arguments)
+        return f"{scheme}://{str(self._server.listeners[-1].contact_address).partition('://')[2]}"
 
     async def _answer_fetch(self, request: BufferRequest) -> bytes | BufferReply:
         """Handles a fetch by another worker."""

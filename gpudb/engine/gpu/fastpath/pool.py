@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import socket
+import ssl
 import threading
 from collections.abc import Sequence
 
@@ -21,9 +22,12 @@ from gpudb.lru import LruCache
 class FastPathPool:
     """The coordinator's side: connections, each used by one thread at a time, and the statements that take the fast
     path.
+
+    `secret` is the cluster's, `tls` the context for encrypted endpoints.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secret: bytes, tls: ssl.SSLContext | None = None) -> None:
+        self._secret, self._tls = secret, tls
         self._idle: dict[str, list[socket.socket]] = {}
         self._enabled: LruCache[tuple[bytes, bytes], bool] = LruCache(4096)
         self._lock = threading.Lock()
@@ -90,7 +94,7 @@ class FastPathPool:
             gone = [each for other in self._idle.keys() - set(endpoints) for each in self._idle.pop(other)]
         for each in gone:
             each.close()
-        return connect(endpoint)
+        return connect(endpoint, self._secret, self._tls)
 
     def close(self) -> None:
         """Closes all connections."""

@@ -1,4 +1,4 @@
-"""Calls between the coordinator and its workers: connections, messages and errors.
+"""Calls between the coordinator and its workers: connections, authentication, messages and errors.
 
 Imports only `figures` of this package.
 """

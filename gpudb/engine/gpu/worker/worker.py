@@ -71,7 +71,8 @@ class StageWorker(WorkerPlugin):
 
     In bytes: `limit` bounds the process, `resident` the tables' columns, `results` the results in memory. On a `gpu`
     worker tables and frames are in its GPU's memory, of which it may use `device` bytes, or all that is free;
-    `resident` 0 leaves the limit to the worker. With `peers`, rows go from GPU to GPU.
+    `resident` 0 leaves the limit to the worker. With `peers`, rows go from GPU to GPU. Who connects beside Dask must
+    know `secret`.
     """
 
     name = "gpudb"
@@ -83,12 +84,14 @@ class StageWorker(WorkerPlugin):
         results: int,
         fuse: bool = False,
         *,
+        secret: bytes,
         gpu: bool = False,
         peers: bool = False,
         device: int = 0,
     ) -> None:
         self._limit, self._resident, self._results = limit, resident, results
         self._fuse, self._gpu, self._peers, self._bound = fuse, gpu, peers, device
+        self._secret = secret
 
     async def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
@@ -98,7 +101,7 @@ class StageWorker(WorkerPlugin):
             device = open_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
         else:
             device = open_host(self._limit, self._resident, self._fuse)
-        self._exchange = ExchangeClient(worker, device.backend, device.packer)
+        self._exchange = ExchangeClient(worker, device.backend, device.packer, self._secret)
         ucx_loop = None
         if device.packer is not None:
             ucx_loop = await self._exchange.start_server(self.send_buffer)
@@ -111,7 +114,14 @@ class StageWorker(WorkerPlugin):
             self.executor.available_memory = self._available_memory
         self._queries = QueryRegistry()
         self._fast_path_lock = threading.Lock()
-        self._fast_path_server = FastPathServer(folder, self.answer_fast_path, remote_host(worker.address))
+        # Dask creates the worker's directory with mode 0700.
+        self._fast_path_server = FastPathServer(
+            Path(worker.local_directory),
+            self.answer_fast_path,
+            self._secret,
+            remote_host(worker.address),
+            worker.security.get_listen_args("worker")["ssl_context"],
+        )
         self._loop_watchdog = LoopWatchdog(
             {"the worker's loop": asyncio.get_running_loop(), "the UCX server's loop": ucx_loop}
         )
@@ -145,7 +155,7 @@ class StageWorker(WorkerPlugin):
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
-        given = ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers", "_bound")
+        given = ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers", "_bound", "_secret")
         return {name: getattr(self, name) for name in given}
 
     # ---------------------------------------------------------------------------------------- handlers

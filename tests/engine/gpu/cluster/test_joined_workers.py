@@ -6,12 +6,16 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from distributed import Client
 
+from gpudb.certificates import CertificateFiles, create_cluster_certificates, locate_member
+from gpudb.cli.cluster_certificates import MEMBERS
 from gpudb.engine.gpu.cluster import launcher
+from gpudb.engine.gpu.cluster.security import load_security
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.support.gpu.dask_programs import START_S, Scheduler
@@ -23,8 +27,26 @@ WORKERS = 2
 
 
 @pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scheduler]:
-    made = Scheduler(tmp_path_factory.mktemp("dask"))
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the certificates of scheduler, workers and server."""
+    made = tmp_path_factory.mktemp("certificates")
+    create_cluster_certificates(made, MEMBERS, keep_authority_key=True)
+    return made
+
+
+@pytest.fixture
+def server(certificates: Path) -> CertificateFiles:
+    return locate_member(certificates, "server")
+
+
+def _client(scheduler: Scheduler, server: CertificateFiles) -> Client:
+    security = load_security(scheduler.address, server, insecure=False)
+    return Client(scheduler.address, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iterator[Scheduler]:
+    made = Scheduler(tmp_path_factory.mktemp("dask"), certificates)
     try:
         for number in range(WORKERS):
             made.worker(f"w{number}")
@@ -58,8 +80,9 @@ def _processes(session: Any) -> dict[int, int]:
     return found
 
 
-def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Scheduler) -> None:
-    database = Database(None, workers=WORKERS, scheduler=scheduler.address, twin=True)
+def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Scheduler, server: CertificateFiles) -> None:
+    joined: Any = {"scheduler": scheduler.address, "twin": True, "cluster_certificates": server}
+    database = Database(None, workers=WORKERS, **joined)
     try:
         session = database.session("gpudb")
         run(session, "SET gpudb.fallback = off")
@@ -77,30 +100,40 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(launcher, "CLAIM_SECONDS", 0.5)
             with pytest.raises(GpudbError, match="another server has the workers") as taken:
-                Database(None, scheduler=scheduler.address, twin=True)
+                Database(None, **joined)
         assert taken.value.sqlstate == "55006"
     finally:
         database.close()
     # Their processes are new, and know nothing of the server that has left them.
-    with Client(scheduler.address, set_as_default=False) as client:
+    with _client(scheduler, server) as client:
         client.wait_for_workers(WORKERS, timeout=START_S)
         plugins = client.run(lambda dask_worker: list(dask_worker.plugins))
         assert not any("gpudb" in each for each in plugins.values())
 
 
-def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Client(scheduler.address, set_as_default=False) as client:
+def test_what_is_wrong_with_a_scheduler_is_told(
+    scheduler: Scheduler, server: CertificateFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _client(scheduler, server) as client:
         client.wait_for_workers(WORKERS, timeout=START_S)
     monkeypatch.setattr(launcher, "START_SECONDS", 2)
     monkeypatch.setattr(launcher, "CONNECT_SECONDS", 2)
     cases = [
         ("tcp://127.0.0.1:1", 0, "08001", "no scheduler answers"),
+        ("tls://127.0.0.1:1", 0, "08001", "no scheduler answers"),
         ("nonsense://127.0.0.1:1", 0, "08001", "no scheduler answers"),
         (scheduler.address, WORKERS + 1, "58000", f"{WORKERS} of {WORKERS + 1} workers have come"),
     ]
     for address, count, state, said in cases:
         with pytest.raises(GpudbError, match=said) as refused:
-            Database(None, workers=count, scheduler=address, twin=True)
+            Database(
+                None,
+                workers=count,
+                scheduler=address,
+                twin=True,
+                cluster_certificates=server if address.startswith("tls") else None,
+                cluster_insecure=not address.startswith("tls"),
+            )
         assert refused.value.sqlstate == state
     monkeypatch.setattr(launcher, "CONNECT_SECONDS", 10)
     monkeypatch.setattr(launcher, "_SAME", ("gpudb", "no-such-package"))
@@ -113,7 +146,7 @@ def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatc
 
     monkeypatch.setattr(launcher.JoinedLauncher, "_check_versions", other)
     with pytest.raises(GpudbError, match="lacks no-such-package") as refused:
-        Database(None, scheduler=scheduler.address, twin=True)
+        Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=server)
     assert refused.value.sqlstate == "58000"
 
 

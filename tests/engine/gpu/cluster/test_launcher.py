@@ -87,7 +87,7 @@ def test_workers_are_numbered_whatever_their_gpus_are_called(monkeypatch: pytest
             for number, name in enumerate(names)
         }
         cluster = SimpleNamespace(worker_spec=dict.fromkeys(names), scheduler=SimpleNamespace(workers=states))
-        assert [found.number for found in LocalLauncher(cluster).workers.values()] == [0, 1]
+        assert [found.number for found in LocalLauncher(cluster, Any).workers.values()] == [0, 1]
 
 
 def test_statements_that_threads_begin_at_the_same_time_have_numbers_of_their_own() -> None:

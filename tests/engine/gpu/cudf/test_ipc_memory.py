@@ -46,7 +46,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Clus
             (folder / name).mkdir()
             # A lock file prevents two workers on one GPU.
             scheduler.worker(name, TMPDIR=str(folder / name))
-        cluster = Cluster(replace(joined_processes(scheduler.address, 2, gpu=True), device=MEMORY))
+        cluster = Cluster(replace(joined_processes(scheduler.address, 2, gpu=True, insecure=True), device=MEMORY))
         assert host_transfers.told(cluster)
         cluster._client.run(prepare, gpu=True)
         made = engine_of(cluster, lab, True)

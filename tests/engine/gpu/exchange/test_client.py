@@ -66,7 +66,7 @@ async def _worker(packer: Packer | None, rows: Callable[[], ComputedFrame | None
     server: Any = Server({})
     await server.listen("tcp://127.0.0.1:0")
     server.connection_args = {}
-    made = ExchangeClient(server, HostBackend(), packer)
+    made = ExchangeClient(server, HostBackend(), packer, b"secret")
     home, running = asyncio.get_running_loop(), RunningQuery(1)
 
     async def part(request: OutputRequest) -> Any:

@@ -257,12 +257,12 @@ class _Several:
 
     def __init__(self, folder: Path, letters: bytes) -> None:
         self.go_on = threading.Event()
-        self.shortcuts = FastPathPool()
+        self.shortcuts = FastPathPool(b"secret")
         self._entries: list[FastPathServer] = []
         for letter in letters:
-            (folder / chr(letter)).mkdir()
+            (folder / chr(letter)).mkdir(mode=0o700)
             self._entries.append(
-                FastPathServer(folder / chr(letter), lambda asked, own=letter: self._answer(asked, own))
+                FastPathServer(folder / chr(letter), lambda asked, own=letter: self._answer(asked, own), b"secret")
             )
 
     def _answer(self, asked: FastPathRequest, letter: int) -> bytes | None:

@@ -96,7 +96,7 @@ def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None
     def ask(shortcuts: FastPathPool, number: int, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
         return shortcuts.request([entry.endpoints[0]], [FastPathRequest(number, digest, b"")], cancel or Cancel())
 
-    entry, shortcuts = FastPathServer(tmp_path, answer), FastPathPool()
+    entry, shortcuts = FastPathServer(tmp_path, answer, b"secret"), FastPathPool(b"secret")
     try:
         assert ask(shortcuts, 1, b"no") is None
         assert ask(shortcuts, 2, b"some") == [b"some" * 300_000]
@@ -107,10 +107,12 @@ def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None
         go_on.set()
         assert ask(shortcuts, 3, b"some") == [b"some" * 300_000]
         entry.close()
-        assert ask(FastPathPool(), 4, b"some") is None
+        assert ask(FastPathPool(b"secret"), 4, b"some") is None
         assert shortcuts.request([str(tmp_path / ("x" * 200))], [FastPathRequest(4, b"some", b"")], Cancel()) is None
     finally:
         go_on.set()
         entry.close()
         shortcuts.close()
-    assert FastPathServer(tmp_path / ("x" * 200), answer).endpoints == ("",)
+    long = tmp_path / ("x" * 200)
+    long.mkdir(mode=0o700)
+    assert FastPathServer(long, answer, b"secret").endpoints == ("",)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgpack
 import pytest
+from distributed import Security
 
 from gpudb.engine.gpu.cluster.launcher import NannyHandlers
 from gpudb.engine.gpu.figures import KernelFigures, NarrowedScan, OperatorFigures, StageFigures
@@ -128,11 +129,11 @@ def test_every_reply_and_request_is_among_these() -> None:
 def test_every_request_has_a_handler_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "freeze", lambda: None)
     nanny, worker = SimpleNamespace(handlers={}), SimpleNamespace(
-        handlers={}, address="tcp://127.0.0.1:1", local_directory=str(tmp_path), connection_args={}
+        handlers={}, address="tcp://127.0.0.1:1", local_directory=str(tmp_path), connection_args={}, security=Security()
     )  # fmt: skip
 
     async def set_up() -> None:
-        plugin = StageWorker(2**30, 2**20, 2**20)
+        plugin = StageWorker(2**30, 2**20, 2**20, secret=b"secret")
         await plugin.setup(worker)
         plugin.teardown(worker)
 

@@ -54,6 +54,16 @@ class Settings(BaseSettings):
     """Memory limit of a worker on its GPU, in bytes. The default is all that is free when it starts."""
     max_connections: int = Field(default=1000, ge=1, le=100_000)
     """Maximum number of concurrent clients."""
+    max_running_statements: int = Field(default=0, ge=0)
+    """Default of `gpudb.max_running_statements`: how many statements of a role run at once, short ones aside. 0 is any
+    number."""
+    max_statement_timeout: str = "0"
+    """Default of `gpudb.max_statement_timeout`: the longest `statement_timeout` of roles (`10min`). 0 is any."""
+    temp_file_limit: Bytes | None = None
+    """Limit of the temporary files of all statements, in bytes: of the CPU engine, and of each worker. The default is
+    what the disk has."""
+    shutdown_timeout: float = Field(default=5.0, ge=0)
+    """Seconds that transactions have to end after SIGTERM, before they are cancelled."""
     tls_cert: Path | None = None
     """Certificate chain in PEM, with `tls_key`. Without one the server signs a certificate itself."""
     tls_key: Path | None = None

@@ -19,6 +19,8 @@ from gpudb.plan.cost.sampling import set_sampler
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
+from gpudb.session.settings.catalog import check_initial_settings
+from gpudb.session.settings.system_file import SystemSettings
 from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
 
@@ -35,6 +37,8 @@ class Database:
     plans on CPUs (the twin engine). `gpus`, the indices of GPUs, starts one worker on each (the GPU engine).
     `scheduler` is the address of a Dask scheduler, of whose workers `workers` are used, 0 for all, on GPUs or as
     `twin`. A worker uses up to `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
+    `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker.
+    `settings` are the defaults of sessions' settings.
     """
 
     def __init__(
@@ -49,24 +53,32 @@ class Database:
         scheduler: str | None = None,
         twin: bool = False,
         gpu_memory_limit: int | None = None,
+        temp_file_limit: int | None = None,
     ) -> None:
         self.store = Store(data_dir)
         set_sampler(sample_column)
         try:
-            self.cpu = CpuEngine(memory_limit, self.store.spill)
+            self.system_settings = SystemSettings(self.store.directory)
+            self.cpu = CpuEngine(memory_limit, self.store.spill, temp_limit=temp_file_limit)
             self.engine: Engine = self.cpu
             self.members: Membership | None = None
             log_step("the storage is open")
             if workers or gpus or scheduler:
                 processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
-                self.engine, self.members = _start_cluster(self.cpu, replace(processes, device=gpu_memory_limit or 0))
+                self.engine, self.members = _start_cluster(
+                    self.cpu, replace(processes, device=gpu_memory_limit or 0, temp_limit=temp_file_limit or 0)
+                )
         except BaseException:
             self.store.close()
             raise
         self.plans = PlanCache()
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
-        self.default_settings: Mapping[str, str] = {"max_connections": str(max_connections), **(settings or {})}
+        self._default_settings: Mapping[str, str] = {
+            "max_connections": str(max_connections),
+            "temp_file_limit": str(-1 if temp_file_limit is None else temp_file_limit),
+            **(settings or {}),
+        }
         self.max_connections = max_connections
         self._sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
@@ -83,10 +95,16 @@ class Database:
                 raise SqlError.of("cannot_connect_now", "the database system is shutting down")
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
+            check_initial_settings(settings or {}, superuser=role.superuser)
             merged = {**role.settings, **(settings or {})}
             session = Session(self, self._dispatcher, next(self._pids), role, merged, client)
             self._sessions[session.process_id] = session
         return session
+
+    @property
+    def default_settings(self) -> Mapping[str, str]:
+        """The values of settings with which sessions begin, unless their role has others."""
+        return {**self._default_settings, **self.system_settings.values}
 
     def role(self, name: str) -> Role | None:
         """A role by name."""

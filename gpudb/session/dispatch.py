@@ -32,7 +32,7 @@ from gpudb.session.results import ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.statements import analyze, explain, nodes, prepared, query, set_show, transactions
+from gpudb.session.statements import alter_system, analyze, explain, nodes, prepared, query, set_show, transactions
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
@@ -44,6 +44,7 @@ HANDLERS: Mapping[str, Handler] = {
     "AlterRoleSetStmt": roles.alter_role_set,
     "AlterRoleStmt": roles.alter_role,
     "AlterSeqStmt": sequences.alter_sequence,
+    "AlterSystemStmt": alter_system.alter_system,
     "AlterTableStmt": alter_table.alter_table,
     "CallStmt": call,
     "ClosePortalStmt": cursors.close,

@@ -46,7 +46,10 @@ class SessionHost(DatabaseServices, Protocol):
     """What a session uses of the database beside what its statements use."""
 
     plans: PlanCache
-    default_settings: Mapping[str, str]
+
+    @property
+    def default_settings(self) -> Mapping[str, str]:
+        """The values of settings with which a session begins."""
 
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
@@ -98,7 +101,7 @@ class Session:
         self.settings.force("session_authorization", role.name)
         self.settings.force("is_superuser", "on" if role.superuser else "off")
         for name, value in settings.items():
-            self.settings.set(name, value)
+            self.settings.set_initial(name, value)
         self.settings.changes()
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
@@ -453,7 +456,9 @@ class Session:
         self._cancel = cancel
         self.active = True
         self.query_started = now = dt.datetime.now(dt.UTC)
-        timeout = self.milliseconds("statement_timeout")
+        timeout, most = self.milliseconds("statement_timeout"), self.milliseconds("gpudb.max_statement_timeout")
+        if most and not 0 < timeout <= most:
+            timeout = most
         if timeout:
             self._timer = threading.Timer(
                 timeout / 1000, cancel.stop, ("canceling statement due to statement timeout",)

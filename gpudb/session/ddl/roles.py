@@ -11,7 +11,7 @@ from gpudb.catalog.model import Catalog, Role
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.results import Result
-from gpudb.session.settings.catalog import find_setting
+from gpudb.session.settings.catalog import check_permission, find_setting
 from gpudb.session.settings.constants import constant_text
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.values.scram import make_verifier, parse_verifier
@@ -72,17 +72,26 @@ def alter_role_set(context: Context) -> Result:
     values = dict(role.settings)
     change = node.setstmt
     if change.kind == pg.VAR_RESET_ALL:
-        values.clear()
+        # As in PostgreSQL, settings that the user may not change stay.
+        superuser = _is_superuser(context)
+        values = {name: value for name, value in values.items() if find_setting(name).superuser and not superuser}
     elif change.kind == pg.VAR_SET_VALUE:
         text = ", ".join(constant_text(each, change.name) for each in change.args)
         found = find_setting(change.name)
+        check_permission(found, superuser=_is_superuser(context))
         values[found.name] = found.check(text)
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
-        values.pop(find_setting(change.name).name, None)
+        found = find_setting(change.name)
+        check_permission(found, superuser=_is_superuser(context))
+        values.pop(found.name, None)
     else:
         raise FeatureNotSupported("SET … FROM CURRENT is not supported")
     context.transaction.set_catalog(catalog.with_role(replace(role, settings=values)))
     return Result("ALTER ROLE")
+
+
+def _is_superuser(context: Context) -> bool:
+    return context.session.settings["is_superuser"] == "on"
 
 
 def drop_role(context: Context) -> Result:

@@ -45,14 +45,6 @@ def values(context: Context) -> Mapping[str, object]:
         before = [name for name in (first, "pg_catalog") if name in known and name not in found]
         return [*before, *found]
 
-    def signal(method: str) -> object:
-        def act(process_id: object) -> object:
-            if not isinstance(process_id, int):
-                raise SqlError.of("feature_not_supported", "a process id must be a constant here")
-            return getattr(session.database, method)(process_id)
-
-        return act
-
     def sleep(seconds: object) -> str | None:
         """Waits for a time; a cancel ends the wait."""
         if seconds is None:
@@ -102,8 +94,6 @@ def values(context: Context) -> Mapping[str, object]:
         "pg_backend_pid": session.process_id,
         "pg_postmaster_start_time": session.database.started,
         "pg_conf_load_time": session.database.started,
-        "pg_cancel_backend": signal("cancel"),
-        "pg_terminate_backend": lambda process_id, timeout=0: signal("terminate")(process_id),  # type: ignore[operator]
         "pg_my_temp_schema": lambda: map_schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
         "txid_current": context.transaction.number,
         "pg_current_xact_id": context.transaction.number,

@@ -98,8 +98,11 @@ class Cluster:
         log_step("the workers' processes are there")
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
         peers = processes.gpu and processes.count > 1
+        device, temp_limit = processes.device, processes.temp_limit
         fleet.client.register_plugin(NannyHandlers())
-        fleet.client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
+        fleet.client.register_plugin(
+            StageWorker(*given, gpu=processes.gpu, peers=peers, device=device, temp_limit=temp_limit)
+        )
         log_step("the workers are ready")
         return fleet
 

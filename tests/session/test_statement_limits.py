@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gpudb.engine.admission import LONG, Cost, Ticket
+from gpudb.engine.admission import Cost, Ticket
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 from gpudb.session.settings.system_file import SystemSettings
@@ -145,7 +145,7 @@ def test_a_role_runs_as_many_as_it_may(
 
 def test_a_statement_waits_visibly_and_can_be_cancelled(database: Database, connect: Connect) -> None:
     queues = database.cpu.admission.queues
-    taken = [Ticket(Cost(0, 5.0), session=-number) for number in range(1, LONG + 1)]
+    taken = [Ticket(Cost(0, 5.0), session=-number) for number in range(1, queues.long.places + 1)]
     for each in taken:
         queues.enter(each)
     waiting, watcher = connect(), connect()

@@ -27,7 +27,7 @@ from gpudb.duckdb.errors import (
 from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.system_relations import reads_system_catalog
-from gpudb.engine.admission import SHORT_SECONDS, Cost, ThreadAdmission, Ticket
+from gpudb.engine.admission import LONG, SHORT_SECONDS, Cost, ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
 from gpudb.engine.cpu.cost import COST, estimate_cost
 from gpudb.engine.cpu.explain import parse_plan
@@ -35,6 +35,7 @@ from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader
 from gpudb.engine.cpu.statement import is_narrowable, statement_sql
 from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
+from gpudb.engine.scheduling import compute_long, end_long
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.sql import bound
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
@@ -82,7 +83,8 @@ class CpuEngine:
         # The other half may hold loaded tables.
         room = self.instance.memory_limit() // 2
         self._small_bytes = min(_SMALL_BYTES, room // 256)
-        self.admission = ThreadAdmission(room)
+        # A statement uses all threads: more at once would only keep the short ones from theirs.
+        self.admission = ThreadAdmission(room, long=min(LONG, max(2, self._threads // 2)))
 
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
@@ -124,6 +126,8 @@ class CpuEngine:
             return None
         ticket = self.admission.admit(cost, request)
         stack.callback(self.admission.leave, ticket)
+        compute_long()
+        stack.callback(end_long)
         return ticket
 
     def _translate_error(self, instance: EngineInstance, error: BaseException) -> GpudbError:

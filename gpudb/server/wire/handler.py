@@ -12,6 +12,7 @@ from typing import Protocol
 
 from buenavista.postgres import BuenaVistaHandler, BVContext
 
+from gpudb.engine.scheduling import answer_soon
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, ExecutedStatement
@@ -70,6 +71,7 @@ class Handler(BuenaVistaHandler):
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.host = str(self.client_address[0])
+        answer_soon()
         self.client: Client | None = None
         self._lock = threading.Lock()
         self._waiting_idle = False

@@ -69,6 +69,16 @@ class Settings(BaseSettings):
     """Maximum number of clients of one address (of IPv6, a /64 network) that have not authenticated yet."""
     failed_login_delay: float = Field(default=5.0, ge=0, le=60)
     """Longest delay in seconds of the answer to a failed login. It grows with an address' failures; 0 is none."""
+    max_running_statements: int = Field(default=0, ge=0)
+    """Default of `gpudb.max_running_statements`: how many statements of a role run at once, short ones aside. 0 is any
+    number."""
+    max_statement_timeout: str = "0"
+    """Default of `gpudb.max_statement_timeout`: the longest `statement_timeout` of roles (`10min`). 0 is any."""
+    temp_file_limit: Bytes | None = None
+    """Limit of the temporary files of all statements, in bytes: of the CPU engine, and of each worker. The default is
+    what the disk has."""
+    shutdown_timeout: float = Field(default=5.0, ge=0)
+    """Seconds that transactions have to end after SIGTERM, before they are cancelled."""
     tls_cert: Path | None = None
     """Certificate chain in PEM, with `tls_key`. Without one the server signs a certificate itself."""
     tls_key: Path | None = None

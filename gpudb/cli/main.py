@@ -46,6 +46,10 @@ def serve(
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of settings.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory limit of the CPU engine, such as 8GB.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Maximum number of clients.  [default: 1000]")] = None,
+    temp_file_limit: Annotated[str | None, typer.Option(help="Limit of temporary files, such as 100GB.")] = None,
+    shutdown_timeout: Annotated[
+        float | None, typer.Option(help="Seconds that transactions have after SIGTERM.  [default: 5]")
+    ] = None,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain in PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Private key of the certificate in PEM.")] = None,
     tls_ca: Annotated[Path | None, typer.Option(metavar="FILE", help="Authorities of clients in PEM.")] = None,
@@ -85,6 +89,8 @@ def serve(
             data_dir=data_dir,
             memory_limit=memory_limit,
             max_connections=max_connections,
+            temp_file_limit=temp_file_limit,
+            shutdown_timeout=shutdown_timeout,
             tls_cert=tls_cert,
             tls_key=tls_key,
             tls_ca=tls_ca,

@@ -1,7 +1,10 @@
-"""`gpudb serve`: opens the database, listens, and shuts down in order on SIGTERM or SIGINT.
+"""`gpudb serve`: opens the database, listens, and shuts down by a signal as PostgreSQL does.
 
-listening -signal→ ending: idle clients get 57P01, running statements have GRACE_S, then are cancelled -→ exit 0.
-A second signal cancels at once. SIGHUP loads the rules of connections again, and reopens the logs.
+SIGTERM (smart): idle clients get 57P01, transactions have `shutdown_timeout` to end, then are cancelled.
+SIGINT (fast), or a second SIGTERM: transactions are cancelled at once. SIGQUIT (immediate): the process ends as it is,
+and the next start recovers. Until the end, new clients get 57P03.
+
+SIGHUP loads the rules of connections again, and reopens the logs.
 """
 
 from __future__ import annotations
@@ -15,16 +18,12 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from gpudb.config import Settings
 from gpudb.engine.gpu.cluster import forkserver
 from gpudb.engine.startup_log import LOG, log_step
 
-if TYPE_CHECKING:
-    from gpudb.session.database import Database
-
-GRACE_S = 5.0
+JOIN_S = 5.0
 WARM_AFTER_S = 2.0
 """Delay in seconds after which a listening server loads what the first query of the catalog needs."""
 TWIN_WORKERS = 2
@@ -34,24 +33,25 @@ MAX_FILES = 65_536
 
 
 def serve(settings: Settings) -> None:
-    """Serves until a signal. Errors: F0000 for settings, 55006 for a data directory or workers in use, 08001 for the
-    address, or a scheduler's."""
+    """Serves until a signal (see above). Errors: F0000 for settings, 55006 for a data directory or workers in use,
+    08001 for the address, or a scheduler's."""
     os.umask(PRIVATE_UMASK)
     _raise_file_limit()
-    stop = threading.Event()
-    cancellations: list[Callable[[], None]] = []
+    stop, fast = threading.Event(), threading.Event()
     reloads: list[Callable[[], None]] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():  # in a thread, since this one may hold the locks that it needs
-            threading.Thread(target=lambda: [cancel() for cancel in cancellations], daemon=True).start()
+        if number == signal.SIGQUIT:
+            os._exit(0)  # worker processes end with it
+        if number == signal.SIGINT or stop.is_set():
+            fast.set()
         stop.set()
 
     def on_hangup(number: int, frame: FrameType | None) -> None:
         threading.Thread(target=lambda: [reload() for reload in reloads], daemon=True).start()
 
     signal.signal(signal.SIGHUP, on_hangup)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, on_signal)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
@@ -85,6 +85,8 @@ def serve(settings: Settings) -> None:
             "authentication_timeout": f"{round(settings.authentication_timeout * 1000)}ms",
             "hba_file": "" if hba is None else str(hba.path),
             "superuser_reserved_connections": str(settings.superuser_reserved_connections),
+            "gpudb.max_running_statements": str(settings.max_running_statements),
+            "gpudb.max_statement_timeout": settings.max_statement_timeout,
         },
         workers=workers,
         gpus=gpus,
@@ -93,6 +95,7 @@ def serve(settings: Settings) -> None:
         gpu_memory_limit=settings.gpu_memory_limit,
         cluster_certificates=settings.cluster_certificates,
         cluster_insecure=settings.cluster_insecure,
+        temp_file_limit=settings.temp_file_limit,
     )
     log: StatementLog | None = None
     audit_log: AuditLog | None = None
@@ -129,7 +132,6 @@ def serve(settings: Settings) -> None:
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from None
         thread = threading.Thread(target=server.serve_forever, name="listener", daemon=True)
         thread.start()
-        cancellations.append(lambda: _cancel_all(database))
         host, port = server.address
         log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
@@ -138,8 +140,8 @@ def serve(settings: Settings) -> None:
                 database.cpu.warm()
             stop.wait()
         finally:
-            server.shutdown(GRACE_S)
-            thread.join(GRACE_S)
+            server.shutdown(settings.shutdown_timeout, fast)
+            thread.join(JOIN_S)
     finally:
         if backups is not None:
             backups.stop()
@@ -179,11 +181,6 @@ def _get_gpus(engine: str) -> tuple[str, ...]:
         return ()
     message = f"the GPU engine cannot run here: {reason}"
     raise SqlError.of("system_error", message, hint="gpudb doctor tells what is missing; --engine auto does without.")
-
-
-def _cancel_all(database: Database) -> None:
-    for session in database.sessions():
-        session.cancel()
 
 
 def _make_tls_context(settings: Settings) -> ssl.SSLContext:

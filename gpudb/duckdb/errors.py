@@ -116,6 +116,16 @@ def is_fatal(error: BaseException) -> bool:
     return isinstance(error, kinds) or str(error).startswith(("FATAL Error", "INTERNAL Error"))
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Returns whether memory, or the space for temporary files, was too small."""
+    return isinstance(error, duckdb.OutOfMemoryException) or str(error).startswith("Out of Memory Error")
+
+
+def is_over_temp_limit(error: BaseException) -> bool:
+    """Returns whether temporary files would have exceeded their limit."""
+    return is_out_of_memory(error) and "max_temp_directory_size" in str(error)
+
+
 def broke_instance(error: BaseException) -> bool:
     """Returns whether this statement itself broke DuckDB."""
     return isinstance(error, duckdb.InternalException) or str(error).startswith("INTERNAL Error")

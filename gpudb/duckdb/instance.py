@@ -7,7 +7,10 @@ from importlib.resources import files
 import duckdb
 
 from gpudb.duckdb.cursors import CursorPool
+from gpudb.duckdb.literals import quote_literal
 from gpudb.duckdb.udf import registry
+
+_TEMP_LIMIT = "max_temp_directory_size"
 
 Config = dict[str, str | bool | int | float | list[str]]
 
@@ -16,7 +19,10 @@ class Instance:
     """A running DuckDB. After a fatal error it refuses all statements, and is replaced."""
 
     def __init__(self, config: Config) -> None:
-        self.connection = duckdb.connect(":memory:", config=config)
+        started = {name: value for name, value in config.items() if name != _TEMP_LIMIT}
+        self.connection = duckdb.connect(":memory:", config=started)
+        if _TEMP_LIMIT in config:  # DuckDB ignores it among the others
+            self.connection.execute(f"SET {_TEMP_LIMIT} = {quote_literal(str(config[_TEMP_LIMIT]))}")
         self.connection.execute(
             "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
             " SET GLOBAL order_by_non_integer_literal = true"
@@ -31,6 +37,11 @@ class Instance:
         ((limit,),) = self.connection.execute("SELECT memory_limit FROM pragma_database_size()").fetchall()
         number, unit = limit.split(" ")
         return int(float(number) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit])
+
+    def threads(self) -> int:
+        """Returns the number of threads that compute statements."""
+        rows = self.connection.execute("SELECT current_setting('threads')").fetchall()
+        return int(rows[0][0])
 
     def alive(self) -> bool:
         """Returns whether the database still accepts statements."""

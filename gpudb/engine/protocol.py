@@ -23,7 +23,8 @@ class Settings:
     engine for queries that the cluster does not support; `notice` reports it. `system` returns the rows of functions
     over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
-    rows. `fused` enables fused kernels.
+    rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
+    statements, 0 for none.
     """
 
     timezone: str = "UTC"
@@ -36,6 +37,8 @@ class Settings:
     session: int = 0
     node: int | None = None
     fused: bool = True
+    role: str = ""
+    max_running: int = 0
 
 
 class Cancel:

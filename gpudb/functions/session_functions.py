@@ -11,11 +11,11 @@ from gpudb.functions.registry import Operands, declare
 for _name in (
     "now transaction_timestamp statement_timestamp clock_timestamp timeofday current_user session_user current_schema"
     " current_schemas current_database version set_config pg_backend_pid inet_client_addr"
-    " inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time pg_cancel_backend"
-    " pg_terminate_backend txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query"
+    " inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time"
+    " txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query"
     " pg_client_encoding pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until pg_advisory_unlock_all"
     # carried out around the engine: `gpudb.session.execution.session_calls`
-    " nextval currval lastval setval"
+    " nextval currval lastval setval pg_cancel_backend pg_terminate_backend"
 ).split():
     declare(_name, session=_name)
 

@@ -15,6 +15,7 @@ from gpudb.errors import SqlError
 from gpudb.session.plan_cache import Plan
 from gpudb.session.results import Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues
+from gpudb.session.settings.system_file import SystemSettings
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.role_names import RoleName
@@ -43,6 +44,7 @@ class DatabaseServices(Protocol):
     members: Membership | None
     started: dt.datetime
     configuration_loaded: dt.datetime
+    system_settings: SystemSettings
 
     def sessions(self) -> Sequence[SessionState]:
         """The open sessions."""

@@ -23,7 +23,8 @@ from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
-from gpudb.session.settings.catalog import AUDIT
+from gpudb.session.settings.catalog import AUDIT, check_initial_settings
+from gpudb.session.settings.system_file import SystemSettings
 from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
 
@@ -42,6 +43,8 @@ class Database:
     `twin`; it needs `cluster_certificates`, or is `cluster_insecure` on purpose. A worker uses up to
     `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
     `reserved_connections` of `max_connections` are for superusers alone.
+    `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. `settings`
+    are the defaults of sessions' settings.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class Database:
         gpu_memory_limit: int | None = None,
         cluster_certificates: CertificateFiles | None = None,
         cluster_insecure: bool = False,
+        temp_file_limit: int | None = None,
     ) -> None:
         self.store = Store(data_dir)
         set_sampler(sample_column)
         try:
-            self.cpu = CpuEngine(memory_limit, self.store.spill)
+            self.system_settings = SystemSettings(self.store.directory)
+            self.cpu = CpuEngine(memory_limit, self.store.spill, temp_limit=temp_file_limit)
             self.engine: Engine = self.cpu
             self.members: Membership | None = None
             log_step("the storage is open")
@@ -73,14 +78,20 @@ class Database:
                 else:
                     joined = (scheduler, workers or None, memory_limit, cluster_certificates)
                     processes = _join_processes(*joined, gpu=not twin, insecure=cluster_insecure)
-                self.engine, self.members = _start_cluster(self.cpu, replace(processes, device=gpu_memory_limit or 0))
+                self.engine, self.members = _start_cluster(
+                    self.cpu, replace(processes, device=gpu_memory_limit or 0, temp_limit=temp_file_limit or 0)
+                )
         except BaseException:
             self.store.close()
             raise
         self.plans = PlanCache()
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
-        self.default_settings: Mapping[str, str] = {"max_connections": str(max_connections), **(settings or {})}
+        self._default_settings: Mapping[str, str] = {
+            "max_connections": str(max_connections),
+            "temp_file_limit": str(-1 if temp_file_limit is None else temp_file_limit),
+            **(settings or {}),
+        }
         self.max_connections = max_connections
         self.reserved_connections = reserved_connections
         self.configuration: ServerConfiguration | None = None
@@ -103,6 +114,7 @@ class Database:
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
             self._check_limits(role)
+            check_initial_settings(settings or {}, superuser=role.superuser)
             audit = role.settings.get(AUDIT)
             role = replace(role, settings={name: value for name, value in role.settings.items() if name != AUDIT})
             session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client)
@@ -111,6 +123,11 @@ class Database:
             self._sessions[session.process_id] = session
             self._logins[session.process_id] = role.name
         return session
+
+    @property
+    def default_settings(self) -> Mapping[str, str]:
+        """The values of settings with which sessions begin, unless their role has others."""
+        return {**self._default_settings, **self.system_settings.values}
 
     def _check_limits(self, role: Role) -> None:
         """53300 for a role beyond its CONNECTION LIMIT, or if the remaining connections are for superusers."""

@@ -38,7 +38,17 @@ from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.statements import analyze, checkpoint, explain, nodes, prepared, query, set_show, transactions
+from gpudb.session.statements import (
+    alter_system,
+    analyze,
+    checkpoint,
+    explain,
+    nodes,
+    prepared,
+    query,
+    set_show,
+    transactions,
+)
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
@@ -51,6 +61,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterRoleSetStmt": roles.alter_role_set,
     "AlterRoleStmt": roles.alter_role,
     "AlterSeqStmt": sequences.alter_sequence,
+    "AlterSystemStmt": alter_system.alter_system,
     "AlterTableStmt": alter_table.alter_table,
     "CallStmt": call,
     "CheckPointStmt": checkpoint.checkpoint,

@@ -50,7 +50,10 @@ class SessionHost(DatabaseServices, Protocol):
     """What a session uses of the database beside what its statements use."""
 
     plans: PlanCache
-    default_settings: Mapping[str, str]
+
+    @property
+    def default_settings(self) -> Mapping[str, str]:
+        """The values of settings with which a session begins."""
 
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
@@ -490,7 +493,9 @@ class Session:
         self._cancel = cancel
         self.active = True
         self.query_started = now = dt.datetime.now(dt.UTC)
-        timeout = self.milliseconds("statement_timeout")
+        timeout, most = self.milliseconds("statement_timeout"), self.milliseconds("gpudb.max_statement_timeout")
+        if most and not 0 < timeout <= most:
+            timeout = most
         if timeout:
             self._timer = threading.Timer(
                 timeout / 1000, cancel.stop, ("canceling statement due to statement timeout",)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -99,6 +100,73 @@ def test_a_running_statement_is_given_a_moment_then_cancelled(tmp_path: Path) ->
         assert code == 0
         assert 1 < time.monotonic() - started < 60
         assert found in (["57P01"], ["57014"])
+
+
+LAZY = "BEGIN; CREATE TABLE IF NOT EXISTS lazy (a int)"
+
+
+@contextlib.contextmanager
+def connected(
+    folder: Path, *options: str | Path
+) -> Iterator[tuple[subprocess.Popen[str], int, psycopg.Connection[Any]]]:
+    """A server over a folder, its port, and a connection with autocommit."""
+    with (
+        serving("--port", "0", "--data-dir", folder / "data", *options) as (process, port),
+        psycopg.connect(dsn(port), autocommit=True) as connection,
+    ):
+        yield process, port, connection
+
+
+def test_a_transaction_has_the_time_that_is_configured(tmp_path: Path) -> None:
+    with connected(tmp_path, "--shutdown-timeout", "60") as (process, port, lazy):
+        lazy.execute(LAZY)
+        process.terminate()
+        with pytest.raises(psycopg.OperationalError, match="the database system is shutting down"):
+            while True:
+                psycopg.connect(dsn(port)).close()
+        lazy.execute("INSERT INTO lazy VALUES (1)")
+        lazy.execute("COMMIT")
+        assert ended(process) == (0, "", "")
+    with connected(tmp_path) as (_, _, connection):
+        assert connection.execute("SELECT a FROM lazy").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("signals", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGINT), (signal.SIGTERM,) * 2])
+def test_fast_waits_for_no_transaction(tmp_path: Path, signals: tuple[signal.Signals, ...]) -> None:
+    with connected(tmp_path, "--shutdown-timeout", "600") as (process, _, lazy):
+        lazy.execute(LAZY)
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.3)
+        assert ended(process) == (0, "", "")
+        with pytest.raises(psycopg.OperationalError):
+            lazy.execute("COMMIT")
+
+
+def test_immediate_ends_as_it_is(tmp_path: Path) -> None:
+    with connected(tmp_path, "--shutdown-timeout", "600") as (process, _, lazy):
+        lazy.execute("CREATE TABLE kept AS SELECT 1 AS a")
+        lazy.execute("BEGIN; INSERT INTO kept VALUES (2)")
+        started = time.monotonic()
+        process.send_signal(signal.SIGQUIT)
+        assert ended(process) == (0, "", "")
+        assert time.monotonic() - started < 10
+    with connected(tmp_path) as (_, _, connection):
+        assert connection.execute("SELECT a FROM kept").fetchall() == [(1,)]
+
+
+def test_limits_come_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "gpudb.toml"
+    file.write_text('max_statement_timeout = "2min"\nmax_running_statements = 7\ntemp_file_limit = "1GB"\n')
+    with connected(tmp_path, "--config", file) as (_, port, connection):
+        names = ("gpudb.max_statement_timeout", "gpudb.max_running_statements", "temp_file_limit")
+        found = [connection.execute(f"SHOW {name}".encode()).fetchone() for name in names]
+        assert found == [("2min",), ("7",), ("1GB",)]
+        connection.execute("ALTER SYSTEM SET gpudb.max_running_statements = 3")
+        with psycopg.connect(dsn(port)) as later:
+            assert later.execute("SHOW gpudb.max_running_statements").fetchone() == ("3",)
+    with connected(tmp_path, "--config", file) as (_, _, connection):
+        assert connection.execute("SHOW gpudb.max_running_statements").fetchone() == ("3",)
 
 
 def test_settings_come_from_options_then_variables_then_the_file(tmp_path: Path) -> None:

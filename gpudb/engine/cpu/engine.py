@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,31 +15,56 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, ColumnStatistics, DataFile, Table
-from gpudb.duckdb.errors import ENGINE_ERRORS, EngineRestarted, broke_instance, is_fatal, translate_error
+from gpudb.duckdb.errors import (
+    ENGINE_ERRORS,
+    EngineRestarted,
+    broke_instance,
+    is_fatal,
+    is_out_of_memory,
+    is_over_temp_limit,
+    translate_error,
+)
 from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.system_relations import reads_system_catalog
+from gpudb.engine.admission import LONG, SHORT_SECONDS, Cost, ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
+from gpudb.engine.cpu.cost import COST, estimate_cost
 from gpudb.engine.cpu.explain import parse_plan
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader
 from gpudb.engine.cpu.statement import is_narrowable, statement_sql
 from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
-from gpudb.errors import GpudbError, QueryCanceled
+from gpudb.engine.scheduling import compute_long, end_long
+from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.sql import bound
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 
 _LOG = logging.getLogger(__name__)
 
 BATCH_ROWS = 65536
+_SMALL_SECONDS = 0.02
+_SMALL_BYTES = 4 << 20
+"""A statement that is estimated to take less time and memory than these runs without admission."""
 
 
 class CpuEngine:
-    """DuckDB as an engine. `memory_limit` bounds all statements together, in bytes; they spill to `spill`."""
+    """DuckDB as an engine. `memory_limit` bounds all statements together, in bytes; they spill to `spill`.
+
+    Statements that take more than moments are admitted a few at a time (`admission`). A statement for which the others
+    left too little memory runs again without them, unless its client has rows already. `temp_limit` bounds the bytes of
+    temporary files of all statements together: 53400 beyond.
+    """
 
     name = "cpu"
 
-    def __init__(self, memory_limit: int | None = None, spill: Path | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        memory_limit: int | None = None,
+        spill: Path | None = None,
+        threads: int | None = None,
+        temp_limit: int | None = None,
+    ) -> None:
         config: Config = {"python_enable_replacements": False}
         if memory_limit is not None:
             config["memory_limit"] = f"{memory_limit // 1024}KiB"
@@ -45,10 +72,19 @@ class CpuEngine:
             config["temp_directory"] = str(spill)
         if threads is not None:
             config["threads"] = threads
+        if temp_limit is not None:
+            config["max_temp_directory_size"] = f"{temp_limit // 1024}KiB"
         self._config = config
+        self._temp_limit = temp_limit
         self._restart_lock = threading.Lock()
         self._closed = False
         self.instance = EngineInstance(config)
+        self._threads = self.instance.threads()
+        # The other half may hold loaded tables.
+        room = self.instance.memory_limit() // 2
+        self._small_bytes = min(_SMALL_BYTES, room // 256)
+        # A statement uses all threads: more at once would only keep the short ones from theirs.
+        self.admission = ThreadAdmission(room, long=min(LONG, max(2, self._threads // 2)))
 
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
@@ -60,24 +96,45 @@ class CpuEngine:
             return self._run(self.instance, request)
 
     def _run(self, instance: EngineInstance, request: Request) -> Stream:
+        opened = self._open(instance, request)
+        schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
+        alone = partial(self._open, instance, request, alone=True)
+        return DuckStream(opened, schema, request.cancel, partial(self._translate_error, instance), alone)
+
+    def _open(self, instance: EngineInstance, request: Request, *, alone: bool = False) -> _Opened:
+        """Admits a statement and prepares its SQL; `alone` waits until no other long statement runs."""
         stack = ExitStack()
         try:
+            ticket = self._admit(request, stack, alone=alone)
             narrow = is_narrowable(request.query)
             cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow)
-            schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
             # refers to the VALUES tables that the first text registered on the cursor
             wide = partial(statement_sql, instance, request, reader, {}) if narrow else None
-            return DuckStream(
-                stack, cursor, text, schema, request.cancel, wide, partial(self._translate_error, instance)
-            )
+            return _Opened(stack, cursor, text, wide, ticket)
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
                 raise self._translate_error(instance, error) from error
             raise
 
+    def _admit(self, request: Request, stack: ExitStack, *, alone: bool = False) -> Ticket | None:
+        """Admits a statement until its end; None for one so small that it needs no admission."""
+        cost = request.query.prepared.get(COST) or estimate_cost(request, self._threads)
+        if alone:
+            cost = Cost(self.admission.room, max(cost.seconds, SHORT_SECONDS))
+        elif cost.seconds < _SMALL_SECONDS and cost.bytes < self._small_bytes:
+            return None
+        ticket = self.admission.admit(cost, request)
+        stack.callback(self.admission.leave, ticket)
+        compute_long()
+        stack.callback(end_long)
+        return ticket
+
     def _translate_error(self, instance: EngineInstance, error: BaseException) -> GpudbError:
         """Translates an error; a fatal one replaces the broken instance."""
+        if self._temp_limit is not None and is_over_temp_limit(error):
+            message = f"temporary file size exceeds temp_file_limit ({self._temp_limit // 1024}kB)"
+            return SqlError.of("configuration_limit_exceeded", message)
         if not is_fatal(error) or self._closed:
             return translate_error(error)
         with self._restart_lock:
@@ -125,7 +182,7 @@ class CpuEngine:
             f" ON s.{quote_identifier(FILE_COLUMN)} = gone.file AND s.{quote_identifier(ROW_COLUMN)} = gone.row"
         )
         schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
-        return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._translate_error, instance))
+        return DuckStream(_Opened(stack, cursor, text), schema, cancel, partial(self._translate_error, instance))
 
     def statistics(self, table: Table, columns: Sequence[Column], cancel: Cancel) -> tuple[ColumnStatistics, ...]:
         """Computes statistics of some of a table's columns for ANALYZE."""
@@ -135,7 +192,7 @@ class CpuEngine:
         stack.callback(cursor.close)
         text, schema = analysis.statistics_query(table, columns), analysis.statistics_schema(columns)
         with closing(
-            DuckStream(stack, cursor, text, schema, cancel, None, partial(self._translate_error, instance))
+            DuckStream(_Opened(stack, cursor, text), schema, cancel, partial(self._translate_error, instance))
         ) as found:
             return analysis.statistics(columns, pa.Table.from_batches(found, schema))
 
@@ -161,6 +218,8 @@ class CpuEngine:
         """Returns DuckDB's plan."""
         instance = self.instance
         with ExitStack() as stack:
+            if analyze:
+                self._admit(request, stack)
             try:
                 cursor, text, reader = self._prepare(instance, stack, request)
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
@@ -183,55 +242,80 @@ def _fields(types: list[pa.DataType]) -> list[pa.Field]:
 _NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"
 
 
-class DuckStream:
-    """The rows of a running statement.
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A statement that is ready to run: `stack` releases what it reads, its cursor and its `ticket`.
 
     `wide` returns its SQL with 128-bit products: it is run again with this if 64 bits overflow before the first row.
     """
 
+    stack: ExitStack
+    cursor: duckdb.DuckDBPyConnection
+    text: str
+    wide: Callable[[], str] | None = None
+    ticket: Ticket | None = None
+
+
+class DuckStream:
+    """The rows of a running statement.
+
+    `alone` opens it again without others beside it: it is run again like that if they left it too little memory, or too
+    little space for temporary files, before its first row.
+    """
+
     def __init__(
         self,
-        stack: ExitStack,
-        cursor: duckdb.DuckDBPyConnection,
-        text: str,
+        opened: _Opened,
         schema: pa.Schema,
         cancel: Cancel,
-        wide: Callable[[], str] | None = None,
         translate: Callable[[BaseException], GpudbError] = translate_error,
+        alone: Callable[[], _Opened] | None = None,
     ) -> None:
         self.schema = schema
-        self._cursor = cursor
-        self._wide = wide
         self._translate_error = translate
-        self._stack = stack
         self._cancel = cancel
-        self._interrupt = cursor.interrupt
-        cancel.attach(self._interrupt)
+        self._alone = alone
+        self._use(opened)
         try:
             try:
-                planned = cursor.sql(text)
-                cancel.check()  # a stop during parsing would be lost
-                self._reader = planned.to_arrow_reader(BATCH_ROWS)
+                self._start()
             except duckdb.Error as error:
-                self._retry_wide(error)
+                self._retry(error)
         except BaseException as error:
             self.close()
             raise self._to_sql_error(error) from error
 
-    def _retry_wide(self, error: BaseException) -> None:
-        """Runs the statement again in 128 bits if a product overflowed; else raises the error."""
-        if self._wide is None or _NARROW_OVERFLOW not in str(error):
+    def _use(self, opened: _Opened) -> None:
+        self._opened, self._cursor, self._wide = opened, opened.cursor, opened.wide
+        self._interrupt = opened.cursor.interrupt
+        self._cancel.attach(self._interrupt)
+
+    def _start(self) -> None:
+        planned = self._cursor.sql(self._opened.text)
+        self._cancel.check()  # a stop during parsing would be lost
+        self._reader = planned.to_arrow_reader(BATCH_ROWS)
+
+    def _retry(self, error: BaseException) -> None:
+        """Runs the statement again in 128 bits if a product overflowed, alone if memory was short; else raises."""
+        if self._wide is not None and _NARROW_OVERFLOW in str(error):
+            text, self._wide = self._wide(), None
+            self._reader = self._cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+            return
+        ticket = self._opened.ticket
+        if self._alone is None or (ticket is not None and not ticket.shared) or not is_out_of_memory(error):
             raise error
-        text, self._wide = self._wide(), None
-        self._reader = self._cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+        self.close()
+        alone, self._alone = self._alone, None
+        self._use(alone())
+        self._start()
 
     def _next(self) -> pa.RecordBatch:
         try:
             batch = self._reader.read_next_batch()
         except ENGINE_ERRORS as error:
-            self._retry_wide(error)
+            self._retry(error)
             batch = self._reader.read_next_batch()
-        self._wide = None
+        self._wide = self._alone = None
         return batch
 
     def _to_sql_error(self, error: BaseException) -> BaseException:
@@ -249,8 +333,14 @@ class DuckStream:
                     batch = self._next()
                 except StopIteration:
                     return
-                if batch.num_rows:
+                ticket = self._opened.ticket
+                if batch.num_rows and ticket is None:
                     yield self._cast_batch(batch)
+                elif batch.num_rows and ticket is not None:
+                    made = self._cast_batch(batch)
+                    ticket.paused = time.monotonic()
+                    yield made
+                    ticket.paused = None
         except BaseException as error:
             if isinstance(error, GeneratorExit):
                 raise
@@ -272,4 +362,4 @@ class DuckStream:
         """Ends the statement and releases what it reads."""
         self._reader = None
         self._cancel.detach(self._interrupt)
-        self._stack.close()
+        self._opened.stack.close()

@@ -83,6 +83,7 @@ class Conversation:
         self._script: Iterator[Result] | None = None
         self._copy: _Copy | None = None
         self._skipping = False
+        self._is_ready = False
         self._timed_sql, self._started_at = "", 0.0
         self._handlers: dict[int, Callable[[bytes], None]] = {
             ord("Q"): self._handle_query,
@@ -100,12 +101,18 @@ class Conversation:
         return self._copy is not None
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no statement and no transaction is in progress: ReadyForQuery was the last message, with status I."""
+        return self._is_ready and self._session.status == "I"
+
+    @property
     def is_idle_in_transaction(self) -> bool:
         """Whether a transaction is open and the client's next message is awaited."""
         return self._copy is None and self._session.status != "I"
 
     def handle_message(self, kind: int, payload: bytes) -> None:
         """Answers one message. Raises only what ends the connection: fatal ProtocolViolation, 57P01."""
+        self._is_ready = False
         if self._copy is None:
             if kind == _SYNC:
                 self._handle_sync()
@@ -129,6 +136,7 @@ class Conversation:
 
     def send_ready(self) -> None:
         """Sends ReadyForQuery."""
+        self._is_ready = True
         self._take_reports()
         if self._reports:
             reports, self._reports = self._reports, {}

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from buenavista.postgres import BuenaVistaHandler, BVContext
 
+from gpudb.engine.scheduling import answer_soon
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog
@@ -29,6 +30,12 @@ from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 _LOG = logging.getLogger(__name__)
 _TERMINATE = ord("X")
+_END_STALL_S = 1.0
+"""Seconds for which a connection that ends waits for a client that takes no bytes."""
+_IDLE_LIMITS = {
+    "idle_session_timeout": "terminating connection due to idle-session timeout",
+    "idle_in_transaction_session_timeout": "terminating connection due to idle-in-transaction timeout",
+}
 
 
 class Client(BVContext):
@@ -75,10 +82,12 @@ class Handler(BuenaVistaHandler):
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.host = str(self.client_address[0])
+        answer_soon()
         self.client: Client | None = None
         self._lock = threading.Lock()
-        self._waiting = False
+        self._waiting_idle = False
         self._end_error: GpudbError | None = None
+        self._ends_now = False
         self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
         self.server.pending.add(self, self.host)
 
@@ -87,7 +96,7 @@ class Handler(BuenaVistaHandler):
         try:
             self._serve()
         except ClientDisconnected:
-            if self._end_error is not None:  # the server itself stopped reading
+            if self._end_error is not None and not self.stream.is_aborted:  # the server itself stopped reading
                 self._send_fatal(self._end_error)
         except BaseException as error:
             self._send_fatal(self.convert_error(error))
@@ -132,41 +141,49 @@ class Handler(BuenaVistaHandler):
 
     def _read_messages(self, conversation: Conversation) -> None:
         stream = self.stream
-        while self._end_error is None:
+        while True:
+            if self._end_error is not None:
+                self._end_if_idle(conversation)
             kind, payload = stream.read_message() or self._await_message(conversation)
             if kind == _TERMINATE:
                 return
             if self._end_error is not None:  # the message arrived after a reader was told to stop, and before it woke
-                raise self._end_error
+                self._end_if_idle(conversation)
             conversation.handle_message(kind, payload)
-        raise self._end_error
+
+    def _end_if_idle(self, conversation: Conversation) -> None:
+        """Raises the error of a connection that ends now, or once its transaction has ended."""
+        if self._end_error is not None and (self._ends_now or conversation.is_idle):
+            raise self._end_error
 
     def _await_message(self, conversation: Conversation) -> tuple[int, bytes]:
         """Returns the next message; while its head is awaited, `stop` may end the connection."""
         with self._lock:
-            if self._end_error is not None:
-                raise self._end_error
-            self._waiting = True
+            self._end_if_idle(conversation)
+            self._waiting_idle = conversation.is_idle
         try:
-            head = (
-                self._read_idle_in_transaction() if conversation.is_idle_in_transaction else self.stream.read_bytes(5)
-            )
+            if conversation.is_idle_in_transaction:
+                head = self._read_idle("idle_in_transaction_session_timeout")
+            elif self._waiting_idle:
+                head = self._read_idle("idle_session_timeout")
+            else:
+                head = self.stream.read_bytes(5)
         finally:
-            self._waiting = False
+            self._waiting_idle = False
         kind = head[0]
         return kind, self.stream.read_bytes(messages.check_length(kind, int.from_bytes(head[1:], "big")))
 
-    def _read_idle_in_transaction(self) -> bytes:
+    def _read_idle(self, limit: str) -> bytes:
+        """Returns the head of the next message; raises the error of `limit`, a setting, once that has passed."""
         assert self.client is not None
-        timeout = self.client.session.milliseconds("idle_in_transaction_session_timeout")
+        timeout = self.client.session.milliseconds(limit)
         if not timeout:
             return self.stream.read_bytes(5)
         self.stream.set_deadline(time.monotonic() + timeout / 1000)
         try:
             return self.stream.read_bytes(5)
         except DeadlinePassed:
-            message = "terminating connection due to idle-in-transaction timeout"
-            raise SqlError.of("idle_in_transaction_session_timeout", message) from None
+            raise SqlError.of(limit, _IDLE_LIMITS[limit]) from None
         finally:
             self.stream.set_deadline(None)
 
@@ -191,10 +208,11 @@ class Handler(BuenaVistaHandler):
     # ---- the end, from outside
 
     def stop(self, error: GpudbError, now: bool = False) -> None:
-        """Ends the connection with this error: between statements, or `now`, cancelling the running one."""
+        """Ends the connection with this error: after its transaction, or `now`, cancelling the running statement."""
         with self._lock:
             self._end_error = self._end_error or error
-            if self._waiting or now or self.client is None:
+            self._ends_now = self._ends_now or now
+            if self._waiting_idle or now or self.client is None:
                 self.stream.stop_reading()
         if now and self.client is not None:
             self.client.session.cancel()
@@ -203,6 +221,28 @@ class Handler(BuenaVistaHandler):
         """Implements pg_terminate_backend; its caller has cancelled the running statement."""
         message = "terminating connection due to administrator command"
         self.stop(SqlError.of("admin_shutdown", message), now=True)
+
+    def end_stalled_write(self, now: float) -> None:
+        """Aborts the connection if its client takes none of the bytes that it is sent, for longer than it may.
+
+        A connection that ends waits for _END_STALL_S, any other one for its session's idle limit.
+        """
+        stalled = self.stream.measure_stall(now)
+        if not stalled or self.client is None:
+            return
+        if self._end_error is None:
+            session = self.client.session
+            limit = "idle_session_timeout" if session.status == "I" else "idle_in_transaction_session_timeout"
+            timeout = session.milliseconds(limit)
+            if not timeout or stalled < timeout / 1000:
+                return
+            self._end_error = SqlError.of(limit, _IDLE_LIMITS[limit])
+        elif stalled < _END_STALL_S:
+            return
+        _LOG.info("connection from %s aborted: its client takes no bytes: %s", self.host, self._end_error.message)
+        self._ends_now = True
+        self.client.session.cancel()
+        self.stream.abort()
 
     # ---- errors
 
@@ -224,6 +264,7 @@ class Handler(BuenaVistaHandler):
 
     def _send_fatal(self, error: GpudbError) -> None:
         try:
+            self.stream.limit_writes()
             self.stream.send(replies.error_response(error, replies.FATAL))
             self.stream.flush()
         except ClientDisconnected:

@@ -82,6 +82,7 @@ class PgServer(BuenaVistaServer):
         self._handlers: set[Handler] = set()
         self._lock = threading.Lock()
         self._stopping = False
+        self._checked = 0.0
         self._serving = threading.Event()
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), database)
@@ -95,13 +96,21 @@ class PgServer(BuenaVistaServer):
     # ---- connections
 
     def serve_forever(self, poll_interval: float = _POLL_S) -> None:
-        """Accepts connections until `shutdown`; sets Python's switch interval for the whole process."""
+        """Accepts connections until `shutdown` ends; sets Python's switch interval for the whole process."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         with self._lock:
             if self._stopping:
                 return
             self._serving.set()
         super().serve_forever(poll_interval)
+
+    def service_actions(self) -> None:
+        """Ends connections whose clients take no bytes; called between connections, and every poll interval."""
+        now = time.monotonic()
+        if now - self._checked >= _POLL_S:
+            self._checked = now
+            for handler in self._list_running():
+                handler.end_stalled_write(now)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Whether a thread is available for a connection; the oldest that has not authenticated may have to end."""
@@ -128,7 +137,7 @@ class PgServer(BuenaVistaServer):
     def check_capacity(self) -> None:
         """Raises 53300 beyond max_connections, 57P03 while shutting down."""
         if self._stopping:
-            raise SqlError.of("cannot_connect_now", "the database system is shutting down")
+            raise _shutting_down()
         if len(self.ctxts) >= self.max_connections:
             raise SqlError.of("too_many_connections", "sorry, too many clients already")
 
@@ -153,32 +162,42 @@ class PgServer(BuenaVistaServer):
 
     # ---- the end
 
-    def shutdown(self, timeout: float = 30.0) -> None:
-        """Stops listening and ends every connection with 57P01.
+    def shutdown(self, timeout: float = 30.0, fast: threading.Event | None = None) -> None:
+        """Ends every connection with 57P01, and refuses others with 57P03; then stops listening.
 
-        Idle clients are ended at once; running statements have `timeout` seconds to end, then they are cancelled.
-        Closes the sockets; the database stays open.
+        Idle clients are ended at once; transactions have `timeout` seconds to end, or until `fast` is set, then they
+        are cancelled. Closes the sockets; the database stays open.
         """
         with self._lock:
             self._stopping = True
             serving = self._serving.is_set()
+        error = SqlError.of("admin_shutdown", "terminating connection due to administrator command")
+        self._stop_all(error, False, timeout, fast or threading.Event())
+        self._stop_all(error, True, _FORCED_S, threading.Event())
         if serving:
             super().shutdown()
         self.server_close()
-        error = SqlError.of("admin_shutdown", "terminating connection due to administrator command")
-        self._stop_all(error, now=False, timeout=timeout)
-        self._stop_all(error, now=True, timeout=_FORCED_S)
 
-    def _stop_all(self, error: SqlError, now: bool, timeout: float) -> None:
-        for handler in self._list_running():
-            handler.stop(error, now)
+    def _stop_all(self, error: SqlError, now: bool, timeout: float, hurry: threading.Event) -> None:
+        """Stops all connections, and waits for their ends; those that are not authenticated yet are not waited for."""
+        stopped = self._list_running()
+        for handler in stopped:
+            handler.stop(error if handler.client is not None else _shutting_down(), now)
         end = time.monotonic() + timeout
-        while self._list_running() and time.monotonic() < end:
+        while time.monotonic() < end and not hurry.is_set():
+            running = set(self._list_running())
+            if not any(handler in running and handler.client is not None for handler in stopped):
+                return
+            self.service_actions()
             time.sleep(0.01)
 
     def _list_running(self) -> list[Handler]:
         with self._lock:
             return [handler for handler in self._handlers if hasattr(handler, "stream")]
+
+
+def _shutting_down() -> SqlError:
+    return SqlError.of("cannot_connect_now", "the database system is shutting down")
 
 
 def check_exposure(database: DatabaseInterface, host: str) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import socket
 import ssl
+import struct
+import termios
 import threading
 import time
 from typing import Any
@@ -17,6 +20,7 @@ _READ_BUFFER = 1 << 16
 _WRITE_BUFFER = 1 << 16
 _CHUNK = 1 << 20
 _DRAIN_S = 1.0
+_RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 class DeadlinePassed(ClientDisconnected):
@@ -37,6 +41,9 @@ class Stream(BVBuffer):
         self._at = 0
         self._out = bytearray()
         self._flags: int = socket.MSG_WAITALL  # one call for a long message, however it arrives
+        self._write_started = 0.0
+        self._stall = (0.0, 0), 0.0
+        self.is_aborted = False
         self.set_deadline(deadline)
 
     def set_deadline(self, deadline: float | None) -> None:
@@ -150,10 +157,42 @@ class Stream(BVBuffer):
             self._write(out)
 
     def _write(self, data: bytes | bytearray | memoryview) -> None:
+        self._write_started = time.monotonic()
         try:
             self.connection.sendall(data)
         except OSError as error:
             raise ClientDisconnected(str(error)) from error
+        finally:
+            self._write_started = 0.0
+
+    def limit_writes(self) -> None:
+        """Limits each further write, so that a client that takes nothing cannot hold up the end."""
+        self._deadline = None
+        with contextlib.suppress(OSError):
+            self.connection.settimeout(_DRAIN_S)
+
+    def measure_stall(self, now: float) -> float:
+        """Returns the seconds for which a write has waited while the client took no bytes; 0 if none waits.
+
+        Called again and again, from another thread: the time counts from the first call that saw the same bytes wait.
+        """
+        started = self._write_started
+        if not started:
+            return 0.0
+        try:
+            (unsent,) = struct.unpack("i", fcntl.ioctl(self.connection.fileno(), termios.TIOCOUTQ, b"\0\0\0\0"))
+        except OSError:
+            unsent = 0
+        if self._stall[0] != (started, unsent):
+            self._stall = (started, unsent), now
+        return now - self._stall[1]
+
+    def abort(self) -> None:
+        """Ends the connection at once, from any thread: a write that waits fails, and unsent bytes are dropped."""
+        self.is_aborted = True
+        with contextlib.suppress(OSError):
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
+            socket.socket.shutdown(self.connection, socket.SHUT_RDWR)
 
     def stop_reading(self) -> None:
         """Ends a waiting read, from any thread; buffered bytes can still be written."""
@@ -174,6 +213,9 @@ class Stream(BVBuffer):
     def close(self) -> None:
         """Closes, after a moment for the client to read the last bytes."""
         with contextlib.suppress(OSError, ClientDisconnected, ValueError):
+            if self.is_aborted:
+                raise ClientDisconnected("the connection was aborted")
+            self.limit_writes()
             self.flush()
             self._end_encryption()
             socket.socket.shutdown(self.connection, socket.SHUT_WR)

@@ -93,7 +93,7 @@ def alter_role_set(context: Context) -> Result:
     change = node.setstmt
     if change.kind == pg.VAR_RESET_ALL:
         privileged = is_superuser(catalog, context.session.user)
-        values = {} if privileged else {k: v for k, v in values.items() if _is_custom(k) or k == AUDIT}
+        values = {} if privileged else {name: each for name, each in values.items() if _is_for_superusers(name)}
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
         values.pop(_find_name(context, change.name), None)
     elif change.kind == pg.VAR_SET_CURRENT:
@@ -111,10 +111,17 @@ def _is_custom(name: str) -> bool:
     return "." in name and name.lower() not in SETTINGS
 
 
+def _is_for_superusers(name: str) -> bool:
+    if _is_custom(name):
+        return True
+    setting = find_setting(name)
+    return setting.superuser or setting.name == AUDIT
+
+
 def _find_name(context: Context, name: str) -> str:
-    """Returns a setting's name; 42501 for the audit log's and for custom ones, which only superusers give a role."""
+    """Returns a setting's name; 42501 for one that only superusers give a role, if the user is none."""
     found = name.lower() if _is_custom(name) else find_setting(name).name
-    if not _is_custom(name) and found != AUDIT:
+    if not _is_for_superusers(name):
         return found
     if not is_superuser(context.transaction.catalog, context.session.user):
         raise SqlError.of("insufficient_privilege", f'permission denied to set parameter "{name}"')

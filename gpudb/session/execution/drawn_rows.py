@@ -16,7 +16,7 @@ from gpudb.session.execution import sequence_values
 from gpudb.session.execution.requests import run_on_engine
 from gpudb.session.execution.routine_calls import call_function, literal
 from gpudb.session.execution.session_calls import (
-    call_sequence_function,
+    call_session_function,
     check_always_evaluated,
     constant_argument,
     engine_argument,
@@ -134,7 +134,7 @@ class DrawnRows:
                     value = call_function(self._context, call.function, literals).column(0).combine_chunks()
                 else:
                     known = [self._argument(arg, values) for arg in args]
-                    value = pa.array([call_sequence_function(self._context, call.function.name, known)], pa.int64())
+                    value = pa.array([call_session_function(self._context, call.function.name, known)], call.type.arrow)
                 column.append(value)
                 values.append(value)
         return [

@@ -1,8 +1,8 @@
 """Execution of bound queries: the engine computes them, and the session runs the calls that engines cannot.
 
-Session calls are sequence functions and routines that are more than a query. The engine computes the rows without
-them, in the order of the query; the calls run row by row, and what depends on their results is a query over those rows.
-Subqueries with session calls run first.
+Session calls are sequence functions, signals, and routines that are more than a query. The engine computes the rows
+without them, in the order of the query; the calls run row by row, and what depends on their results is a query over
+those rows. Subqueries with session calls run first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpudb.session.execution.drawn_rows import DrawnRows
 from gpudb.session.execution.requests import collect, fetch_from_engine, run_on_engine
 from gpudb.session.execution.routine_calls import call_function, literal
 from gpudb.session.execution.session_calls import (
-    call_sequence_function,
+    call_session_function,
     check_always_evaluated,
     constant_argument,
     engine_argument,
@@ -190,7 +190,7 @@ class _QueryRun:
             if blocks:
                 return Constant(next(blocks[constant_argument(node.args[0])]), INT8)
             args = tuple(self._evaluate_argument(replace_nodes(arg, change)) for arg in node.args)
-            return Constant(call_sequence_function(self._context, node.function.name, args), INT8)
+            return Constant(call_session_function(self._context, node.function.name, args), node.type)
 
         return [tuple(replace_nodes(expr, change) for expr in row) for row in rows]
 

@@ -71,6 +71,8 @@ def _settings(context: Context) -> Settings:
         session.process_id,
         None if node is None else cluster_tables.find_worker(context, node),
         session.settings["gpudb.fused"] == "on",
+        session.user,
+        int(session.settings["gpudb.max_running_statements"]),
     )
 
 

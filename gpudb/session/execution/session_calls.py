@@ -1,4 +1,4 @@
-"""Calls that the session runs instead of the engine: sequence functions, and routines that are more than a query."""
+"""Calls that the session runs instead of the engine: sequence functions, signals, routines that are no query."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
+from gpudb.session.execution.signals import SIGNAL_FUNCTIONS, send_signal
 from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Query
 from gpudb.sql.traverse import replace_nodes, walk
-from gpudb.types import OID
+from gpudb.types import BOOL, OID, SqlType
 
-_SEQUENCE_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
+_SESSION_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"}) | SIGNAL_FUNCTIONS
 
 
 def is_session_call(node: Any) -> bool:
-    """Whether a node calls a sequence function, or a routine whose statements the session runs."""
+    """Whether a node calls a function that the session runs, or a routine whose statements it runs."""
     if type(node) is Call:
-        return node.function.oid >= FIRST_USER_OID or node.function.name in _SEQUENCE_FUNCTIONS
+        return node.function.oid >= FIRST_USER_OID or node.function.name in _SESSION_FUNCTIONS
     return type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID
 
 
@@ -38,12 +39,18 @@ def check_always_evaluated(node: Any) -> None:
 
 def without_session_calls(query: Query) -> Query:
     """The query with zeros in the place of session calls: EXPLAIN plans it and draws no values."""
-    zeroed: Query = replace_nodes(query, lambda node: Constant(0, node.type) if is_session_call(node) else None)
+    zeroed: Query = replace_nodes(query, lambda node: _zero(node.type) if is_session_call(node) else None)
     return zeroed
 
 
-def call_sequence_function(context: Context, name: str, args: Sequence[object]) -> int | None:
-    """The result of a sequence function; all but lastval are strict."""
+def _zero(item: SqlType) -> Constant:
+    return Constant(False if item == BOOL else 0, item)
+
+
+def call_session_function(context: Context, name: str, args: Sequence[object]) -> int | None:
+    """The result of a sequence function or a signal function; all but lastval are strict."""
+    if name in SIGNAL_FUNCTIONS:
+        return send_signal(context, name, args)
     if name == "lastval":
         return sequence_values.lastval(context)
     if args[0] is None or (isinstance(args[0], int) and None in args):

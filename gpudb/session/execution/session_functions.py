@@ -10,7 +10,6 @@ from gpudb.catalog.postgres.names import map_schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
 from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting
-from gpudb.session.authorization.signals import check_signal
 from gpudb.session.context import Context
 from gpudb.session.settings.catalog import VERSION
 from gpudb.values.interval import Interval
@@ -50,19 +49,6 @@ def values(context: Context) -> Mapping[str, object]:
         # Searched although the path does not list them: the temporary schema, and pg_catalog.
         before = [name for name in (first, "pg_catalog") if name in known and name not in found]
         return [*before, *found]
-
-    def signal(method: str) -> object:
-        def act(process_id: object) -> object:
-            if not isinstance(process_id, int):
-                raise SqlError.of("feature_not_supported", "a process id must be a constant here")
-            check_signal(context, process_id, method)
-            found = getattr(session.database, method)(process_id)
-            if not found:
-                message = f"PID {process_id} is not a PostgreSQL backend process"
-                context.notice(message, severity="WARNING", sqlstate="01000")
-            return found
-
-        return act
 
     def sleep(seconds: object) -> str | None:
         """Waits for a time; a cancel ends the wait."""
@@ -119,8 +105,6 @@ def values(context: Context) -> Mapping[str, object]:
         "pg_postmaster_start_time": session.database.started,
         "pg_conf_load_time": session.database.configuration_loaded,
         "pg_reload_conf": reload_configuration,
-        "pg_cancel_backend": signal("cancel"),
-        "pg_terminate_backend": lambda process_id, timeout=0: signal("terminate")(process_id),  # type: ignore[operator]
         "pg_my_temp_schema": lambda: map_schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
         "txid_current": context.transaction.number,
         "pg_current_xact_id": context.transaction.number,

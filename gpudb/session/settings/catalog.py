@@ -68,6 +68,16 @@ def _date_style(value: str) -> str:
     return "ISO, MDY"
 
 
+def temp_file_limit(value: str) -> str:
+    """Returns a limit in bytes as SHOW prints it; -1 for none."""
+    size = int(value) // 1024 * 1024
+    if size <= 0:
+        return "-1" if size < 0 else "0"
+    unit, scale = next(each for each in _SIZES if size % each[1] == 0)
+    return f"{size // scale}{unit}"
+
+
+_SIZES = (("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10))
 _digits = integer("extra_float_digits", -15, 3)
 
 
@@ -115,9 +125,15 @@ _ALL = (
             boolean("gpudb.fallback"), kind="bool"),
     Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
             boolean("gpudb.fused"), kind="bool"),
+    Setting("gpudb.max_running_statements", "0", "Limits a role's concurrent statements, short ones aside.",
+            integer("gpudb.max_running_statements", 0, 1_000_000), kind="integer", superuser=True),
+    Setting("gpudb.max_statement_timeout", "0", "Limits statement_timeout, also of statements without one.",
+            duration("gpudb.max_statement_timeout"), kind="integer", superuser=True),
     Setting("hba_file", "", "Sets the server's \"hba\" configuration file.", fixed=True),
     Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",
             duration("idle_in_transaction_session_timeout"), kind="integer"),
+    Setting("idle_session_timeout", "0", "Ends a session that idles outside of a transaction for longer.",
+            duration("idle_session_timeout"), kind="integer"),
     Setting("in_hot_standby", "off", "Shows whether hot standby is currently active.", reported=True, fixed=True),
     Setting("integer_datetimes", "on", "Shows whether datetimes are integer based.", reported=True, fixed=True),
     Setting("IntervalStyle", "postgres", "Sets the display format for interval values.",
@@ -149,6 +165,8 @@ _ALL = (
             fixed=True, kind="integer"),
     Setting("synchronous_commit", "on", "Sets the current transaction's synchronization level.",
             single_value("synchronous_commit", "on")),
+    Setting("temp_file_limit", "-1", "Limits the temporary files of all statements. -1 is no limit.",
+            temp_file_limit, fixed=True, kind="integer"),
     Setting("TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", time_zone,
             reported=True),
     Setting("transaction_isolation", "repeatable read", "Shows the current transaction's isolation level.",
@@ -192,6 +210,22 @@ def find_setting(name: str) -> Setting:
 
 
 _KEPT_BY_RESET_ALL = frozenset({"role", "session_authorization", "is_superuser"})
+
+
+def check_permission(setting: Setting, *, superuser: bool) -> None:
+    """Raises 42501 for a setting of superusers if the user is none."""
+    if setting.superuser and not superuser:
+        raise SqlError.of("insufficient_privilege", f'permission denied to set parameter "{setting.name}"')
+
+
+def check_initial_settings(settings: Mapping[str, str], *, superuser: bool) -> None:
+    """Raises 42501 if a client that is no superuser connects with a setting of superusers."""
+    for name in settings:
+        found = SETTINGS.get(name.lower())
+        if found is not None:
+            check_permission(found, superuser=superuser)
+
+
 SettingsSnapshot = tuple[dict[str, str], dict[str, str]]
 
 
@@ -238,7 +272,7 @@ class SettingValues:
             self.set(name, value)
 
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
-        """SET [LOCAL] name = value; None is DEFAULT."""
+        """SET [LOCAL] name = value; None is DEFAULT. 42501 for a superuser's setting if the user is none."""
         key = name.lower()
         if "." in name and key not in SETTINGS:
             checked = value or ""
@@ -248,6 +282,7 @@ class SettingValues:
             if found.fixed:
                 message = f'parameter "{found.name}" cannot be changed'
                 raise SqlError.of("cant_change_runtime_param", message)
+            check_permission(found, superuser=self._values["is_superuser"] == "on")
             checked = self._defaults[key] if value is None else found.check(value)
         if local:
             self._local[key] = checked

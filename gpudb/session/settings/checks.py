@@ -15,7 +15,8 @@ Check = Callable[[str], str]
 class Setting:
     """A setting: `check` returns a value's canonical text or raises 22023; `reported` settings are sent to clients.
 
-    Clients cannot set a `fixed` one; SHOW ALL and pg_settings omit a `hidden` one.
+    Clients cannot set a `fixed` one, and only superusers a `superuser` one. SHOW ALL and pg_settings omit a `hidden`
+    one.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Setting:
     fixed: bool = False
     kind: str = "string"
     hidden: bool = False
+    superuser: bool = False
 
 
 def invalid_value(name: str, value: str, hint: str | None = None) -> SqlError:

@@ -107,6 +107,7 @@ class Cluster:
             gpu=processes.gpu,
             peers=processes.gpu and processes.count > 1,
             device=processes.device,
+            temp_limit=processes.temp_limit,
         )
         fleet.client.register_plugin(NannyHandlers())
         fleet.client.register_plugin(plugin)

@@ -46,6 +46,8 @@ class WorkerProcesses:
     """Whether each worker has a GPU; `resident` then limits its memory, 0 for half of it."""
     device: int = 0
     """The bytes of GPU memory that each worker may use; 0 for all that is free."""
+    temp_limit: int = 0
+    """The bytes of temporary files that each worker may have; 0 for no limit."""
 
 
 def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> WorkerProcesses:

@@ -14,10 +14,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from gpudb.engine.admission import Admission
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange.routing import stage_partitions
 from gpudb.engine.gpu.figures import KernelFigures, NarrowedScan, OperatorFigures, StageFigures
-from gpudb.engine.gpu.planning.admission import Admission
 from gpudb.engine.gpu.planning.planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
 from gpudb.engine.gpu.rpc.messages import (
@@ -117,7 +117,7 @@ class Execution:
         self._admission = admission
         self.planned = planned
         self._replan = finer
-        self._cancel, self._session = request.cancel, request.settings.session
+        self._cancel, self._settings = request.cancel, request.settings
         self._node = request.settings.node
         self._parameters = encode_parameters(request)
         self._attempts = 0
@@ -134,7 +134,7 @@ class Execution:
 
     async def run(self) -> None:
         """Runs every stage once the statement is admitted; the first error ends it."""
-        async with self._admission.admit(self.planned.cost, self._session, self._cancel):
+        async with self._admission.admit(self.planned.cost, self._settings, self._cancel):
             while True:
                 self._attempts += 1
                 try:

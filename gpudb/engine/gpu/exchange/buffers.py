@@ -19,10 +19,33 @@ from pathlib import Path
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
+from gpudb.errors import SqlError
 
 CHUNK_BYTES = 4 * 2**20
 """Approximate bytes of a result in one message."""
 _CHUNK_ROWS = 65536
+
+
+class SpillSpace:
+    """The space for a worker's temporary files: `limit` bytes for all of them together, 0 for no limit. Thread-safe."""
+
+    def __init__(self, limit: int = 0) -> None:
+        self._limit = limit
+        self._lock = threading.RLock()  # a file that is collected as garbage may release its bytes anywhere
+        self.bytes = 0
+
+    def reserve(self, size: int) -> None:
+        """Reserves bytes. Raises 53400 beyond the limit."""
+        with self._lock:
+            if self._limit and self.bytes + size > self._limit:
+                message = f"temporary file size exceeds temp_file_limit ({self._limit // 1024}kB)"
+                raise SqlError.of("configuration_limit_exceeded", message)
+            self.bytes += size
+
+    def release(self, size: int) -> None:
+        """Releases reserved bytes."""
+        with self._lock:
+            self.bytes -= size
 
 
 class SpillFile:
@@ -31,7 +54,8 @@ class SpillFile:
     The file is removed with its last reference, when it is closed, or when the process ends.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, space: SpillSpace | None = None) -> None:
+        self._space, self._reserved = space or SpillSpace(), 0
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - it lives as long as its frames
         self._lock = threading.Lock()
         self._reading = 0
@@ -39,8 +63,10 @@ class SpillFile:
         self.bytes = 0
 
     def write(self, frame: pl.DataFrame) -> SpilledFrame:
-        """Appends a frame. Raises ValueError once the file is closed."""
+        """Appends a frame. Raises ValueError once the file is closed, 53400 beyond the limit of temporary files."""
         data = memoryview(encode_frame(frame))
+        self._space.reserve(len(data))
+        self._reserved += len(data)
         made = SpilledFrame(self, self.bytes, len(data))
         while data:
             data = data[self._file.write(data) :]
@@ -71,10 +97,15 @@ class SpillFile:
     def _free(self) -> None:
         with self._lock:
             if self._closed and not self._reading:
-                self._file.close()
+                self._remove()
+
+    def _remove(self) -> None:
+        self._file.close()
+        reserved, self._reserved = self._reserved, 0
+        self._space.release(reserved)
 
     def __del__(self) -> None:
-        self._file.close()
+        self._remove()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +191,11 @@ class ResultBuffer:
 
 
 class ResultStore:
-    """A worker's store of results: `limit` bytes in memory, the rest in files under `folder`."""
+    """A worker's store of results: `limit` bytes in memory, the rest in files of `space` under `folder`."""
 
-    def __init__(self, limit: int, folder: Path) -> None:
+    def __init__(self, limit: int, folder: Path, space: SpillSpace | None = None) -> None:
         self._limit = limit
-        self._folder = folder
+        self._folder, self._space = folder, space
         self._lock = threading.Lock()
         self.bytes = 0
 
@@ -174,7 +205,7 @@ class ResultStore:
         with self._lock:
             fits = self.bytes + size <= self._limit
             self.bytes += size if fits else 0
-        return ResultBuffer(frame, self, size, None if fits else SpillFile(self._folder))
+        return ResultBuffer(frame, self, size, None if fits else SpillFile(self._folder, self._space))
 
     def release(self, size: int) -> None:
         """Releases `size` bytes."""

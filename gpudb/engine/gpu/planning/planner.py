@@ -14,13 +14,14 @@ from functools import cached_property
 import pyarrow as pa
 
 from gpudb.catalog.model import Table
+from gpudb.engine.admission import Cost
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases
 from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fuse_parts
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
-from gpudb.engine.gpu.planning.admission import Cost, estimate_cost
 from gpudb.engine.gpu.planning.capability import check_functions, check_stages
 from gpudb.engine.gpu.planning.constants import make_evaluator
+from gpudb.engine.gpu.planning.statement_cost import estimate_cost
 from gpudb.engine.gpu.worker.batching import MemorySpace, choose_chunks, max_build_rows, max_cached_build_rows
 from gpudb.engine.protocol import Engine, Request
 from gpudb.lru import LruCache

@@ -18,7 +18,7 @@ from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile
+from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.figures import KernelFigures, StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
@@ -47,13 +47,16 @@ INLINE_BYTES = 2**20
 
 
 class Executor:
-    """A worker's device and queues. Files go to `folder`; up to `results` bytes of results stay in memory."""
+    """A worker's device and queues. Up to `results` bytes of results stay in memory.
 
-    def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool) -> None:
+    Files go to `folder`, up to `temp_limit` bytes together; 0 for no limit.
+    """
+
+    def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool, temp_limit: int = 0) -> None:
         self.backend, self.tables, self.kernels = device.backend, device.tables, device.kernels
         self.failure, self.gpu = device.failure, gpu
-        self.results = ResultStore(results, folder)
-        self._folder = folder
+        self._folder, self._space = folder, SpillSpace(temp_limit)
+        self.results = ResultStore(results, folder, self._space)
         self.available_memory: Callable[[], int] = lambda: sys.maxsize
         """The free bytes of this process's memory that statements may take."""
         self.statement_bytes = device.memory[1]
@@ -168,7 +171,7 @@ class Executor:
             )
             kept = self.backend.offload(each) if mine else None
             if kept is None:
-                file = file or statement.open_spill_file(self._folder)
+                file = file or statement.open_spill_file(self._folder, self._space)
                 kept = file.write(self.backend.retry_with_memory(each.to_polars))
             made.append(kept)
         return made

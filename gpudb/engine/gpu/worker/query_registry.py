@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
-from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile
+from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile, SpillSpace
 from gpudb.engine.gpu.rpc.messages import BufferReply, PendingBuffer, RunReply, RunResult
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import GpudbError
@@ -99,9 +99,9 @@ class RunningQuery:
         """Returns rows that wait for their consumer; empty if there are none."""
         return self._buffers.pop(number, b"")
 
-    def open_spill_file(self, folder: Path) -> SpillFile:
+    def open_spill_file(self, folder: Path, space: SpillSpace | None = None) -> SpillFile:
         """Returns a new spill file that is closed with the statement."""
-        created = SpillFile(folder)
+        created = SpillFile(folder, space)
         self._files.add(created)
         if self.ended:
             created.close()

@@ -69,10 +69,10 @@ _PAGE_LOCKED_FRACTION = 0.25
 class StageWorker(WorkerPlugin):
     """Adds gpudb's handlers to a Dask worker.
 
-    In bytes: `limit` bounds the process, `resident` the tables' columns, `results` the results in memory. On a `gpu`
-    worker tables and frames are in its GPU's memory, of which it may use `device` bytes, or all that is free;
-    `resident` 0 leaves the limit to the worker. With `peers`, rows go from GPU to GPU. Who connects beside Dask must
-    know `secret`.
+    In bytes: `limit` bounds the process, `resident` the tables' columns, `results` the results in memory, `temp_limit`
+    the temporary files (0 for no limit). On a `gpu` worker tables and frames are in its GPU's memory, of which it may
+    use `device` bytes, or all that is free; `resident` 0 leaves the limit to the worker. With `peers`, rows go from GPU
+    to GPU. Who connects beside Dask must know `secret`.
     """
 
     name = "gpudb"
@@ -88,10 +88,12 @@ class StageWorker(WorkerPlugin):
         gpu: bool = False,
         peers: bool = False,
         device: int = 0,
+        temp_limit: int = 0,
     ) -> None:
         self._limit, self._resident, self._results = limit, resident, results
         self._fuse, self._gpu, self._peers, self._bound = fuse, gpu, peers, device
         self._secret = secret
+        self._temp_limit = temp_limit
 
     async def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
@@ -109,7 +111,7 @@ class StageWorker(WorkerPlugin):
         self._cache = CacheManager(device.tables, device.kernels.tables if device.kernels is not None else None)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         folder = Path(self._folder.name)
-        self.executor = Executor(device, folder, self._results, gpu=self._gpu)
+        self.executor = Executor(device, folder, self._results, gpu=self._gpu, temp_limit=self._temp_limit)
         if not self._gpu:
             self.executor.available_memory = self._available_memory
         self._queries = QueryRegistry()
@@ -155,7 +157,7 @@ class StageWorker(WorkerPlugin):
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
-        given = ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers", "_bound", "_secret")
+        given = ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers", "_bound", "_secret", "_temp_limit")
         return {name: getattr(self, name) for name in given}
 
     # ---------------------------------------------------------------------------------------- handlers

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gpudb.engine.admission import Cost, Ticket
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
 from gpudb.engine.gpu.coordinator import coordinator
 from gpudb.engine.gpu.planning import planner
-from gpudb.engine.gpu.planning.admission import Cost
 from gpudb.errors import GpudbError, WorkerLost
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -208,9 +208,10 @@ def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session
 def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database, session: Session) -> None:
     places = database.engine._cluster.admission  # type: ignore[attr-defined]
     run(session, STATEMENTS["gather"])  # planned, so that only the wait takes time below
-    short = places._classes[True]
-    bound, short._statements = short._statements, 1
-    short.running.append(Cost())
+    short = places.queues.short
+    bound, short.places = short.places, 1
+    taken = Ticket(Cost(), session=0)
+    places.queues.enter(taken)
     watcher = database.session("gpudb")
     seen: list[list[tuple[object, ...]]] = []
     over = threading.Event()
@@ -241,8 +242,8 @@ def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database,
         over.set()
         watching.join(60)
         run(session, "RESET statement_timeout")
-        short._statements = bound
-        short.running.remove(Cost())
+        short.places = bound
+        places.queues.leave(taken)
         watcher.close()
 
 

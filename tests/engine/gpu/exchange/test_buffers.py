@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from gpudb.engine.gpu.backend.host import HostFrame
-from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultStore, SpillFile, concat_on_host
+from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultStore, SpillFile, SpillSpace, concat_on_host
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, RunReply, RunResult
 from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
+from gpudb.errors import GpudbError
 from gpudb.plan.tree.nodes import Values
 from gpudb.plan.tree.stages import Stage
 
@@ -127,6 +128,27 @@ def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
     second.close()
     assert room.bytes == 0
     assert _nameless(tmp_path) == 0
+
+
+def test_temporary_files_are_bounded_together(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"c0": pl.int_range(0, 100_000, eager=True)})
+    space = SpillSpace(1_000_000)
+    first, second = SpillFile(tmp_path, space), SpillFile(tmp_path, space)
+    first.write(frame)
+    assert 800_000 <= space.bytes < 1_000_000
+    with pytest.raises(GpudbError) as raised:
+        second.write(frame)
+    assert raised.value.sqlstate == "53400"
+    assert raised.value.message == "temporary file size exceeds temp_file_limit (976kB)"
+    first.close()
+    assert space.bytes == 0
+    second.write(frame)
+    del second
+    assert space.bytes == 0
+    results = ResultStore(1000, tmp_path, space)
+    with pytest.raises(GpudbError):
+        results.store(pl.DataFrame({"c0": pl.int_range(0, 200_000, eager=True)}))
+    assert (space.bytes, results.bytes) == (0, 0)
 
 
 def test_what_comes_no_more_is_not_waited_for() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from gpudb.engine import admission
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer
-from gpudb.engine.gpu.planning import admission
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError, QueryCanceled
 from tests.support.fused.fast_path import JOIN, run, until_at_once

@@ -1,0 +1,117 @@
+"""Shutdown: transactions may end within the time that they are given, and nobody may come in meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from gpudb.server.wire.server import PgServer
+from gpudb.session.database import Database
+from tests.support.sessions import wait_until
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    made = Database(None)
+    yield made
+    made.close()
+
+
+class Ending:
+    """A server, its clients, and its shutdown in a thread."""
+
+    def __init__(self, database: Database) -> None:
+        self.server = PgServer(database, "127.0.0.1", 0)
+        self.fast = threading.Event()
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        self.clients: list[Connection] = []
+        self.stopper: threading.Thread | None = None
+
+    def connect(self, *, autocommit: bool = True) -> Connection:
+        host, port = self.server.address
+        made: Connection = psycopg.connect(
+            host=host, port=port, user="gpudb", dbname="gpudb", connect_timeout=10, autocommit=autocommit
+        )
+        self.clients.append(made)
+        return made
+
+    def begin(self, timeout: float) -> None:
+        self.stopper = threading.Thread(target=self.server.shutdown, args=(timeout, self.fast))
+        self.stopper.start()
+
+    def join(self) -> None:
+        assert self.stopper is not None
+        self.stopper.join(60)
+        assert not self.stopper.is_alive()
+        self.thread.join(60)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def ending(database: Database) -> Iterator[Ending]:
+    made = Ending(database)
+    yield made
+    made.fast.set()
+    if made.stopper is None:
+        made.begin(0)
+    made.join()
+    for client in made.clients:
+        client.close()
+
+
+def sqlstate_of(connection: Connection, sql: str) -> str | None:
+    with pytest.raises(psycopg.Error) as ended:
+        connection.execute(sql)
+    return ended.value.sqlstate
+
+
+def test_a_transaction_may_end(ending: Ending) -> None:
+    idle, writer = ending.connect(), ending.connect(autocommit=False)
+    writer.execute("CREATE TABLE IF NOT EXISTS kept (a int)")
+    ending.begin(60)
+    assert sqlstate_of(idle, "SELECT 1") == "57P01"
+    writer.execute("INSERT INTO kept VALUES (1)")
+    with pytest.raises(psycopg.OperationalError) as refused:
+        ending.connect()
+    assert "the database system is shutting down" in str(refused.value)
+    writer.commit()
+    ending.join()
+    assert sqlstate_of(writer, "SELECT 1") == "57P01"
+
+
+def test_a_transaction_that_takes_too_long_is_ended(ending: Ending, database: Database) -> None:
+    lazy = ending.connect(autocommit=False)
+    lazy.execute("SELECT 1")
+    started = time.monotonic()
+    ending.begin(0.5)
+    ending.join()
+    assert time.monotonic() - started >= 0.5
+    assert sqlstate_of(lazy, "SELECT 1") == "57P01"
+    assert not database.sessions()
+
+
+def test_fast_ends_the_wait(ending: Ending) -> None:
+    lazy, busy = ending.connect(autocommit=False), ending.connect()
+    lazy.execute("SELECT 1")
+    found: list[str | None] = []
+    running = threading.Thread(target=lambda: found.append(sqlstate_of(busy, "SELECT pg_sleep(60)")))
+    running.start()
+    look = ending.connect()
+    wait_until(
+        lambda: look.execute("SELECT 1 FROM pg_stat_activity WHERE query LIKE '%sleep(60)' AND state = 'active'"
+                             " AND pid <> pg_backend_pid()").fetchone(), "it runs")  # fmt: skip
+    ending.begin(60)
+    assert sqlstate_of(look, "SELECT 1") == "57P01"
+    assert not found
+    ending.fast.set()
+    ending.join()
+    running.join(60)
+    assert found == ["57P01"]

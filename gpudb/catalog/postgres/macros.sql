@@ -168,14 +168,22 @@ CREATE MACRO sys_userbyid(x) AS coalesce((SELECT first(da.rolname) FROM pg_authi
     'unknown (OID=' || x || ')');
 CREATE MACRO sys_role_oid(t) AS sys_found((SELECT min(lc.oid) FROM pg_authid AS lc WHERE lc.rolname = t), t, '42704',
     'role "', '" does not exist');
+CREATE MACRO sys_role_kinds(t) AS list_distinct(list_transform(string_split(t, ','), lambda word: CASE upper(trim(word))
+    WHEN 'USAGE' THEN 'usage' WHEN 'MEMBER' THEN 'member' WHEN 'SET' THEN 'set'
+    WHEN 'USAGE WITH GRANT OPTION' THEN 'admin' WHEN 'USAGE WITH ADMIN OPTION' THEN 'admin'
+    WHEN 'MEMBER WITH GRANT OPTION' THEN 'admin' WHEN 'MEMBER WITH ADMIN OPTION' THEN 'admin'
+    WHEN 'SET WITH GRANT OPTION' THEN 'admin' WHEN 'SET WITH ADMIN OPTION' THEN 'admin'
+    ELSE CAST(pg_error('22023', 'unrecognized privilege type: "' || trim(word) || '"') AS VARCHAR) END));
 CREATE MACRO sys_reaches(reach, role, kinds) AS
     (list_contains(kinds, 'usage') AND list_contains(struct_extract(reach, 'usage'), role))
     OR (list_contains(kinds, 'member') AND list_contains(struct_extract(reach, 'member'), role))
     OR (list_contains(kinds, 'set') AND list_contains(struct_extract(reach, 'set'), role))
     OR (list_contains(kinds, 'admin') AND list_contains(struct_extract(reach, 'admin'), role));
 -- What a role may do with another one: usage, member, set and admin, of which one of `kinds` is enough.
+-- The kinds are read for a superuser, too: an unknown one is an error.
 CREATE MACRO sys_current_has_role(role, kinds) AS CASE WHEN role IS NULL THEN NULL
-    WHEN getvariable('pg_superuser') THEN true ELSE sys_reaches(getvariable('pg_reach'), role, kinds) END;
+    WHEN getvariable('pg_superuser') THEN list_contains(kinds, kinds[1])
+    ELSE sys_reaches(getvariable('pg_reach'), role, kinds) END;
 CREATE MACRO sys_has_role(x, role, kinds) AS CASE WHEN x IS NULL OR role IS NULL THEN NULL
     WHEN x = role AND kinds <> ['admin'] THEN true
     ELSE coalesce((SELECT first(rr.superuser OR sys_reaches(rr, role, kinds)) FROM role_reach AS rr WHERE rr.oid = x),

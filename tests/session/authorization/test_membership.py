@@ -192,6 +192,9 @@ worker: SELECT * FROM information_schema.administrable_role_authorizations ORDER
 worker: SELECT pg_has_role('dept', 'USAGE'), pg_has_role('pg_read_all_stats', 'usage, set'),
   pg_has_role('gpudb', 'MEMBER')
 worker: SELECT pg_has_role('dept', 'MEMBER WITH ADMIN OPTION'), pg_has_role('team', ' member with grant option ')
+worker: SELECT p, pg_has_role('team', p), pg_has_role('worker', 'dept', p), pg_has_role('dept', 'team', p)
+  FROM (VALUES ('USAGE'), ('set with admin option'), (' Member , usage'), (NULL)) AS v(p) ORDER BY 1
+worker: SELECT pg_has_role('team', p) FROM (VALUES ('SELECT')) AS v(p)
 worker: SELECT pg_has_role('nobody', 'USAGE')
 worker: SELECT pg_has_role('team', 'SELECT')
 worker: SELECT pg_has_role('nobody', 'team', 'USAGE')

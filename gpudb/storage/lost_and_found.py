@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpudb.storage.private_files import make_directory
+
 NAME = "lost+found"
 KEEP_SECONDS = 7 * 24 * 3600.0
 """Age at which an opening removes what an earlier one moved here."""
@@ -40,7 +42,7 @@ def move_orphans(tables: Path, live: Mapping[int, frozenset[Path] | None]) -> in
     target = _new_folder(tables.parent / NAME)
     for path in orphans:
         moved = target / path.relative_to(tables)
-        moved.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(moved.parent)
         path.rename(moved)
     _remove_empty_folders(tables, live)
     _LOG.warning('moved %d files that belong to no table to "%s"', len(orphans), target)
@@ -93,9 +95,7 @@ def _new_folder(root: Path) -> Path:
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     for number in itertools.count(1):
         folder = root / f"{stamp}-{number}"
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return folder
+        if not folder.exists():
+            make_directory(folder)
+            return folder
     raise AssertionError

@@ -14,7 +14,10 @@ DIRECTORY_MODE, FILE_MODE = 0o700, 0o600
 CATALOG_FILE = "catalog.db"
 _OTHERS = 0o077
 _OWN = frozenset(
-    {CATALOG_FILE, "catalog.db-wal", "catalog.db-shm", "lock", "server.crt", "server.key", "spill", "tables"}
+    {
+        *(CATALOG_FILE, "catalog.db-wal", "catalog.db-shm", "catalog-backup.db", "lock"),
+        *("lost+found", "server.crt", "server.key", "spill", "tables"),
+    }
 )
 """What gpudb itself puts into a data directory."""
 

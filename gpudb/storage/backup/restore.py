@@ -9,6 +9,7 @@ from pathlib import Path
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.manifest import BACKUPS, FILES, Manifest, StoredFile, hash_file, list_manifests
 from gpudb.storage.iceberg.file_writer import sync
+from gpudb.storage.private_files import make_data_directory, make_directory
 
 
 def restore(source: Path, manifest: Manifest, directory: Path) -> None:
@@ -19,6 +20,7 @@ def restore(source: Path, manifest: Manifest, directory: Path) -> None:
     """
     if directory.exists() and any(directory.iterdir()):
         raise GpudbError(f'the directory "{directory}" is not empty', condition="duplicate_file")
+    make_data_directory(directory)
     try:
         _restore(source, manifest, directory)
     except BaseException:
@@ -29,10 +31,10 @@ def restore(source: Path, manifest: Manifest, directory: Path) -> None:
 
 def _restore(source: Path, manifest: Manifest, directory: Path) -> None:
     tables = directory / "tables"
-    tables.mkdir(parents=True, mode=0o700)
+    make_directory(tables)
     for name, stored in manifest.files.items():
         target = tables / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(target.parent)
         _copy_verified(source / FILES / name, target, stored)
     for folder in sorted({path.parent for path in tables.rglob("*")}):
         sync(folder)

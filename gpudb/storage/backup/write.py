@@ -23,6 +23,7 @@ from gpudb.storage.backup.manifest import (
 )
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
+from gpudb.storage.private_files import make_directory
 from gpudb.storage.store import Store
 
 
@@ -50,7 +51,7 @@ def back_up(store: Store, destination: Path, *, check: Callable[[], None] = lamb
         raise SqlError.of("duplicate_object", f'the folder "{destination}" is inside the data directory')
     with _disk_errors(destination):
         for folder in (destination / BACKUPS, destination / FILES):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(folder)
     lock = LockFile(destination / "lock", f'the backup folder "{destination}"')
     try:
         with _disk_errors(destination):
@@ -99,7 +100,7 @@ def _list_known_files(destination: Path) -> dict[str, StoredFile]:
 
 
 def _copy(source: Path, target: Path) -> StoredFile:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(target.parent)
     partial = target.with_name(f"{target.name}.part")
     shutil.copyfile(source, partial)
     with partial.open("rb") as file:

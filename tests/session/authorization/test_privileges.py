@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpudb.session.database import Database
+from gpudb.session.session import Session
 from tests.session.authorization.conftest import Play
+from tests.support.session_fixtures import Connect
+from tests.support.sessions import run, state, value
 
 ACLS = """SELECT c.relname, c.relkind, c.relacl::text FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
   AND c.relkind IN ('r', 'v', 'S', 'm') ORDER BY 1"""
@@ -921,3 +930,57 @@ anna: SELECT become()
 gpudb: SELECT become()
 gpudb: SELECT current_user
 """)
+
+
+def test_privileges_survive_a_restart(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    run(session, "CREATE ROLE anna LOGIN; CREATE TABLE t (a int, b int); CREATE VIEW v AS SELECT a FROM t")
+    run(session, "GRANT SELECT (a) ON t TO anna; GRANT CREATE ON DATABASE gpudb TO anna WITH GRANT OPTION")
+    run(session, "ALTER VIEW v SET (security_invoker = true); ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO anna")
+    session.close()
+    database.close()
+    again = Database(tmp_path)
+    session, anna = again.session("gpudb"), again.session("anna")
+    try:
+        run(session, "CREATE TABLE later (a int); GRANT SELECT ON v TO anna")
+        for sql in ("SELECT a FROM t", "SELECT a FROM v", "SELECT a FROM later"):
+            assert run(anna, sql) == []
+        assert state(anna, "SELECT b FROM t") == "42501"
+        run(anna, "CREATE SCHEMA own")
+    finally:
+        session.close()
+        anna.close()
+        again.close()
+
+
+def test_grants_of_two_transactions_do_not_overwrite_each_other(session: Session, other: Session) -> None:
+    run(session, "CREATE ROLE anna; CREATE ROLE bert; CREATE TABLE t (a int)")
+    run(session, "BEGIN; GRANT SELECT ON t TO anna")
+    run(other, "GRANT SELECT ON t TO bert")
+    assert state(session, "COMMIT") == "40001"
+    assert (
+        value(session, "SELECT relacl::text FROM pg_class WHERE relname = 't'") == "{gpudb=arwdDxt/gpudb,bert=r/gpudb}"
+    )
+    run(session, "BEGIN; GRANT SELECT ON t TO anna")
+    run(other, "DROP OWNED BY bert; DROP ROLE bert")
+    assert state(session, "COMMIT") == "40001"
+
+
+def test_files_need_privileges_on_the_table(session: Session, connect: Connect, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("1\n2\n", encoding="utf-8")
+    run(session, "CREATE ROLE loader LOGIN; GRANT pg_read_server_files TO loader; CREATE TABLE loaded (a int)")
+    client = connect(user="loader")
+    append, replace = (f"SELECT load_data('loaded', '{file}', ',', '', 100, 0, '', '{m}')" for m in ("append", "replace"))
+    copy = f"COPY loaded FROM '{file}'"
+    for sql in (append, replace, copy):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for table loaded"):
+            client.execute(sql)
+    run(session, "GRANT INSERT ON loaded TO loader")
+    client.execute(copy)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for table loaded"):
+        client.execute(replace)
+    run(session, "GRANT TRUNCATE ON loaded TO loader")
+    client.execute(replace)
+    assert run(session, "SELECT a FROM loaded ORDER BY a") == [(1,), (2,)]

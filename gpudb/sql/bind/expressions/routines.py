@@ -47,7 +47,8 @@ from gpudb.sql.traverse import has_volatile, walk
 from gpudb.types import INT8, SqlType
 
 _QUERIES = (Select, SetOperation, Values)
-_READS_ROLE = re.compile(r"\b(current_user|current_role|user|nextval|currval|setval|lastval)\b", re.IGNORECASE)
+_SESSION_WORDS = "current_user current_role user nextval currval setval lastval set_config".replace(" ", "|")
+_READS_ROLE = re.compile(rf"\b({_SESSION_WORDS})\b", re.IGNORECASE)
 _MAX_NESTED = 32
 
 

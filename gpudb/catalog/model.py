@@ -9,6 +9,7 @@ from types import MappingProxyType
 from gpudb.types import BOOL, INT8, SqlType, UserType
 
 FIRST_USER_OID = 16384
+BOOTSTRAP_ROLE_OID = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +336,12 @@ class TypeDefinition:
 
 def make_type_key(schema: str, name: str) -> str:
     """Returns a type's key in `Catalog.types`: both names quoted, so that dots in names are not ambiguous."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
+    return quote_names(schema, name)
+
+
+def quote_names(*names: str) -> str:
+    """Returns names as one text in which each is quoted, so that dots in names are not ambiguous."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,6 +454,8 @@ class Schema:
 class Role:
     """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password.
 
+    `inherit` is what a later GRANT to the role takes for its INHERIT option if it names none.
+
     The password is valid until `valid_until`, in microseconds since 1970 UTC, or always. Of a role without superuser
     `connection_limit` sessions may be open, any number if it is negative.
     """
@@ -460,8 +468,34 @@ class Role:
     createrole: bool = False
     verifier: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    inherit: bool = True
+    replication: bool = False
+    bypassrls: bool = False
+    comment: str | None = None
     connection_limit: int = -1
     valid_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The grant of `role` to `member` by `grantor`, all of them names of roles; a row of pg_auth_members.
+
+    The member may grant the role to others with `admin`, has the role's privileges without SET ROLE with `inherit`,
+    and may SET ROLE to it with `set`.
+    """
+
+    oid: int
+    role: str
+    member: str
+    grantor: str
+    admin: bool = False
+    inherit: bool = True
+    set: bool = True
+
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.memberships`: the quoted names of role, member and grantor."""
+        return quote_names(self.role, self.member, self.grantor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,6 +531,7 @@ class Catalog:
     types: Mapping[str, TypeDefinition] = field(default_factory=lambda: MappingProxyType({}))
     routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
     nodes: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
+    memberships: Mapping[str, Membership] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
@@ -590,6 +625,14 @@ class Catalog:
         """Returns a catalog without a role."""
         return replace(self, roles=MappingProxyType({k: v for k, v in self.roles.items() if k != name}))
 
+    def with_membership(self, membership: Membership) -> Catalog:
+        """Returns a catalog with a grant of a role added or replaced."""
+        return replace(self, memberships=MappingProxyType({**self.memberships, membership.key: membership}))
+
+    def without_membership(self, key: str) -> Catalog:
+        """Returns a catalog without a grant of a role."""
+        return replace(self, memberships=MappingProxyType({k: v for k, v in self.memberships.items() if k != key}))
+
     def with_node(self, node: Node) -> Catalog:
         """Returns a catalog with a node added or replaced."""
         return replace(self, nodes=MappingProxyType({**self.nodes, node.name: node}))
@@ -608,12 +651,20 @@ class Catalog:
         return replace(self, version=self.version + 1)
 
 
+_BOOTSTRAP_ROLE = Role(
+    BOOTSTRAP_ROLE_OID, "gpudb", superuser=True, createdb=True, createrole=True, replication=True, bypassrls=True
+)
+
+
 def make_initial_catalog() -> Catalog:
-    """Returns the catalog of a new database: schema public, and the superuser gpudb without a password."""
+    """Returns the catalog of a new database: schema public, and the superuser gpudb without a password.
+
+    Storage adds the predefined roles (`catalog.predefined_roles`).
+    """
     return Catalog(
         version=1,
         next_oid=FIRST_USER_OID,
         schemas=MappingProxyType({"public": Schema(2200, "public", "gpudb")}),
         relations=MappingProxyType({}),
-        roles=MappingProxyType({"gpudb": Role(10, "gpudb", True, True, True, True)}),
+        roles=MappingProxyType({"gpudb": _BOOTSTRAP_ROLE}),
     )

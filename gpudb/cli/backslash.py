@@ -43,8 +43,15 @@ SELECT nspname AS "Name", pg_catalog.pg_get_userbyid(nspowner) AS "Owner"
 FROM pg_catalog.pg_namespace WHERE nspname NOT LIKE 'pg_%' AND nspname <> 'information_schema' ORDER BY 1
 """
 _ROLES = """
-SELECT rolname AS "Role name", rolsuper AS "Superuser", rolcanlogin AS "May log in"
-FROM pg_catalog.pg_roles WHERE rolname NOT LIKE 'pg_%' ORDER BY 1
+SELECT r.rolname AS "Role name", pg_catalog.concat_ws(', ',
+         CASE WHEN r.rolsuper THEN 'Superuser' END, CASE WHEN NOT r.rolinherit THEN 'No inheritance' END,
+         CASE WHEN r.rolcreaterole THEN 'Create role' END, CASE WHEN r.rolcreatedb THEN 'Create DB' END,
+         CASE WHEN NOT r.rolcanlogin THEN 'Cannot login' END, CASE WHEN r.rolreplication THEN 'Replication' END,
+         CASE WHEN r.rolbypassrls THEN 'Bypass RLS' END) AS "Attributes",
+       pg_catalog.array_to_string(ARRAY(
+         SELECT g.rolname FROM pg_catalog.pg_auth_members m JOIN pg_catalog.pg_roles g ON m.roleid = g.oid
+         WHERE m.member = r.oid ORDER BY 1), ', ') AS "Member of"
+FROM pg_catalog.pg_roles r WHERE r.rolname !~ '^pg_' ORDER BY 1
 """
 _DATABASES = """
 SELECT datname AS "Name", pg_catalog.pg_get_userbyid(datdba) AS "Owner",

@@ -122,6 +122,6 @@ def _import_topics() -> None:
 
 TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz session_functions"
-    " mathematics numeric_functions statistics arrays inet money bit_strings ranges multiranges enums json json_records"
-    " jsonpath sql_json miscellaneous formatting transitions variadic_arrays input_checks".split()
+    " role_privileges mathematics numeric_functions statistics arrays inet money bit_strings ranges multiranges enums"
+    " json json_records jsonpath sql_json miscellaneous formatting transitions variadic_arrays input_checks".split()
 )

@@ -156,7 +156,7 @@ def _render_privilege_test(operands: Operands) -> str:
 declare(
     "has_table_privilege has_column_privilege has_any_column_privilege has_schema_privilege has_database_privilege"
     " has_function_privilege has_sequence_privilege has_tablespace_privilege has_language_privilege has_type_privilege"
-    " has_foreign_data_wrapper_privilege has_server_privilege has_parameter_privilege pg_has_role",
+    " has_foreign_data_wrapper_privilege has_server_privilege has_parameter_privilege",
     _render_privilege_test,
 )
 declare("acldefault", _make_macro_call("sys_default_acl", 2))

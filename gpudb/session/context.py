@@ -17,6 +17,7 @@ from gpudb.session.results import Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
@@ -62,11 +63,11 @@ class SessionState(Protocol):
     """What statements read and change of their session.
 
     `explicit` is whether BEGIN opened the transaction, `failed` whether an error ended it. `query` is the text that
-    runs now or ran last, `active` whether it still runs.
+    runs now or ran last, `active` whether it still runs. `authenticated` is the role that logged in.
     """
 
     process_id: int
-    user: str
+    authenticated: RoleName
     client: str
     started: dt.datetime
     settings: SettingValues
@@ -88,6 +89,14 @@ class SessionState(Protocol):
     @property
     def database(self) -> DatabaseServices:
         """The database of the session."""
+
+    @property
+    def user(self) -> str:
+        """The current role: authorization asks for its privileges, and it owns what the session creates."""
+
+    @property
+    def session_user(self) -> str:
+        """The session user, which SET SESSION AUTHORIZATION changes and SET ROLE does not."""
 
     @property
     def handlers(self) -> Mapping[str, Handler]:

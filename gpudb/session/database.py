@@ -16,6 +16,7 @@ from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import set_sampler
+from gpudb.session.authorization.membership import has_grant_of
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
 from gpudb.session.plan_cache import PlanCache
@@ -76,7 +77,7 @@ class Database:
         self.configuration: ServerConfiguration | None = None
         self.configuration_loaded = self.started
         self._sessions: dict[int, Session] = {}
-        self._logins: dict[int, str] = {}
+        self._logins: dict[int, int] = {}
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
@@ -94,27 +95,26 @@ class Database:
             self._check_limits(role)
             audit = role.settings.get(AUDIT)
             role = replace(role, settings={name: value for name, value in role.settings.items() if name != AUDIT})
-            merged = {**role.settings, **(settings or {})}
-            session = Session(self, self._dispatcher, next(self._pids), role, merged, client)
+            session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client)
             if audit is not None:
                 session.settings.force(AUDIT, audit)
             self._sessions[session.process_id] = session
-            self._logins[session.process_id] = role.name
+            self._logins[session.process_id] = role.oid
         return session
 
     def _check_limits(self, role: Role) -> None:
         """53300 for a role beyond its CONNECTION LIMIT, or if the remaining connections are for superusers."""
         if role.superuser:
             return
-        if 0 <= role.connection_limit <= sum(name == role.name for name in self._logins.values()):
+        if 0 <= role.connection_limit <= sum(oid == role.oid for oid in self._logins.values()):
             raise SqlError.of("too_many_connections", f'too many connections for role "{role.name}"')
         if len(self._sessions) + self.reserved_connections >= self.max_connections:
             message = "remaining connection slots are reserved for roles with the SUPERUSER attribute"
             raise SqlError.of("too_many_connections", message)
 
     def is_member(self, role: str, group: str) -> bool:
-        """Whether a role is a member of another, or is it."""
-        return role == group
+        """Whether a role is a member of another, by grants and not as a superuser, or is it."""
+        return role == group or has_grant_of(self.store.catalog(), role, group)
 
     def reload_configuration(self) -> None:
         """Loads the server's rules of connections again, if it has any."""

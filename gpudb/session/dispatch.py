@@ -19,6 +19,7 @@ from gpudb.session.ddl import (
     indexes,
     materialized_views,
     rename,
+    role_grants,
     roles,
     schemas,
     sequences,
@@ -32,7 +33,7 @@ from gpudb.session.results import ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.statements import analyze, explain, nodes, prepared, query, set_show, transactions
+from gpudb.session.statements import analyze, checkpoint, explain, nodes, prepared, query, set_show, transactions
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
@@ -46,6 +47,7 @@ HANDLERS: Mapping[str, Handler] = {
     "AlterSeqStmt": sequences.alter_sequence,
     "AlterTableStmt": alter_table.alter_table,
     "CallStmt": call,
+    "CheckPointStmt": checkpoint.checkpoint,
     "ClosePortalStmt": cursors.close,
     "CommentStmt": comments.comment,
     "CompositeTypeStmt": types.create_composite,
@@ -70,6 +72,7 @@ HANDLERS: Mapping[str, Handler] = {
     "ExecuteStmt": prepared.execute,
     "ExplainStmt": explain.explain,
     "FetchStmt": cursors.fetch,
+    "GrantRoleStmt": role_grants.grant_or_revoke_role,
     "IndexStmt": indexes.create_index,
     "InsertStmt": changes.insert,
     "LockStmt": transactions.lock,

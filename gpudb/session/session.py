@@ -19,6 +19,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
+from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
@@ -29,6 +30,7 @@ from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.bound import OutputColumn, Statement
@@ -91,20 +93,18 @@ class Session:
         self.database = database
         self.handlers = dispatcher.handlers
         self.process_id = process_id
-        self.user = role.name
+        self.authenticated = RoleName.of(role)
         self.client = client
         self.started = dt.datetime.now(dt.UTC)
+        self.transaction: Transaction | None = None
         self.settings = SettingValues(database.default_settings)
-        self.settings.force("session_authorization", role.name)
+        self.settings.force("session_authorization", self.authenticated)
         self.settings.force("is_superuser", "on" if role.superuser else "off")
-        for name, value in settings.items():
-            self.settings.set(name, value)
-        self.settings.changes()
+        self._roles = CurrentRoles(self.settings)
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
-        self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
         self.savepoints: list[SessionSavepoint] = []
         self.cursors: dict[str, Cursor] = {}
@@ -120,8 +120,9 @@ class Session:
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
-        self._search_path: tuple[int, tuple[str, ...]] = -1, ()
+        self._search_path: tuple[tuple[int, int], tuple[str, ...]] = (-1, -1), ()
         self._latest: tuple[tuple[object, ...], Plan | None] = (), None
+        begin_settings(self, self._catalog(), role, settings)
 
     # -------------------------------------------------------------------------------------------- state
 
@@ -132,17 +133,35 @@ class Session:
             return "I"
         return "E" if self.failed else "T"
 
+    @property
+    def user(self) -> str:
+        """The current role, whose privileges the session has."""
+        return self._current_roles().current
+
+    @property
+    def session_user(self) -> str:
+        """The session user, which SET SESSION AUTHORIZATION changes."""
+        return self._current_roles().session_user
+
+    def _current_roles(self) -> CurrentRoles:
+        """The names of both, looked up again if settings or catalog have changed."""
+        roles, catalog = self._roles, self._catalog()
+        if roles.versions != (self.settings.version, catalog.version):
+            roles.update(catalog)
+        return roles
+
     def search_path(self) -> tuple[str, ...]:
         """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
-        if self._search_path[0] != self.settings.version:
+        roles = self._current_roles()
+        if self._search_path[0] != roles.versions:
             names = []
             for part in self.settings["search_path"].split(","):
                 name = part.strip()
                 name = name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
-                names.append({"$user": self.user, "pg_temp": self.temporary_schema}.get(name, name))
+                names.append({"$user": roles.current, "pg_temp": self.temporary_schema}.get(name, name))
             if self.temporary_schema not in names:
                 names.insert(0, self.temporary_schema)
-            self._search_path = self.settings.version, tuple(names)
+            self._search_path = roles.versions, tuple(names)
         return self._search_path[1]
 
     @property

@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, make_initial_catalog
+from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
@@ -298,7 +299,7 @@ class Store:
         shutil.rmtree(self.spill, ignore_errors=True)
         make_directory(self.spill)
         if not self.durable:
-            return make_initial_catalog()
+            return with_predefined_roles(make_initial_catalog())
         database = CatalogDatabase(self.directory / "catalog.db")
         try:
             catalog = self._read(database)

@@ -72,6 +72,7 @@ def test_backslash_commands(tmp_path: Path) -> None:
     assert " a      | integer              | not null\n b      | character varying(5) | \n" in done.stdout
     assert " total \n-------\n     3\n" in done.stdout
     assert " Name  | Owner | Encoding | Collate |" in done.stdout
+    assert " gpudb     | Superuser, Create role, Create DB, Replication, Bypass RLS | \n" in done.stdout
     done = run_in_process("sql", "-c", "\\nonsense")
     assert (done.returncode, "\\?" in done.stderr) == (1, True)
 

@@ -414,7 +414,7 @@ def test_a_statement_that_is_not_there_is_refused_by_its_keywords(session: Sessi
     for sql, name in (
         ("LISTEN channel", "LISTEN"),
         ("NOTIFY channel, 'x'", "NOTIFY"),
-        ("/* a comment */ GRANT reader TO writer", "GRANT"),
+        ("/* a comment */ REINDEX TABLE t", "REINDEX TABLE"),
         ("-- and another\nCREATE EXTENSION hstore", "CREATE EXTENSION"),
     ):
         error = fails(session, sql)

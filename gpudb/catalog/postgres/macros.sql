@@ -2,6 +2,8 @@
 -- search path of the statement's connection, which also has the variables
 --   pg_path      OIDs of the schemas that a name without one is looked up in, in order
 --   pg_temp      OID of the session's temporary schema, or 0
+--   pg_reach     OIDs of the roles that the current role reaches, as in role_reach
+--   pg_superuser whether the current role is a superuser
 --   pg_version   the catalog's version, which stands for the transaction that wrote a row
 -- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes. Each
 -- subquery looks one thing up by one operand, since planning is what these statements spend their time on.
@@ -163,6 +165,20 @@ CREATE MACRO pg_to_regcollation(t) AS
 
 CREATE MACRO sys_userbyid(x) AS coalesce((SELECT first(da.rolname) FROM pg_authid AS da WHERE da.oid = x),
     'unknown (OID=' || x || ')');
+CREATE MACRO sys_role_oid(t) AS sys_found((SELECT min(lc.oid) FROM pg_authid AS lc WHERE lc.rolname = t), t, '42704',
+    'role "', '" does not exist');
+CREATE MACRO sys_reaches(reach, role, kinds) AS
+    (list_contains(kinds, 'usage') AND list_contains(struct_extract(reach, 'usage'), role))
+    OR (list_contains(kinds, 'member') AND list_contains(struct_extract(reach, 'member'), role))
+    OR (list_contains(kinds, 'set') AND list_contains(struct_extract(reach, 'set'), role))
+    OR (list_contains(kinds, 'admin') AND list_contains(struct_extract(reach, 'admin'), role));
+-- What a role may do with another one: usage, member, set and admin, of which one of `kinds` is enough.
+CREATE MACRO sys_current_has_role(role, kinds) AS CASE WHEN role IS NULL THEN NULL
+    WHEN getvariable('pg_superuser') THEN true ELSE sys_reaches(getvariable('pg_reach'), role, kinds) END;
+CREATE MACRO sys_has_role(x, role, kinds) AS CASE WHEN x IS NULL OR role IS NULL THEN NULL
+    WHEN x = role AND kinds <> ['admin'] THEN true
+    ELSE coalesce((SELECT first(rr.superuser OR sys_reaches(rr, role, kinds)) FROM role_reach AS rr WHERE rr.oid = x),
+        false) END;
 CREATE MACRO sys_class(class) AS
     (SELECT first(dc.oid) FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11);
 CREATE MACRO sys_description(x, class) AS (SELECT first(dd.description) FROM pg_description AS dd

@@ -69,6 +69,9 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     "procedure_names": (
         ("oid", OID), ("proname", TEXT), ("namespace", OID), ("nspname", TEXT), ("name", TEXT), ("arguments", TEXT),
     ),
+    "role_reach": (
+        ("oid", OID), ("superuser", BOOL), *((each, SqlType("_oid")) for each in ("usage", "member", "set", "admin")),
+    ),
     "relation_sizes": (("oid", OID), ("bytes", SqlType("int8")), ("row_count", SqlType("int8"))),
     "view_definitions": (("oid", OID), ("definition", TEXT)),
     "keywords": tuple((each, TEXT) for each in ("word", "catcode", "barelabel", "catdesc", "baredesc")),

@@ -10,6 +10,7 @@ from gpudb.catalog.model import Catalog, Table, get_stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import list_indexes
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
+from gpudb.catalog.postgres.role_rows import add_roles
 from gpudb.catalog.postgres.routine_rows import add_routine
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence_dependencies
@@ -26,7 +27,7 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
     owners = {role.name: role.oid for role in catalog.roles.values()}
     owners.setdefault("pg_database_owner", oids.DATABASE_OWNER)
     namespaces = _add_namespaces(builder, catalog, owners)
-    _add_roles(builder, catalog)
+    add_roles(builder, catalog)
     _add_database(builder, catalog)
     # In PostgreSQL a foreign key has triggers on both tables.
     tables_with_triggers = {
@@ -96,20 +97,6 @@ def _add_owner(builder: SystemRows, catalog: int, oid: int, owner: int) -> None:
         "pg_shdepend", dbid=oids.DATABASE, classid=catalog, objid=oid, objsubid=0, refclassid=oids.PG_AUTHID,
         refobjid=owner, deptype="o",
     )  # fmt: skip
-
-
-def _add_roles(builder: SystemRows, catalog: Catalog) -> None:
-    for role in catalog.roles.values():
-        bootstrap = role.oid == oids.BOOTSTRAP_ROLE
-        builder.add(
-            "pg_authid", oid=role.oid, rolname=role.name, rolsuper=role.superuser, rolcreaterole=role.createrole,
-            rolcreatedb=role.createdb, rolcanlogin=role.login, rolpassword=role.verifier, rolreplication=bootstrap,
-            rolbypassrls=bootstrap, rolconnlimit=role.connection_limit,
-            rolvaliduntil=role.valid_until,
-        )  # fmt: skip
-        if role.settings:
-            assignments = [f"{name}={value}" for name, value in role.settings.items()]
-            builder.add("pg_db_role_setting", setdatabase=0, setrole=role.oid, setconfig=assignments)
 
 
 def _add_database(builder: SystemRows, catalog: Catalog) -> None:

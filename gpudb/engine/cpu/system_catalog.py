@@ -29,6 +29,7 @@ from gpudb.catalog.postgres.names import (
     map_schema_oids,
 )
 from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation, load_relations
+from gpudb.catalog.postgres.role_rows import list_reached_roles
 from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
 from gpudb.catalog.postgres.rows import build_rows, build_sizes
 from gpudb.duckdb.literals import quote_identifier, quote_literal
@@ -124,12 +125,13 @@ class SystemCatalog:
             names = self._names_schema(catalog, path)
             size = self._sizes_schema(catalog, version)
         listed = ", ".join(f"{each}::BIGINT" for each in path)
-        user = catalog.roles.get(str(settings.values.get("current_user")))
+        user = str(settings.values.get("current_user"))
         cursor.execute(
             f"SET search_path = '{size},{names},{version},system_rows,main';"
             f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
             f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
-            f"SET VARIABLE pg_superuser = {'true' if user is not None and user.superuser else 'false'}"
+            f"SET VARIABLE pg_superuser = {_is_superuser(catalog, user)};"
+            f"SET VARIABLE pg_reach = {_reach(catalog, user)}"
         )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
@@ -244,7 +246,8 @@ class SystemCatalog:
             cursor.execute("SET search_path = 'system_rows,main'")
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
-                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false"
+                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false;"
+                f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')}"
             )
             result = text.replace("{reserved}", f"[{reserved}]").replace(
                 "CREATE MACRO ", "CREATE OR REPLACE MACRO main."
@@ -262,8 +265,19 @@ _GUARDED = {
 # Views over extended statistics objects, which do not exist; their definitions need values of any type.
 _EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 
-# Rows of a new database that the catalog replaces.
-_REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
+# Relations whose rows of a new database are in the catalog, too.
+_REPLACED = {"pg_authid": " WHERE false", "pg_auth_members": " WHERE false"}
+
+
+def _is_superuser(catalog: Catalog, name: str) -> str:
+    role = catalog.roles.get(name)
+    return "true" if role is not None and role.superuser else "false"
+
+
+def _reach(catalog: Catalog, name: str) -> str:
+    """Returns the lists of roles that a role reaches, as a constant of the columns of `role_reach`."""
+    lists = list_reached_roles(catalog, name)
+    return "{" + ", ".join(f"'{kind}': {list(reached)}::BIGINT[]" for kind, reached in lists.items()) + "}"
 
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:

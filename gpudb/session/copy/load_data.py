@@ -59,7 +59,8 @@ def run_load_call(context: Context) -> Result | None:
     | null_text | the unquoted text that means NULL in a csv file | '' |
     | mode | `append`, or `replace`: removes the table's rows in the same transaction | `append` |
 
-    Returns one row: the number of rows loaded. All files are loaded, or none. 42501 unless the user is a superuser.
+    Returns one row: the number of rows loaded. All files are loaded, or none. 42501 unless the role
+    is a superuser or a member of pg_read_server_files.
     """
     text = context.statement.text.lower()
     named = any(each in text for each in _FUNCTIONS)

@@ -7,19 +7,20 @@ import os
 from pathlib import Path
 
 from gpudb.errors import GpudbError, SqlError
+from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
 
 
 def check_file_access(context: Context, reading: bool, *, program: bool = False) -> None:
-    """42501 unless the user is a superuser."""
-    role = context.transaction.catalog.roles.get(context.session.user)
-    if role is not None and role.superuser:
-        return
-    direction = "from" if reading else "to"
+    """42501 unless the current role is a superuser or a member of the predefined role for such files."""
     if program:
-        action, needed = f"COPY {direction} an external program", "pg_execute_server_program"
+        action, needed = "COPY to or from an external program", "pg_execute_server_program"
+    elif reading:
+        action, needed = "COPY from a file", "pg_read_server_files"
     else:
-        action, needed = f"COPY {direction} a file", f"pg_{'read' if reading else 'write'}_server_files"
+        action, needed = "COPY to a file", "pg_write_server_files"
+    if has_privileges_of(context.transaction.catalog, context.session.user, needed):
+        return
     raise SqlError.of(
         "insufficient_privilege",
         f"permission denied to {action}",

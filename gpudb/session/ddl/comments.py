@@ -1,4 +1,4 @@
-"""COMMENT ON relations, columns, constraints, indexes, types and schemas."""
+"""COMMENT ON relations, columns, constraints, indexes, types, roles and schemas."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import comment_on_type
 from gpudb.session.ddl.indexes import comment_on_index
 from gpudb.session.ddl.parse_nodes import object_kind
+from gpudb.session.ddl.roles import comment_on_role
 from gpudb.session.objects.constraints import constraint_names
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
@@ -19,7 +20,7 @@ from gpudb.sql.parse.parser import inner, strings
 
 
 def comment(context: Context) -> Result:
-    """COMMENT ON TABLE, VIEW, SEQUENCE, COLUMN, CONSTRAINT, INDEX, TYPE, DOMAIN or SCHEMA."""
+    """COMMENT ON TABLE, VIEW, SEQUENCE, COLUMN, CONSTRAINT, INDEX, TYPE, DOMAIN, ROLE or SCHEMA."""
     node: Any = context.statement.node
     context.check_writable("COMMENT")
     what = object_kind(node.objtype)
@@ -31,6 +32,8 @@ def comment(context: Context) -> Result:
             raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
         context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], comment=text)))
         return Result("COMMENT")
+    if what == "ROLE":
+        return comment_on_role(context, inner(node.object).sval, text)
     if what in {"TYPE", "DOMAIN"}:
         return comment_on_type(context, node)
     if what in KINDS:

@@ -1,4 +1,4 @@
-"""ALTER … RENAME and SET SCHEMA of relations, columns, constraints, indexes, types and schemas."""
+"""ALTER … RENAME and SET SCHEMA of relations, columns, constraints, indexes, types, roles and schemas."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gpudb.session.ddl.generated_columns import rename_in_expressions as renamed
 from gpudb.session.ddl.identity import assign_sequences
 from gpudb.session.ddl.indexes import rename_index
 from gpudb.session.ddl.parse_nodes import command_kind, object_kind
+from gpudb.session.ddl.roles import rename_role
 from gpudb.session.ddl.schemas import rename_relations, rename_schema
 from gpudb.session.ddl.view_rewrites import keep_column_name
 from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
@@ -37,6 +38,8 @@ def rename(context: Context) -> Result:
     if what == "SCHEMA":
         context.transaction.set_catalog(rename_schema(catalog, node.subname, new))
         return Result("ALTER SCHEMA")
+    if what == "ROLE":
+        return rename_role(context, node.subname, new)
     if what in KINDS:
         return rename_routine(context, node, what, new)
     if what == "DOMCONSTRAINT":

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from gpudb.catalog.postgres.names import map_schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
+from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting
+from gpudb.session.authorization.signals import check_signal
 from gpudb.session.context import Context
 from gpudb.session.settings.catalog import VERSION
 from gpudb.values.interval import Interval
@@ -30,7 +32,11 @@ def values(context: Context) -> Mapping[str, object]:
             raise
 
     def set_config(name: object, value: object, local: object) -> object:
-        session.settings.set(_text(name), _text(value), local=local is True)
+        key, text = _text(name), _text(value)
+        if key.lower() in ROLE_SETTINGS:
+            change_role_setting(session, context.transaction.catalog, key.lower(), text, local=local is True)
+        else:
+            session.settings.set(key, text, local=local is True)
         return session.settings[_text(name)]
 
     def schemas(implicit: object) -> list[str]:
@@ -49,7 +55,12 @@ def values(context: Context) -> Mapping[str, object]:
         def act(process_id: object) -> object:
             if not isinstance(process_id, int):
                 raise SqlError.of("feature_not_supported", "a process id must be a constant here")
-            return getattr(session.database, method)(process_id)
+            check_signal(context, process_id, method)
+            found = getattr(session.database, method)(process_id)
+            if not found:
+                message = f"PID {process_id} is not a PostgreSQL backend process"
+                context.notice(message, severity="WARNING", sqlstate="01000")
+            return found
 
         return act
 
@@ -94,7 +105,7 @@ def values(context: Context) -> Mapping[str, object]:
         "clock_timestamp": lambda: dt.datetime.now(dt.UTC),
         "timeofday": lambda: dt.datetime.now(dt.UTC).strftime("%a %b %d %H:%M:%S.%f %Y UTC"),
         "current_user": session.user,
-        "session_user": session.user,
+        "session_user": session.session_user,
         "user": session.user,
         "current_role": session.user,
         "current_database": context.transaction.catalog.database,

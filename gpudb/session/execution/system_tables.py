@@ -12,11 +12,13 @@ from gpudb import pgdata
 from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import cluster_tables, sequence_values
 from gpudb.session.execution.session_functions import check_superuser
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
 from gpudb.session.settings.planner import base_units
+from gpudb.session.state.role_names import find_role_name
 from gpudb.types import SqlType
 from gpudb.values.inet import parse_network_key
 
@@ -100,7 +102,7 @@ def _finish(row: dict[str, object]) -> Row:
 
 def _activity(session: SessionState, context: Context) -> Row:
     catalog = context.transaction.catalog
-    role = catalog.roles.get(session.user)
+    of_role = session.authenticated.oid
     is_own = session is context.session
     state = (
         "active"
@@ -113,18 +115,19 @@ def _activity(session: SessionState, context: Context) -> Row:
         # PostgreSQL reports the wait events of an extension under type Extension, too.
         waits = ("Client", "ClientRead") if state != "active" else waits
         waits = ("Extension", session.waits_for) if session.waits_for else waits
-    asking = catalog.roles.get(context.session.user)
-    if session.user != context.session.user and (asking is None or not asking.superuser):
+    asking = context.session.user
+    owner = find_role_name(catalog, of_role)
+    if not any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
         return {
             "datid": oids.DATABASE,
             "pid": session.process_id,
-            "usesysid": role.oid if role is not None else None,
+            "usesysid": of_role,
             "query": "<insufficient privilege>",
         }
     return {
         "datid": oids.DATABASE,
         "pid": session.process_id,
-        "usesysid": role.oid if role is not None else None,
+        "usesysid": of_role,
         "application_name": session.settings["application_name"],
         "state": "active" if is_own else state,
         "query": session.query,

@@ -94,6 +94,9 @@ _ALL = (
                    "warning", "error")),
     Setting("check_function_bodies", "on", "Check routine bodies during CREATE FUNCTION.",
             boolean("check_function_bodies"), kind="bool"),
+    Setting("createrole_self_grant", "",
+            "Sets whether a CREATEROLE user automatically grants the role to themselves, and with which options.",
+            lambda v: _self_grant_options(v)),
     Setting("data_checksums", "off", "Shows whether data checksums are turned on for this cluster.", fixed=True),
     Setting("DateStyle", "ISO, MDY", "Sets the display format for date and time values.", _date_style, reported=True),
     Setting("default_table_access_method", "iceberg", "Sets the default table access method for new tables.",
@@ -119,7 +122,8 @@ _ALL = (
     Setting("integer_datetimes", "on", "Shows whether datetimes are integer based.", reported=True, fixed=True),
     Setting("IntervalStyle", "postgres", "Sets the display format for interval values.",
             single_value("IntervalStyle", "postgres"), reported=True),
-    Setting("is_superuser", "on", "Shows whether the current user is a superuser.", reported=True, fixed=True),
+    Setting("is_superuser", "on", "Shows whether the current user is a superuser.", reported=True, fixed=True,
+            hidden=True),
     Setting("lock_timeout", "0", "Sets the maximum allowed duration of any wait for a lock.",
             duration("lock_timeout"), kind="integer"),
     Setting("max_connections", "1000", "Sets the maximum number of concurrent connections.", fixed=True),
@@ -128,13 +132,15 @@ _ALL = (
     Setting("max_index_keys", "32", "Shows the maximum number of index keys.", fixed=True),
     Setting("password_encryption", "scram-sha-256", "Chooses the algorithm for encrypting passwords.",
             single_value("password_encryption", "scram-sha-256")),
+    # SET ROLE and SET SESSION AUTHORIZATION change these: gpudb.session.authorization.session_role.
+    Setting("role", "none", "Sets the current role.", fixed=True, hidden=True),
     Setting("row_security", "on", "Enable row security.", boolean("row_security"), kind="bool"),
     Setting("search_path", '"$user", public', "Sets the schema search order for names that are not qualified."),
     Setting("segment_size", "1GB", "Shows the number of pages per disk file.", fixed=True),
     Setting("server_encoding", "UTF8", "Shows the server's character set encoding.", reported=True, fixed=True),
     Setting("server_version", VERSION, "Shows the server version.", reported=True, fixed=True),
     Setting("server_version_num", "160004", "Shows the server version as an integer.", fixed=True),
-    Setting("session_authorization", "", "Shows the session user name.", reported=True, fixed=True),
+    Setting("session_authorization", "", "Sets the session user name.", reported=True, fixed=True, hidden=True),
     Setting("standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.",
             single_value("standard_conforming_strings", "on"), reported=True, kind="bool"),
     Setting("statement_timeout", "0", "Sets the maximum allowed duration of any statement.",
@@ -164,6 +170,18 @@ def _encoding(value: str) -> str:
     return "UTF8"
 
 
+def _self_grant_options(value: str) -> str:
+    words = [word.strip().lower() for word in value.split(",")] if value.strip() else []
+    unknown = next((word for word in words if word not in {"set", "inherit"}), None)
+    if unknown is not None:
+        raise SqlError.of(
+            "invalid_parameter_value",
+            f'invalid value for parameter "createrole_self_grant": "{value}"',
+            detail=f'Unrecognized key word: "{unknown}".',
+        )
+    return value
+
+
 def find_setting(name: str) -> Setting:
     """The setting of that name; 42704."""
     key = name.lower()
@@ -173,6 +191,7 @@ def find_setting(name: str) -> Setting:
     return found
 
 
+_KEPT_BY_RESET_ALL = frozenset({"role", "session_authorization", "is_superuser"})
 SettingsSnapshot = tuple[dict[str, str], dict[str, str]]
 
 
@@ -209,6 +228,15 @@ class SettingValues:
         key = _ALIASES.get(key, key)
         return self._values[key] if key in self._values else self._values[find_setting(name).name.lower()]
 
+    def set_initial(self, name: str, value: str) -> None:
+        """Sets the value that RESET returns to: a role's, or one with which a client connects."""
+        found = SETTINGS.get(_ALIASES.get(name.lower(), name.lower()))
+        if found is not None and not found.fixed:
+            self._defaults[found.name.lower()] = found.check(value)
+            self._update_values()
+        else:
+            self.set(name, value)
+
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
         """SET [LOCAL] name = value; None is DEFAULT."""
         key = name.lower()
@@ -228,10 +256,25 @@ class SettingValues:
             self._local.pop(key, None)
         self._update_values()
 
+    def assign(self, values: Mapping[str, str], *, local: bool = False) -> None:
+        """Assigns values that the caller has checked, as SET [LOCAL] does; fixed settings included."""
+        for key, value in values.items():
+            if local:
+                self._local[key] = value
+            else:
+                self._session[key] = value
+                self._local.pop(key, None)
+        self._update_values()
+
+    def default(self, name: str) -> str:
+        """The value of a setting after RESET."""
+        return self._defaults[name]
+
     def reset_all(self) -> None:
-        """RESET ALL."""
-        self._session.clear()
-        self._local.clear()
+        """RESET ALL, which keeps the current role and the session user."""
+        for values in (self._session, self._local):
+            for key in values.keys() - _KEPT_BY_RESET_ALL:
+                del values[key]
         self._update_values()
 
     def begin(self) -> None:
@@ -258,8 +301,8 @@ class SettingValues:
             self._update_values()
 
     def show_all(self) -> list[tuple[str, str, str]]:
-        """Name, value and description of every setting, in PostgreSQL's order."""
-        ordered = sorted(SETTINGS.values(), key=lambda each: each.name.lower())
+        """Name, value and description of every setting that is not hidden, in PostgreSQL's order."""
+        ordered = sorted((each for each in SETTINGS.values() if not each.hidden), key=lambda each: each.name.lower())
         return [(each.name, self[each.name], each.description) for each in ordered]
 
     def reported(self) -> dict[str, str]:

@@ -13,7 +13,10 @@ Check = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting: `check` returns a value's canonical text or raises 22023; `reported` settings are sent to clients."""
+    """A setting: `check` returns a value's canonical text or raises 22023; `reported` settings are sent to clients.
+
+    Clients cannot set a `fixed` one; SHOW ALL and pg_settings omit a `hidden` one.
+    """
 
     name: str
     default: str
@@ -22,6 +25,7 @@ class Setting:
     reported: bool = False
     fixed: bool = False
     kind: str = "string"
+    hidden: bool = False
 
 
 def invalid_value(name: str, value: str, hint: str | None = None) -> SqlError:

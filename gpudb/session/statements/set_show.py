@@ -8,6 +8,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting, set_session_authorization
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.ddl.temporary_tables import drop_relations
@@ -36,30 +37,24 @@ def set_variable(context: Context) -> Result:
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
         return Result("SET")
-    if node.name in {"session_authorization", "role"}:
-        return _set_role(context, node, how)
+    if node.is_local and not context.session.explicit and how == "VAR_SET_VALUE":
+        context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
+    if node.name in ROLE_SETTINGS:
+        name = constant_text(node.args[0], node.name) if len(node.args) else None
+        change_role_setting(context.session, context.transaction.catalog, node.name, name, local=node.is_local)
+        return Result("RESET" if how == "VAR_RESET" else "SET")
     if how in {"VAR_RESET", "VAR_SET_DEFAULT"}:
         settings.set(node.name, None, local=node.is_local)
         return Result("RESET" if how == "VAR_RESET" else "SET")
     if how == "VAR_SET_CURRENT":
         settings.set(node.name, settings[node.name], local=node.is_local)
         return Result("SET")
-    if node.is_local and not context.session.explicit:
-        context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
     texts = [constant_text(each, node.name) for each in node.args]
     if node.name == "search_path":
         # A list of names; each is quoted, since it may contain a comma.
         texts = [quote_name(each) if each else '""' for each in texts]
     settings.set(node.name, ", ".join(texts), local=node.is_local)
     return Result("SET")
-
-
-def _set_role(context: Context, node: Any, how: str) -> Result:
-    """SET ROLE and SET SESSION AUTHORIZATION: accepted for the session's own role alone."""
-    name = constant_text(node.args[0], node.name) if len(node.args) else "none"
-    if name.lower() not in {"none", context.session.user}:
-        raise FeatureNotSupported("becoming another role is not supported")
-    return Result("RESET" if how == "VAR_RESET" else "SET")
 
 
 def _set_characteristics(context: Context, options: Any) -> None:
@@ -107,6 +102,7 @@ def discard(context: Context) -> Result:
         if context.session.explicit:
             raise SqlError.of("active_sql_transaction", "DISCARD ALL cannot run inside a transaction block")
         close_all(context.session)
+        set_session_authorization(context.session, context.transaction.catalog, None)
         context.session.settings.reset_all()
         context.session.prepared.clear()
     if what in {"ALL", "TEMP"}:

@@ -136,6 +136,8 @@ def _grammar_error(error: postgast.PgQueryError, text: str) -> SqlError:
     if "invalid byte sequence" in error.message:
         return SqlError.of("character_not_in_repertoire", error.message)
     condition, hint = _GRAMMAR.get(error.message, (None, None))
+    if _RESERVED_ROLE.fullmatch(error.message):
+        condition = "reserved_name"
     if error.message == "invalid Unicode escape":
         before = text[: error.cursorpos or 0].lower()
         if before.rfind("u&") > before.rfind("e'"):
@@ -143,6 +145,7 @@ def _grammar_error(error: postgast.PgQueryError, text: str) -> SqlError:
     return SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint)
 
 
+_RESERVED_ROLE = re.compile(r'role name ".*" is reserved|\w+ cannot be used as a role name here')
 # Hints and conditions that libpg_query omits from the grammar's errors that are no syntax errors
 _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
     "precision for type float must be at least 1 bit": ("invalid_parameter_value", None),

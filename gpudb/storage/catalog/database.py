@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gpudb.catalog.model import Catalog, Relation, Table, make_initial_catalog
+from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode, encode
 from gpudb.storage.private_files import create_file
@@ -82,13 +83,28 @@ class CatalogDatabase:
             message = f'the catalog "{path}" has format {state["format"]}, this gpudb reads format {FORMAT}'
             raise GpudbError(message, condition="feature_not_supported")
         if not state:
-            self._create(make_initial_catalog())
+            self._create(with_predefined_roles(make_initial_catalog()))
+        else:
+            self._add_predefined_roles()
 
     def _create(self, catalog: Catalog) -> None:
         write = CatalogChanges(catalog.version, catalog.next_oid, 0)
         for kind, name, value in iter_objects(catalog):
             write.objects[kind, name] = value
         self._connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES ('format', ?)", (str(FORMAT),))
+        self.commit(write)
+
+    def _add_predefined_roles(self) -> None:
+        """Adds the predefined roles that the file lacks: an earlier gpudb wrote it."""
+        catalog, _ = self.read()
+        complete = with_predefined_roles(catalog)
+        if complete is catalog:
+            return
+        write = CatalogChanges(catalog.version, catalog.next_oid, self.last_commit())
+        known = {(kind, name): value for kind, name, value in iter_objects(catalog)}
+        write.objects = {
+            (kind, name): value for kind, name, value in iter_objects(complete) if known.get((kind, name)) is not value
+        }
         self.commit(write)
 
     def read(self) -> tuple[Catalog, Mapping[int, Pointer]]:

@@ -3,7 +3,8 @@
 Isolation is snapshot isolation: the first to commit wins, and only changes of the same thing conflict.
 - appended files are added to the table's current files;
 - files that were replaced or removed must still exist, or be inputs of a compaction that is undone, else 40001;
-- a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate.
+- a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate;
+- grants of roles that both changed, and a reference to a role that is gone: 40001.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog, ColumnStatistics, DataFile, Relation, Table
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.catalog.database import list_object_kinds
+from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Compaction:
 
 def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compaction] = ()) -> MergeResult:
     """Merges `own`, which is derived from `base`, into `current`, the committed catalog; raises on a conflict."""
+    if has_conflicting_grants(base, own, current):
+        raise _conflict_error("the memberships of roles")
     objects = {kind: dict(getattr(current, kind)) for kind in list_object_kinds()}
     changed = dict(_object_changes(base, own, current))
     for (kind, name), value in changed.items():
@@ -86,6 +90,8 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
         relations=MappingProxyType(relations) if changes else current.relations,
         **{**made, **_scalar_changes(base, own)},
     )
+    if (lost := find_lost_role(base, catalog)) is not None:
+        raise _conflict_error(f"role {lost}")
     return MergeResult(catalog, tuple(changes), changed, frozenset(merger.reverted))
 
 

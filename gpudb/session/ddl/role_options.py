@@ -1,0 +1,73 @@
+"""Options of CREATE ROLE and ALTER ROLE; passwords are stored as SCRAM-SHA-256 verifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context
+from gpudb.session.ddl.role_logins import LOGIN_OPTIONS, read_login_option
+from gpudb.sql.parse.parser import inner, kind, position, present
+from gpudb.values.scram import make_verifier, parse_verifier
+
+# Boolean options, by the parse tree's name, and the fields of `Role`.
+_FLAGS = {
+    "superuser": "superuser",
+    "inherit": "inherit",
+    "createrole": "createrole",
+    "createdb": "createdb",
+    "canlogin": "login",
+    "isreplication": "replication",
+    "bypassrls": "bypassrls",
+}
+# Lists of roles: of which the new role is to be a member, its members, and its members with ADMIN OPTION.
+_LISTS = {"addroleto": "member_of", "rolemembers": "members", "adminmembers": "admins"}
+
+
+@dataclass(slots=True)
+class RoleOptions:
+    """The named options: `attributes` are fields of `Role`; the others are lists of RoleSpecs of the parse tree."""
+
+    attributes: dict[str, Any] = field(default_factory=dict)
+    member_of: Sequence[Any] = ()
+    members: Sequence[Any] = ()
+    admins: Sequence[Any] = ()
+
+
+def read_role_options(context: Context, options: Any) -> RoleOptions:
+    """Returns the options of a statement; 42601 for one that is named twice."""
+    found = RoleOptions()
+    named: set[str] = set()
+    for each in options:
+        option = inner(each)
+        name = option.defname
+        if name in named:
+            error = SqlError.of("syntax_error", "conflicting or redundant options")
+            raise error.at(position(context.statement.text, option.location))
+        named.add(name)
+        if name == "password":
+            found.attributes["verifier"] = _make_verifier(context, option)
+        elif name in _FLAGS:
+            found.attributes[_FLAGS[name]] = bool(inner(option.arg).boolval) if present(option.arg) else True
+        elif name in _LISTS:
+            setattr(found, _LISTS[name], [inner(spec) for spec in inner(option.arg).items])
+        elif name in LOGIN_OPTIONS:
+            found.attributes.update(read_login_option(context, option))
+        elif name == "sysid":
+            context.notice("SYSID can no longer be specified")
+        else:
+            raise FeatureNotSupported(f"role option {name} is not supported")
+    return found
+
+
+def _make_verifier(context: Context, option: Any) -> str | None:
+    """Returns what is stored for a password; None for PASSWORD NULL and, with a notice, for an empty one."""
+    if not present(option.arg) or kind(option.arg) != "string":
+        return None
+    text = inner(option.arg).sval
+    if not text:
+        context.notice("empty string is not a valid password, clearing password")
+        return None
+    return str(text) if parse_verifier(text) is not None else make_verifier(text)

@@ -1,0 +1,18 @@
+"""CHECKPOINT: nothing is left to write, since each commit is durable before its answer."""
+
+from __future__ import annotations
+
+from gpudb.errors import SqlError
+from gpudb.session.authorization.membership import has_privileges_of
+from gpudb.session.context import Context
+from gpudb.session.results import Result
+
+CHECKPOINT_ROLE = "pg_checkpoint"
+
+
+def checkpoint(context: Context) -> Result:
+    """CHECKPOINT; 42501 unless the current role has the privileges of pg_checkpoint."""
+    if not has_privileges_of(context.transaction.catalog, context.session.user, CHECKPOINT_ROLE):
+        detail = f'Only roles with privileges of the "{CHECKPOINT_ROLE}" role may execute this command.'
+        raise SqlError.of("insufficient_privilege", "permission denied to execute CHECKPOINT command", detail=detail)
+    return Result("CHECKPOINT")

@@ -1,0 +1,1 @@
+"""Roles, memberships and what they allow, each statement compared with PostgreSQL."""

@@ -541,6 +541,7 @@ class Role:
     """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password.
 
     `inherit` is what a later GRANT to the role takes for its INHERIT option if it names none.
+
     The password is valid until `valid_until`, in microseconds since 1970 UTC, or always. Of a role without superuser
     `connection_limit` sessions may be open, any number if it is negative.
     """

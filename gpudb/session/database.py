@@ -17,7 +17,7 @@ from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import set_sampler
-from gpudb.session.authorization.membership import is_member
+from gpudb.session.authorization.membership import has_grant_of
 from gpudb.session.authorization.privileges import check_connect
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
@@ -97,7 +97,7 @@ class Database:
         self.configuration: ServerConfiguration | None = None
         self.configuration_loaded = self.started
         self._sessions: dict[int, Session] = {}
-        self._logins: dict[int, str] = {}
+        self._logins: dict[int, int] = {}
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
@@ -121,7 +121,7 @@ class Database:
             if audit is not None:
                 session.settings.force(AUDIT, audit)
             self._sessions[session.process_id] = session
-            self._logins[session.process_id] = role.name
+            self._logins[session.process_id] = role.oid
         return session
 
     @property
@@ -133,15 +133,15 @@ class Database:
         """53300 for a role beyond its CONNECTION LIMIT, or if the remaining connections are for superusers."""
         if role.superuser:
             return
-        if 0 <= role.connection_limit <= sum(name == role.name for name in self._logins.values()):
+        if 0 <= role.connection_limit <= sum(oid == role.oid for oid in self._logins.values()):
             raise SqlError.of("too_many_connections", f'too many connections for role "{role.name}"')
         if len(self._sessions) + self.reserved_connections >= self.max_connections:
             message = "remaining connection slots are reserved for roles with the SUPERUSER attribute"
             raise SqlError.of("too_many_connections", message)
 
     def is_member(self, role: str, group: str) -> bool:
-        """Whether a role is a member of another, or is it."""
-        return is_member(self.store.catalog(), role, group)
+        """Whether a role is a member of another, by grants and not as a superuser, or is it."""
+        return role == group or has_grant_of(self.store.catalog(), role, group)
 
     def reload_configuration(self) -> None:
         """Loads the server's rules of connections again, if it has any."""

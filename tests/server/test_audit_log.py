@@ -15,6 +15,8 @@ from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.server import PgServer
 from gpudb.server.wire.statement_classes import classify_statements
 from gpudb.session.database import Database
+from tests.support import raw_wire
+from tests.support.raw_wire import connected
 from tests.support.sessions import wait_until
 from tests.support.wire_server import serving
 
@@ -112,6 +114,35 @@ def test_everything_is_logged_of_roles_that_are_watched(audited: tuple[PgServer,
         ("READ", "SELECT a FROM t WHERE a > $1"),
         ("WRITE", "INSERT INTO t VALUES (1), (2)"),
         ("READ", "COPY t TO STDOUT"),
+    ]
+
+
+def test_rows_that_a_client_took_are_logged_although_it_never_ends_the_statement(
+    audited: tuple[PgServer, Callable[[], list[Line]]],
+) -> None:
+    server, read = audited
+    with connect(server) as connection:
+        connection.execute("CREATE ROLE ann LOGIN")
+        connection.execute("ALTER ROLE ann SET gpudb.audit = 'all'")
+    parts = [raw_wire.parse("SELECT 1 AS part FROM generate_series(1, 9)"), raw_wire.bind(), raw_wire.execute(limit=2)]
+    with connected(server.address, login=False) as client:
+        client.login(user="ann")
+        client.send(b"".join(parts) + raw_wire.FLUSH)
+        client.until("s")
+        client.send(raw_wire.close("P") + raw_wire.parse("SELECT 2 AS never_run") + raw_wire.SYNC)
+        client.until()
+        client.send(b"".join(parts) + raw_wire.FLUSH)
+        client.until("s")
+    with connected(server.address, login=False) as client:
+        client.login(user="ann")
+        client.send(raw_wire.query("SELECT n AS lost FROM generate_series(1, 5000000) AS n"))
+        client.until("D")
+    wait_until(lambda: sum(line["event"] == "disconnect" for line in read()) == 3, "all have left")
+    logged = [line for line in read() if line["event"] == "statement" and line["user"] == "ann"]
+    assert [(line["statement"].split()[3], line["rows"], line["sqlstate"]) for line in logged] == [
+        ("part", 2, "00000"),
+        ("part", 2, "00000"),
+        ("lost", 0, "08006"),
     ]
 
 

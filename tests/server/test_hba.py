@@ -16,10 +16,12 @@ from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.server import PgServer
 from gpudb.server.wire.tls import make_self_signed_context
+from gpudb.session.database import Database
 from gpudb.values.scram import make_verifier
 from tests.support.fake_database import FakeDatabase
 from tests.support.oracle.server import Oracle, start_oracle
 from tests.support.oracle.wire import WireClient
+from tests.support.sessions import run
 
 Serve = Callable[..., PgServer]
 
@@ -274,6 +276,25 @@ def test_with_rules_the_server_listens_anywhere(tmp_path: Path) -> None:
     hba = HbaFile(write(tmp_path, "host all all 127.0.0.1/32 trust\n"))
     server = PgServer(roles(), "0.0.0.0", 0, hba=hba)
     server.shutdown(0.1)
+
+
+def test_rules_of_groups_follow_memberships(serve: Serve, tmp_path: Path) -> None:
+    """As in PostgreSQL a superuser is no member of what it was not granted."""
+    hba = HbaFile(write(tmp_path, "host all root all trust\nhost all +staff all trust\nhost samerole all all trust\n"))
+    database = Database(None)
+    session = database.session("gpudb")
+    run(session, "CREATE ROLE root SUPERUSER LOGIN; CREATE ROLE staff; CREATE ROLE clerks IN ROLE staff")
+    run(session, "CREATE ROLE ann LOGIN IN ROLE clerks; CREATE ROLE bob LOGIN; CREATE ROLE boss LOGIN SUPERUSER")
+    session.close()
+    server = serve(database, hba=hba, failed_login_delay=0)
+    with connect(server, user="root", autocommit=True) as admin:
+        connect(server, user="ann").close()
+        for user in ("bob", "boss"):
+            assert refusal(server, user=user).startswith("no pg_hba.conf entry")
+        admin.execute("GRANT staff TO bob WITH INHERIT FALSE, SET FALSE")
+        connect(server, user="bob").close()
+        admin.execute("REVOKE staff FROM clerks")
+        assert refusal(server, user="ann").startswith("no pg_hba.conf entry")
 
 
 def test_refusals_read_as_in_postgresql(serve: Serve, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ def add_roles(builder: SystemRows, catalog: Catalog) -> None:
         builder.add(
             "pg_authid", oid=role.oid, rolname=role.name, rolsuper=role.superuser, rolcreaterole=role.createrole,
             rolcreatedb=role.createdb, rolcanlogin=role.login, rolpassword=role.verifier, rolinherit=role.inherit,
-            rolreplication=role.replication, rolbypassrls=role.bypassrls, rolconnlimit=role.connection_limit,
-            rolvaliduntil=role.valid_until,
+            rolreplication=role.replication, rolbypassrls=role.bypassrls,
+            rolconnlimit=role.connection_limit, rolvaliduntil=role.valid_until,
         )  # fmt: skip
         if role.settings:
             assignments = [f"{name}={value}" for name, value in role.settings.items()]

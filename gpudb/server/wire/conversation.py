@@ -32,6 +32,7 @@ from gpudb.session.results import CopyIn, CopyOut, Prepared, Result
 from gpudb.values.binary import decode_utf8
 
 CANCELED = "57014"
+CONNECTION_LOST = "08006"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
@@ -78,6 +79,7 @@ class Conversation:
         self._log_statement = log_statement
         self._zone = session.reports().get("TimeZone", "UTC")
         self._reports: dict[str, str] = {}
+        self._is_running, self._suspended_rows = False, 0
         self._unnamed: Prepared | None = None
         self._portals = Portals()
         self._script: Iterator[Result] | None = None
@@ -154,10 +156,12 @@ class Conversation:
             self._zone = self._reports.get("TimeZone", self._zone)
 
     def close(self) -> None:
-        """Releases everything; a COPY in progress is rolled back."""
+        """Releases everything; a COPY in progress is rolled back, and a statement that still runs is logged."""
         copy, self._copy = self._copy, None
         if copy is not None:
             copy.result.abort("connection lost")
+        if self._is_running:
+            self._record_statement(self._suspended_rows, "00000" if self._suspended_rows else CONNECTION_LOST)
         self._close_script()
         self._portals.clear()
 
@@ -189,14 +193,19 @@ class Conversation:
             self._skipping = True
             self._flush()
 
-    def _start_timing(self, sql: str) -> None:
-        """Starts timing a statement; `_record_statement` ends it."""
-        self._timed_sql, self._started_at = sql, time.monotonic()
+    def _start_timing(self, sql: str, *, runs: bool = False) -> None:
+        """Starts timing a statement, which `runs` from here on; `_record_statement` ends it.
+
+        One that was suspended has ended, as far as the log is concerned.
+        """
+        if self._is_running:
+            self._record_statement(self._suspended_rows)
+        self._timed_sql, self._started_at, self._is_running, self._suspended_rows = sql, time.monotonic(), runs, 0
 
     def _record_statement(self, rows: int, sqlstate: str = "00000") -> None:
         if self._log_statement is not None and self._timed_sql:
             self._log_statement(ExecutedStatement(self._timed_sql, time.monotonic() - self._started_at, rows, sqlstate))
-        self._timed_sql = ""
+        self._timed_sql, self._is_running = "", False
 
     def _send_notices(self) -> None:
         for notice in self._session.take_notices():
@@ -206,7 +215,7 @@ class Conversation:
 
     def _handle_query(self, payload: bytes) -> None:
         sql = messages.parse_query(payload)
-        self._start_timing(sql)
+        self._start_timing(sql, runs=True)
         self._unnamed = None
         self._portals.drop("")
         self._script = iter(self._session.run(sql))
@@ -337,7 +346,7 @@ class Conversation:
         if portal.done and portal.prepared.columns is None:
             raise SqlError.of("object_not_in_prerequisite_state", f'portal "{message.portal}" cannot be run')
         if portal.rows is None:
-            self._start_timing(portal.prepared.sql)
+            self._start_timing(portal.prepared.sql, runs=True)
             result = self._session.execute(portal.prepared, portal.parameters)
             portal.done = True
             if isinstance(result, CopyIn):
@@ -352,6 +361,7 @@ class Conversation:
             self._send_complete(portal.rows.get_tag())
             self._record_statement(portal.rows.sent)
         else:
+            self._suspended_rows = portal.rows.sent
             self._send(replies.PORTAL_SUSPENDED)
 
     def _handle_close(self, payload: bytes) -> None:

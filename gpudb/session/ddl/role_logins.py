@@ -1,4 +1,4 @@
-"""Options of roles that limit logins: CONNECTION LIMIT and VALID UNTIL."""
+"""Options of roles about their logins: CONNECTION LIMIT and VALID UNTIL."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpudb.values.text import parse_text
 LOGIN_OPTIONS = frozenset({"connectionlimit", "validUntil"})
 
 
-def read_login_option(context: Context, option: Any) -> tuple[str, int]:
-    """Returns the field of `Role` and the value of one of LOGIN_OPTIONS; 22023 or 22007 for an invalid value."""
+def read_login_option(context: Context, option: Any) -> dict[str, int]:
+    """Returns the field of `Role` that one of LOGIN_OPTIONS sets; 22023 for an invalid limit, 22007 for a time."""
     if option.defname == "connectionlimit":
         limit = int(inner(option.arg).ival)
         if limit < -1:
             raise SqlError.of("invalid_parameter_value", f"invalid connection limit: {limit}")
-        return "connection_limit", limit
+        return {"connection_limit": limit}
     until: Any = parse_text(TIMESTAMPTZ, inner(option.arg).sval, context.session.settings["timezone"], context.started)
-    return "valid_until", microseconds_from_timestamp(until)
+    return {"valid_until": microseconds_from_timestamp(until)}

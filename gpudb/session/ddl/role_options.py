@@ -54,8 +54,7 @@ def read_role_options(context: Context, options: Any) -> RoleOptions:
         elif name in _LISTS:
             setattr(found, _LISTS[name], [inner(spec) for spec in inner(option.arg).items])
         elif name in LOGIN_OPTIONS:
-            field_name, value = read_login_option(context, option)
-            found.attributes[field_name] = value
+            found.attributes.update(read_login_option(context, option))
         elif name == "sysid":
             context.notice("SYSID can no longer be specified")
         else:

@@ -972,7 +972,9 @@ def test_files_need_privileges_on_the_table(session: Session, connect: Connect, 
     file.write_text("1\n2\n", encoding="utf-8")
     run(session, "CREATE ROLE loader LOGIN; GRANT pg_read_server_files TO loader; CREATE TABLE loaded (a int)")
     client = connect(user="loader")
-    append, replace = (f"SELECT load_data('loaded', '{file}', ',', '', 100, 0, '', '{m}')" for m in ("append", "replace"))
+    append, replace = (
+        f"SELECT load_data('loaded', '{file}', ',', '', 100, 0, '', '{m}')" for m in ("append", "replace")
+    )
     copy = f"COPY loaded FROM '{file}'"
     for sql in (append, replace, copy):
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for table loaded"):

@@ -22,8 +22,8 @@ from gpudb.plan.tree.stages import Stage
 _NOTHING = Values((), ())
 
 
-def _stage(number: int, output: str, inputs: tuple[int, ...] = (), alone: bool = False) -> Stage:
-    return Stage(number, _NOTHING, output, (), inputs, alone)  # type: ignore[arg-type]
+def _stage(number: int, output: str, inputs: tuple[int, ...] = (), single_worker: bool = False) -> Stage:
+    return Stage(number, _NOTHING, output, (), inputs, single_worker)  # type: ignore[arg-type]
 
 
 STAGES = [
@@ -143,7 +143,7 @@ def test_temporary_files_are_bounded_together(tmp_path: Path) -> None:
     first.close()
     assert space.bytes == 0
     second.write(frame)
-    del second
+    second.close()
     assert space.bytes == 0
     results = ResultStore(1000, tmp_path, space)
     with pytest.raises(GpudbError):

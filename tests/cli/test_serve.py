@@ -151,6 +151,7 @@ def test_immediate_ends_as_it_is(tmp_path: Path) -> None:
         process.send_signal(signal.SIGQUIT)
         assert ended(process) == (0, "", "")
         assert time.monotonic() - started < 10
+        lazy.close()
     with connected(tmp_path) as (_, _, connection):
         assert connection.execute("SELECT a FROM kept").fetchall() == [(1,)]
 

@@ -143,7 +143,7 @@ def test_temporary_files_are_bounded_together(tmp_path: Path) -> None:
     first.close()
     assert space.bytes == 0
     second.write(frame)
-    del second
+    second.close()
     assert space.bytes == 0
     results = ResultStore(1000, tmp_path, space)
     with pytest.raises(GpudbError):

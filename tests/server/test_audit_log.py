@@ -97,7 +97,7 @@ def test_changes_of_roles_and_objects_are_logged_and_reads_are_not(
 def test_everything_is_logged_of_roles_that_are_watched(audited: tuple[PgServer, Callable[[], list[Line]]]) -> None:
     server, read = audited
     with connect(server) as connection:
-        connection.execute("CREATE TABLE t (a int)")
+        connection.execute("CREATE TABLE t (a int); GRANT SELECT, INSERT ON t TO PUBLIC")
         connection.execute("CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN")
         connection.execute("ALTER ROLE ann SET \"gpudb.audit\" = 'all'")
     for user in ("ann", "bob"):

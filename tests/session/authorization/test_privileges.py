@@ -1037,15 +1037,18 @@ gpudb: SELECT n.nspname, pg_get_userbyid(n.nspowner), array_to_string(n.nspacl, 
 def test_a_scan_that_no_access_names_needs_select(database: Database, session: Session) -> None:
     run(session, "CREATE ROLE reader LOGIN; CREATE TABLE unnamed (a int)")
     reader = database.session("reader")
-    context = Context(reader, parse("SELECT a FROM unnamed")[0], reader.database.store.begin(), Cancel())
-    table = context.transaction.catalog.relations["public", "unnamed"]
-    assert isinstance(table, Table)
-    scan = Select((OutputColumn("a", INT4),), (Column(1, 0, INT4, "a"),), Scan(1, table))
+
+    def authorize_scan() -> None:
+        """Authorises a scan that the binder has not recorded."""
+        with database.store.begin() as transaction:
+            table = transaction.catalog.relations["public", "unnamed"]
+            assert isinstance(table, Table)
+            scan = Select((OutputColumn("a", INT4),), (Column(1, 0, INT4, "a"),), Scan(1, table))
+            context = Context(reader, parse("SELECT a FROM unnamed")[0], transaction, Cancel())
+            assert authorize(context, scan, Accesses()) is scan
+
     with pytest.raises(GpudbError, match="permission denied for table unnamed"):
-        authorize(context, scan, Accesses())
+        authorize_scan()
     run(session, "GRANT SELECT ON unnamed TO reader")
-    context.transaction.rollback()
-    context.transaction = reader.database.store.begin()
-    assert authorize(context, scan, Accesses()) is scan
-    context.transaction.rollback()
+    authorize_scan()
     reader.close()

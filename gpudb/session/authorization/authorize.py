@@ -18,7 +18,8 @@ from gpudb.session.authorization.privileges import (
 from gpudb.session.authorization.system_relations import get_system_kind, may_access_system_relation
 from gpudb.session.context import Context, SessionState
 from gpudb.sql.accesses import Accesses, RelationAccess
-from gpudb.sql.bound import Statement
+from gpudb.sql.bound import Scan, Statement
+from gpudb.sql.traverse import iter_queries, walk
 
 
 def authorize(context: Context, bound: Statement, accesses: Accesses) -> Statement:
@@ -30,7 +31,23 @@ def authorize(context: Context, bound: Statement, accesses: Accesses) -> Stateme
     keep it for as long as both stay the same.
     """
     check_accesses(context, accesses)
+    _check_scans(context, bound, accesses)
     return bound
+
+
+def _check_scans(context: Context, bound: Statement, accesses: Accesses) -> None:
+    """42501 for a scan of a table that no access names, unless the current role may read the whole table.
+
+    The binder records every table that it scans. This holds even if a way to name one is added that does not.
+    """
+    catalog, role = context.transaction.catalog, get_current_role(context)
+    if is_superuser(catalog, role):
+        return
+    named = {each.relation.oid for each in accesses.relations if not isinstance(each.relation, str)}
+    for query in iter_queries(bound):
+        for node in walk(query):
+            if isinstance(node, Scan) and node.table.oid not in named:
+                check_privilege(catalog, role, node.table, "r")
 
 
 def check_accesses(context: Context, accesses: Accesses) -> None:

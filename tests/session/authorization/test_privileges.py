@@ -7,8 +7,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gpudb.catalog.model import Table
+from gpudb.engine.protocol import Cancel
+from gpudb.errors import GpudbError
+from gpudb.session.authorization.authorize import authorize
+from gpudb.session.context import Context
 from gpudb.session.database import Database
 from gpudb.session.session import Session
+from gpudb.sql.accesses import Accesses
+from gpudb.sql.bound import Column, OutputColumn, Scan, Select
+from gpudb.sql.parse.parser import parse
+from gpudb.types import INT4
 from tests.session.authorization.conftest import Play
 from tests.support.session_fixtures import Connect
 from tests.support.sessions import run, state, value
@@ -42,6 +51,23 @@ anna: SELECT a FROM m
 anna: SELECT last_value FROM s
 anna: SELECT x FROM other JOIN t USING (a)
 anna: SELECT 1 WHERE EXISTS (SELECT 1 FROM t)
+anna: SELECT * FROM t TABLESAMPLE BERNOULLI (100)
+anna: SELECT * FROM ONLY t
+anna: TABLE t
+anna: SELECT (SELECT a FROM t)
+anna: SELECT ARRAY(SELECT a FROM t)
+anna: SELECT 1 WHERE 1 IN (SELECT a FROM t)
+anna: VALUES ((SELECT a FROM t))
+anna: SELECT a FROM t UNION SELECT 1
+anna: WITH RECURSIVE w AS (SELECT a FROM t UNION SELECT a FROM w) SELECT * FROM w
+anna: CREATE TEMPORARY TABLE copied AS SELECT * FROM t
+anna: CREATE TEMPORARY VIEW own AS SELECT * FROM t
+anna: SELECT * FROM own
+anna: CREATE TEMPORARY TABLE y (a integer)
+anna: INSERT INTO y SELECT a FROM t
+anna: UPDATE y SET a = t.a FROM t
+anna: DELETE FROM y USING t WHERE t.a = y.a
+anna: INSERT INTO y VALUES (1) RETURNING (SELECT b FROM t)
 anna: WITH w AS (SELECT a FROM t) SELECT * FROM w
 anna: INSERT INTO t VALUES (1, 2, 3)
 anna: INSERT INTO t DEFAULT VALUES
@@ -99,6 +125,10 @@ gpudb: GRANT SELECT (a) ON other TO anna
 anna: SELECT * FROM other ORDER BY a
 anna: SELECT x FROM other JOIN t USING (a)
 anna: SELECT o FROM other o ORDER BY a LIMIT 1
+anna: SELECT x FROM other TABLESAMPLE BERNOULLI (100) ORDER BY x
+gpudb: REVOKE SELECT (a) ON other FROM anna
+anna: SELECT x FROM other TABLESAMPLE BERNOULLI (100) ORDER BY x
+anna: SELECT a FROM other TABLESAMPLE BERNOULLI (100)
 gpudb: REVOKE SELECT ON t FROM anna
 anna: SELECT a FROM t
 gpudb: GRANT SELECT ON t TO PUBLIC
@@ -986,3 +1016,39 @@ def test_files_need_privileges_on_the_table(session: Session, connect: Connect, 
     run(session, "GRANT TRUNCATE ON loaded TO loader")
     client.execute(replace)
     assert run(session, "SELECT a FROM loaded ORDER BY a") == [(1,), (2,)]
+
+
+def test_what_psql_lists(play: Play) -> None:
+    play(f"""{SETUP}
+gpudb: CREATE SEQUENCE q
+gpudb: GRANT SELECT (a), UPDATE (b) ON t TO anna
+gpudb: GRANT SELECT ON t TO bert WITH GRANT OPTION
+gpudb: GRANT USAGE ON SEQUENCE q TO PUBLIC
+gpudb: SELECT n.nspname, c.relname, c.relkind, array_to_string(c.relacl, E'\\n'),
+  array_to_string(ARRAY(SELECT attname || E':\\n  ' || array_to_string(attacl, E'\\n  ') FROM pg_attribute a
+  WHERE attrelid = c.oid AND NOT attisdropped AND attacl IS NOT NULL ORDER BY attnum), E'\\n')
+  FROM pg_class c LEFT JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'S', 'f', 'p')
+  AND n.nspname !~ '^pg_' AND pg_table_is_visible(c.oid) ORDER BY 1, 2
+gpudb: SELECT n.nspname, pg_get_userbyid(n.nspowner), array_to_string(n.nspacl, E'\\n') FROM pg_namespace n
+  WHERE n.nspname = 'public'
+""")
+
+
+def test_a_scan_that_no_access_names_needs_select(database: Database, session: Session) -> None:
+    run(session, "CREATE ROLE reader LOGIN; CREATE TABLE unnamed (a int)")
+    reader = database.session("reader")
+
+    def authorize_scan() -> None:
+        """Authorises a scan that the binder has not recorded."""
+        with database.store.begin() as transaction:
+            table = transaction.catalog.relations["public", "unnamed"]
+            assert isinstance(table, Table)
+            scan = Select((OutputColumn("a", INT4),), (Column(1, 0, INT4, "a"),), Scan(1, table))
+            context = Context(reader, parse("SELECT a FROM unnamed")[0], transaction, Cancel())
+            assert authorize(context, scan, Accesses()) is scan
+
+    with pytest.raises(GpudbError, match="permission denied for table unnamed"):
+        authorize_scan()
+    run(session, "GRANT SELECT ON unnamed TO reader")
+    authorize_scan()
+    reader.close()

@@ -58,6 +58,7 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     inside, rel = binder.new_rel(), binder.new_rel()
     scan = Scan(inside, table, row_ids=seed is not None)
     columns = table_columns(table)
+    binder.accesses.add_relation(table, "r", rel, [column.name for column in columns])
     rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
     block = BLOCK if method == "system" else 1
     condition = (

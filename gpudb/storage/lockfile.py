@@ -14,14 +14,14 @@ _OWNER_MODE, _SHARED_MODE = 0o600, 0o666
 class LockFile:
     """Held from construction to `close`; the kernel releases it when the process dies."""
 
-    def __init__(self, path: Path, what: str = "") -> None:
+    def __init__(self, path: Path, what: str = "", *, shared: bool = True) -> None:
         """Acquires the lock.
 
         Raises 55006 if another process, or another store of this one, holds it, and 42501 if this user may not open the
-        file. `what` names a resource shared by all users of the machine; by default the lock is for the directory of
-        `path`.
+        file. `what` names a resource, which all users of the machine share unless it is not `shared`; by default the
+        lock is for the directory of `path`, which is its owner's.
         """
-        self._descriptor = _open(path, _SHARED_MODE if what else _OWNER_MODE)
+        self._descriptor = _open(path, _SHARED_MODE if what and shared else _OWNER_MODE)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

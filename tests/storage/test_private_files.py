@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import gpudb
+from gpudb.cli.backup import backup, restore
 from gpudb.errors import GpudbError
 from gpudb.storage.private_files import make_data_directory
 from gpudb.storage.store import Store
@@ -84,6 +85,19 @@ def test_files_that_are_added_become_private_copies(public: Path) -> None:
         db.execute(f"SELECT load_data('t', '{public / 'source.parquet'}')")
         assert db.execute("SELECT count(*) FROM t").fetchall() == [(4,)]
         check(list_modes(public / "data"), public / "data")
+
+
+def test_backups_are_private_and_so_is_what_is_restored(public: Path) -> None:
+    data_dir, backups, restored = (public / name for name in ("data", "backups", "restored"))
+    write_tables(data_dir)
+    backup(data_dir, backups)
+    restore(backups, restored, id=None, at=None)
+    for folder in (backups, restored):
+        modes = list_modes(folder)
+        check(modes, folder)
+        assert any(name.endswith(".parquet") for name in modes)
+    with gpudb.connect(restored) as db:
+        assert db.execute("SELECT count(*) FROM t").fetchall() == [(1000,)]
 
 
 def test_an_older_directory_is_tightened_and_that_is_logged(public: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -80,6 +80,8 @@ def _classify_node(kind: str, node: Any) -> str:
             return _classify_node(str(query.DESCRIPTOR.name), query)
         case "RenameStmt" if node.rename_type == pg.OBJECT_ROLE:
             return ROLE
+        case "VariableSetStmt" if node.name in ("role", "session_authorization"):
+            return ROLE  # who acts from here on
         case "SelectStmt" if node.HasField("into_clause"):
             return DDL
         case _:

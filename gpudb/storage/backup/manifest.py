@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpudb.errors import GpudbError, SqlError
+from gpudb.storage.private_files import create_file
 
 BACKUPS = "backups"
 FILES = "files"
@@ -52,6 +53,7 @@ def write_manifest(destination: Path, manifest: Manifest) -> None:
     """Writes a manifest atomically and durably, which completes the backup."""
     path = destination / BACKUPS / f"{manifest.id}.json"
     partial = path.with_suffix(".part")
+    create_file(partial)
     with partial.open("w", encoding="utf-8") as file:
         json.dump(asdict(manifest), file)
         file.flush()

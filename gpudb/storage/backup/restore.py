@@ -9,7 +9,7 @@ from pathlib import Path
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.manifest import BACKUPS, FILES, Manifest, StoredFile, hash_file, list_manifests
 from gpudb.storage.iceberg.file_writer import sync
-from gpudb.storage.private_files import make_data_directory, make_directory
+from gpudb.storage.private_files import create_file, make_data_directory, make_directory
 
 
 def restore(source: Path, manifest: Manifest, directory: Path) -> None:
@@ -71,8 +71,8 @@ def _find_problem(path: Path, stored: StoredFile) -> str | None:
 def _copy_verified(source: Path, target: Path, stored: StoredFile) -> None:
     if not source.is_file():
         raise GpudbError(f'file "{source}" of the backup is missing', condition="data_corrupted")
+    create_file(target)
     shutil.copyfile(source, target)
-    target.chmod(0o600)
     if hash_file(target) != stored:
         raise GpudbError(f'file "{source}" of the backup differs from its checksum', condition="data_corrupted")
     sync(target)

@@ -23,7 +23,7 @@ from gpudb.storage.backup.manifest import (
 )
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.private_files import make_directory
+from gpudb.storage.private_files import create_file, make_directory
 from gpudb.storage.store import Store
 
 
@@ -52,7 +52,7 @@ def back_up(store: Store, destination: Path, *, check: Callable[[], None] = lamb
     with _disk_errors(destination):
         for folder in (destination / BACKUPS, destination / FILES):
             make_directory(folder)
-    lock = LockFile(destination / "lock", f'the backup folder "{destination}"')
+    lock = LockFile(destination / "lock", f'the backup folder "{destination}"', shared=False)
     try:
         with _disk_errors(destination):
             return _back_up(store, destination, check)
@@ -102,6 +102,7 @@ def _list_known_files(destination: Path) -> dict[str, StoredFile]:
 def _copy(source: Path, target: Path) -> StoredFile:
     make_directory(target.parent)
     partial = target.with_name(f"{target.name}.part")
+    create_file(partial)
     shutil.copyfile(source, partial)
     with partial.open("rb") as file:
         os.fsync(file.fileno())

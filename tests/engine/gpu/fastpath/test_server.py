@@ -6,6 +6,7 @@ import pickle
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -206,6 +207,41 @@ def test_a_folder_that_others_may_enter_has_no_entry(tmp_path: Path) -> None:
     entry = FastPathServer(tmp_path, _answer, SECRET)
     assert entry.endpoints == ("",)
     entry.close()
+
+
+def test_strangers_wait_for_each_other_and_for_nobody_else(
+    tmp_path: Path, security: Security, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connections that say nothing are limited, and are closed in time; those of the socket's file do not count."""
+    monkeypatch.setattr("gpudb.engine.gpu.fastpath.server._STRANGERS", 2)
+    context = security.get_listen_args("worker")["ssl_context"]  # type: ignore[no-untyped-call]
+    entry = FastPathServer(tmp_path, _answer, SECRET, "127.0.0.1", context)
+    path, port = entry.endpoints
+    host, _, number = port.partition("://")[2].rpartition(":")
+    silent = [socket.create_connection((host, int(number)), 20) for _ in range(2)]
+    try:
+        ends = time.monotonic() + 20
+        refused = False
+        while not refused and time.monotonic() < ends:
+            try:
+                connect(port, SECRET, _client(security)).close()
+            except OSError:
+                refused = True
+        assert refused
+        connect(path, SECRET).close()
+        for each in silent:
+            each.close()
+        while refused and time.monotonic() < ends:
+            try:
+                connect(port, SECRET, _client(security)).close()
+                refused = False
+            except OSError:
+                time.sleep(0.05)
+        assert not refused
+    finally:
+        for each in silent:
+            each.close()
+        entry.close()
 
 
 def test_the_nearest_place_is_the_file_where_it_is_there(entry: FastPathServer) -> None:

@@ -176,6 +176,25 @@ def test_a_stall_is_measured_while_nothing_is_taken(pair: tuple[socket.socket, S
     assert taken < 1 << 25
 
 
+def test_a_closed_connection_is_not_stalled(pair: tuple[socket.socket, Stream]) -> None:
+    _, stream = pair
+    stream._write_started = 1.0
+    assert stream.measure_stall(100.0) == 0.0
+    assert stream.measure_stall(102.0) == 2.0
+    stream.connection.close()
+    assert stream.measure_stall(104.0) == 0.0
+
+
+def test_a_fault_in_one_check_ends_no_other(
+    database: Database, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stream, "measure_stall", lambda self, now: 1 / 0)
+    with served.connect() as first:
+        time.sleep(0.5)
+        with served.connect() as second:
+            assert second.execute("SELECT 1").fetchone() == first.execute("SELECT 1").fetchone() == (1,)
+
+
 def test_fatal_errors_do_not_wait_for_the_client(pair: tuple[socket.socket, Stream]) -> None:
     _, stream = pair
     stream.limit_writes()

@@ -110,7 +110,10 @@ class PgServer(BuenaVistaServer):
         if now - self._checked >= _POLL_S:
             self._checked = now
             for handler in self._list_running():
-                handler.end_stalled_write(now)
+                try:
+                    handler.end_stalled_write(now)
+                except Exception:  # no connection may end the listener
+                    _LOG.exception("connection from %s could not be checked", handler.client_address)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Whether a thread is available for a connection; the oldest that has not authenticated may have to end."""

@@ -181,8 +181,8 @@ class Stream(BVBuffer):
             return 0.0
         try:
             (unsent,) = struct.unpack("i", fcntl.ioctl(self.connection.fileno(), termios.TIOCOUTQ, b"\0\0\0\0"))
-        except OSError:
-            unsent = 0
+        except (OSError, ValueError):  # closed meanwhile
+            return 0.0
         if self._stall[0] != (started, unsent):
             self._stall = (started, unsent), now
         return now - self._stall[1]

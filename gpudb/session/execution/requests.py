@@ -71,7 +71,7 @@ def _settings(context: Context) -> Settings:
         session.process_id,
         None if node is None else cluster_tables.find_worker(context, node),
         session.settings["gpudb.fused"] == "on",
-        session.user,
+        str(session.authenticated),  # SET ROLE does not change whose limits count
         int(session.settings["gpudb.max_running_statements"]),
     )
 

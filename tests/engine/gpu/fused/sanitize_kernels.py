@@ -120,7 +120,8 @@ def main() -> None:
             print(found[-1], flush=True)
             if machine is not None:
                 write_json(
-                    RESULTS / "sanitizer" / f"{machine}.json", {**describe_run("sanitize_kernels.py", machine), "tools": found}
+                    RESULTS / "sanitizer" / f"{machine}.json",
+                    {**describe_run("sanitize_kernels.py", machine), "tools": found},
                 )
     sys.exit(any(each["status"] != "clean" for each in found))
 

@@ -193,8 +193,8 @@ declare(
 )
 declare(
     "pg_sequence_last_value",
-    '(SELECT first(CASE WHEN ss.is_called THEN ss.last_value END) FROM "fn gpudb_sequence_states" AS ss'
-    " WHERE ss.oid = {0})",
+    "(SELECT first(CASE WHEN ss.is_called AND sys_own('r', ss.oid, ['r', 'U']) THEN ss.last_value END)"
+    ' FROM "fn gpudb_sequence_states" AS ss WHERE ss.oid = {0})',
 )
 declare("pg_sequence_parameters", _make_macro_call("sys_sequence_parameters"))
 

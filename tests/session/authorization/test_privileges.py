@@ -606,6 +606,8 @@ anna: SELECT currval('s')
 anna: SELECT lastval()
 anna: SELECT setval('s', 10)
 anna: SELECT last_value FROM s
+anna: SELECT sequencename::text, last_value FROM pg_sequences WHERE sequencename = 's'
+bert: SELECT sequencename::text, last_value FROM pg_sequences WHERE sequencename = 's'
 gpudb: REVOKE ALL ON SEQUENCE s FROM anna
 gpudb: GRANT SELECT ON s TO anna
 anna: SELECT currval('s')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from gpudb.duckdb import aggregate_frames, array_assignment
@@ -208,7 +209,11 @@ class ExpressionRenderer:
             values = [each.value for each in rendered]
             return RenderedSql(_greatest_or_least(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         values = [each.value for each in rendered]
-        sql = f"{expr.op.lower()}({', '.join(values)})"
+        if expr.op == "COALESCE":
+            sql = f"coalesce({', '.join(values)})"
+        else:
+            # By pairs: DuckDB 2.0 names further arguments by their columns, and fails to copy a plan with equal names.
+            sql = reduce(lambda one, other: f"{expr.op.lower()}({one}, {other})", values)
         if expr.op == "COALESCE" and _needs_case(expr.args, values):
             sql = _coalesce_by_case(values)
         elif expr.op == "COALESCE" and _starts_with_constant(expr):

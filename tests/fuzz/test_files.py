@@ -159,8 +159,7 @@ def test_loading_damaged_files_is_all_or_nothing(program: Program, tmp_path: Pat
     client.close()
 
 
-@pytest.mark.parametrize("damage", ["cut", "gone"])
-def test_a_damaged_catalog_is_told_at_start(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_catalog_is_told_at_start(tmp_path: Path) -> None:
     """The server refuses to start on an unreadable catalog, reports it in one line, and changes nothing."""
     directory = tmp_path / "data"
     with Program(directory) as program:
@@ -170,14 +169,10 @@ def test_a_damaged_catalog_is_told_at_start(tmp_path: Path, damage: str) -> None
         assert program.stop() == 0
     catalog = directory / "catalog.db"
     data = catalog.read_bytes()
-    if damage == "gone":
-        for file in (directory / "tables").rglob("*.metadata.json"):
-            file.unlink()
-    else:
-        catalog.write_bytes(data[: len(data) // 3])
+    catalog.write_bytes(data[: len(data) // 3])
     with pytest.raises(RuntimeError) as caught:
         Program(directory)
     said = str(caught.value)
     assert "Traceback" not in said
-    assert "catalog" in said or "metadata" in said, said
+    assert "catalog" in said, said
     assert list((directory / "tables").rglob("*.parquet"))

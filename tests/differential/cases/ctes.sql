@@ -90,3 +90,8 @@ WITH RECURSIVE r(n) AS (SELECT v::numeric FROM cte_w UNION ALL SELECT v FROM r, 
 -- error 42804
 WITH RECURSIVE r(n) AS (SELECT v FROM cte_w UNION ALL SELECT v::numeric FROM r, cte_w WHERE n = 2) SELECT n FROM r ORDER BY 1;
 SELECT w::numeric, v::numeric, sum(w::numeric) OVER (), round(v::numeric, 1), (w::numeric)::text FROM cte_w ORDER BY 1;
+
+-- arguments of equal names in a query that is used twice
+WITH w AS NOT MATERIALIZED (SELECT DISTINCT a.x AS c FROM (VALUES (1), (3)) a(x), (VALUES (1), (2)) b(x)
+    WHERE greatest(a.x, b.x, a.x) > 0 AND least(a.x, b.x, b.x, a.x) < 9)
+SELECT u.c, l.* FROM w u CROSS JOIN LATERAL (SELECT max(1), count(*) FROM w) l JOIN w v ON true ORDER BY 1;

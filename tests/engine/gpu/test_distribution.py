@@ -158,7 +158,7 @@ def test_groups_large_tables_and_large_joins_are_made_once(lab: Lab, name: str) 
 @pytest.mark.parametrize("name", TO_BUCKETS)
 def test_only_the_other_side_moves(lab: Lab, name: str) -> None:
     moved, last = stages(lab, TO_BUCKETS[name], APART)
-    assert (moved.output, moved.by != "", last.output) == ("hash", True, "result")
+    assert (moved.output, moved.hash_name != "", last.output) == ("hash", True, "result")
 
 
 @pytest.mark.parametrize("name", LOCAL)
@@ -181,7 +181,7 @@ def test_a_large_build_side_goes_where_its_partners_lie(lab: Lab) -> None:
     for exchange, wanted in ((0, "hash"), (2**20, "broadcast")):
         planner = Planner(lab.database.cpu, Costs(workers=3, scan=0, exchange=exchange), fuse=True)
         moved = planner.plan(lab.request(BESIDE["to buckets"])).stages[0]
-        assert (moved.output, moved.by != "") == (wanted, wanted == "hash")
+        assert (moved.output, moved.hash_name != "") == (wanted, wanted == "hash")
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

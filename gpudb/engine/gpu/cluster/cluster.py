@@ -329,7 +329,10 @@ class Cluster:
             while True:
                 done, _ = await asyncio.wait({ping}, timeout=SILENT_SECONDS)
                 waited = time.monotonic() - began
-                if done:
+                if done and _has_timed_out(ping.exception()):
+                    # A busy worker answers no TLS handshake: that is silence as well.
+                    ping = asyncio.ensure_future(self.call(address, request))
+                elif done:
                     if SILENT_SECONDS < waited < limit == LATE_SECONDS:
                         _LOG.warning("worker %s has sent no heartbeat for %.1f s", number, waited)
                     return ping.result()
@@ -349,7 +352,7 @@ class Cluster:
         except TimeoutError:
             return True  # a busy host is late itself
         except OSError as error:
-            return isinstance(error.__cause__, TimeoutError)  # the connection timed out: the same
+            return _has_timed_out(error)  # the same
 
     def close(self) -> None:
         """Ends the workers."""
@@ -366,3 +369,8 @@ class Cluster:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._connections.close()
+
+
+def _has_timed_out(error: BaseException | None) -> bool:
+    """Returns whether a call failed because connecting took too long."""
+    return isinstance(error, OSError) and isinstance(error.__cause__, TimeoutError)

@@ -26,7 +26,7 @@ def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> t
     both are 0 where the count is 0. Raises 22003.
     """
     words = len(totals) >= _MIN_VECTORISED and totals.dtype == counts.dtype == np.int64
-    made = _divide_words(totals, counts, scale, shown) if words else None
+    made = divide_words(totals, counts, scale, shown) if words else None
     if made is not None:
         return made
     found = [
@@ -36,7 +36,7 @@ def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> t
     return np.array([value for value, _ in found], object), np.array([show for _, show in found], np.int8)
 
 
-def _divide_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array] | None:
+def divide_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array] | None:
     """Computes `averages` in 64-bit words; None if an intermediate value does not fit."""
     if totals.min() <= -_MOST_TOTAL or totals.max() >= _MOST_TOTAL or counts.max() >= _MOST_COUNT:
         return None

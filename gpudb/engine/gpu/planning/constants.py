@@ -44,14 +44,15 @@ def _evaluate_on_engine(engine: Engine, request: Request, exprs: Sequence[bound.
     if not exprs:
         return []
     try:
-        return _fetch_values(engine, request, exprs)
+        return fetch_values(engine, request, exprs)
     except GpudbError:
         if len(exprs) == 1:
             return [None]
     return [_evaluate_on_engine(engine, request, [expr])[0] for expr in exprs]
 
 
-def _fetch_values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+def fetch_values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+    """Evaluates expressions without columns on an engine; None for a value that no constant holds."""
     columns = tuple(bound.OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs))
     stream = engine.run(replace(request, query=bound.Select(columns, tuple(exprs))))
     (batch,) = list(stream)

@@ -124,7 +124,7 @@ class Executor:
         """Executes a stage in a queue's thread; more than a few rows of the statement `spill` are offloaded."""
         started = time.perf_counter()
         frames, kernels = self.backend, self.kernels
-        is_few = self.gpu and _is_few(task, received)
+        is_few = self.gpu and reads_few_rows(task, received)
 
         def work() -> list[ComputedFrame]:
             inputs = self._to_device(received, is_few)
@@ -233,7 +233,7 @@ class Executor:
         return Failed.of(WorkerLost(message, hint=hint))
 
 
-def _is_few(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:
+def reads_few_rows(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:
     """Returns whether a stage reads only a few rows on the host, where computing them is cheapest."""
     if not received or not all(isinstance(each, HostFrame) for parts in received.values() for each in parts):
         return False

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpudb.duckdb.udf.quotient import divide_numeric
-from gpudb.engine.gpu.finalize.averages import Array, _divide_words, divide_averages
+from gpudb.engine.gpu.finalize.averages import Array, divide_averages, divide_words
 
 
 def _one_by_one(totals: Array, counts: Array, scale: int, shown: Array) -> list[tuple[int, int]]:
@@ -34,7 +34,7 @@ def test_averages_are_those_of_one_after_the_other(scale: int) -> None:
         shown = draws.integers(0, scale + 1, size)
         values, decimals = divide_averages(totals, counts, scale, shown)
         assert list(zip(values.tolist(), decimals.tolist(), strict=True)) == _one_by_one(totals, counts, scale, shown)
-        made = _divide_words(totals, counts, scale, shown)
+        made = divide_words(totals, counts, scale, shown)
         if made is not None:
             by_words += 1
             assert [each.tolist() for each in made] == [values.tolist(), decimals.tolist()]
@@ -49,7 +49,7 @@ def test_what_words_do_not_hold_goes_one_by_one(total: int, count: int) -> None:
     totals, counts, shown = np.array([total, 0] * 50), np.array([count, 0] * 50), np.zeros(100, np.int64)
     values, decimals = divide_averages(totals, counts, 0, shown)
     assert list(zip(values.tolist(), decimals.tolist(), strict=True)) == _one_by_one(totals, counts, 0, shown)
-    assert totals.dtype == object or counts.dtype == object or _divide_words(totals, counts, 0, shown) is None
+    assert totals.dtype == object or counts.dtype == object or divide_words(totals, counts, 0, shown) is None
 
 
 def test_no_groups_have_no_averages() -> None:

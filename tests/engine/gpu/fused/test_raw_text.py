@@ -19,7 +19,7 @@ from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.numpy_backend import like
 from gpudb.engine.gpu.fused.packed_cache import packed_tables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.packed_cache.zone_pruning import _slice_column
+from gpudb.engine.gpu.fused.packed_cache.zone_pruning import slice_column
 from gpudb.engine.gpu.fused.planning import matching
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.fused import corpus
@@ -86,7 +86,7 @@ def test_texts_are_packed_and_cut(parts: list[list[str | None]], cut: int) -> No
         whole = packed_column.concatenate(made)
         wanted = [each for part in parts for each in part]
         first = min(64 * cut, len(wanted))
-        some = _slice_column(whole, first, len(wanted))
+        some = slice_column(whole, first, len(wanted))
         assert some.texts is not None
         found = some.texts.to_list(0, some.rows)
         there = some.decode()[1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.planning.constants import _fetch_values, make_evaluator
+from gpudb.engine.gpu.planning.constants import fetch_values, make_evaluator
 from gpudb.engine.gpu.planning.exact import evaluate_exact
 from gpudb.engine.protocol import Request
 from gpudb.session.database import Database
@@ -87,7 +87,7 @@ def test_what_is_computed_is_what_the_engine_computes(text: str, database: Any) 
     if text in ASKED:
         assert found is None
         return
-    (expected,) = _fetch_values(database.cpu, request, (expr,))
+    (expected,) = fetch_values(database.cpu, request, (expr,))
     assert found == expected
     assert str(found.value) == str(expected.value)
     assert make_evaluator(noting, request)((expr,)) == [expected]

@@ -19,7 +19,7 @@ from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import SpilledFrame, concat_on_host, encode_frame
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.device import open_host
-from gpudb.engine.gpu.worker.executor import Executor, _is_few
+from gpudb.engine.gpu.worker.executor import Executor, reads_few_rows
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.plan.physical.exchange_planning import Costs
@@ -42,12 +42,14 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
         assert {stage.output for stage in inner} >= {"hash", "result"}
         for stage in inner:
             received: dict[int, Any] = {number: [ROWS, ROWS] for number in stage.inputs}
-            assert _is_few(StageTask(stage, Partition(0, 2)), received) == (stage.output not in {"hash", "range"})
-            assert _is_few(StageTask(stage, Partition(0, 1)), received)
-            assert not _is_few(StageTask(stage, Partition(0, 2)), received | {stage.inputs[0]: [ROWS, object()]})
+            assert reads_few_rows(StageTask(stage, Partition(0, 2)), received) == (
+                stage.output not in {"hash", "range"}
+            )
+            assert reads_few_rows(StageTask(stage, Partition(0, 1)), received)
+            assert not reads_few_rows(StageTask(stage, Partition(0, 2)), received | {stage.inputs[0]: [ROWS, object()]})
         for stage in stages:
             if not stage.inputs:
-                assert not _is_few(StageTask(stage, Partition(0, 1)), {})
+                assert not reads_few_rows(StageTask(stage, Partition(0, 1)), {})
     finally:
         lab.close()
 

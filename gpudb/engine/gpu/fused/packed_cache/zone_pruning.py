@@ -165,10 +165,11 @@ def _row_ranges(ends: Array, kept: Array) -> list[tuple[int, int]]:
 
 
 def _slice_segment(segment: Segment, first: int, last: int) -> Segment:
-    return Segment(last - first, tuple(_slice_column(column, first, last) for column in segment.columns))
+    return Segment(last - first, tuple(slice_column(column, first, last) for column in segment.columns))
 
 
-def _slice_column(column: PackedColumn, first: int, last: int) -> PackedColumn:
+def slice_column(column: PackedColumn, first: int, last: int) -> PackedColumn:
+    """Returns rows `first`, the first of a block, to before `last` of a column, without its zones."""
     valid = None if column.valid is None else column.valid[first // 8 : -(-last // ROW_PADDING) * ROW_PADDING // 8]
     if column.texts is not None:
         texts = replace(column.texts, skip=column.texts.skip + first)

@@ -19,7 +19,7 @@ import logging
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -48,8 +48,8 @@ from gpudb.storage.private_files import make_data_directory, make_directory
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
+    read_current_catalog,
     require_catalog,
-    require_current_catalog,
 )
 from gpudb.storage.transaction import Transaction
 
@@ -373,16 +373,14 @@ class Store:
     def _read(self, database: CatalogDatabase) -> Catalog:
         sync(self.directory)
         forget_verified()
-        catalog, pointers = database.read()
+        catalog, pointers = read_current_catalog(self.directory, database)
         self._pointers = dict(pointers)
-        current = {oid: pointer.location.rpartition("/")[2] for oid, pointer in pointers.items()}
-        require_current_catalog(self.directory, catalog, database.last_commit(), current)
         relations = dict(catalog.relations)
         live: dict[int, frozenset[Path] | None] = {}
         for key, table in catalog.relations.items():
             if isinstance(table, Table):
                 try:
-                    relations[key] = loaded = self._load(table, current)
+                    relations[key] = loaded = self._load(table)
                 except GpudbError as error:
                     _LOG.error('table "%s.%s" cannot be read: %s', table.schema, table.name, error)
                     relations[key] = replace(table, files=UnreadableFiles(error))
@@ -393,14 +391,15 @@ class Store:
         move_orphans(self._tables_folder, live)
         return replace(catalog, relations=MappingProxyType(relations))
 
-    def _load(self, table: Table, current: Mapping[int, str]) -> Table:
+    def _load(self, table: Table) -> Table:
         from gpudb.storage.iceberg.metadata import load
 
-        if table.oid not in current:
+        pointer = self._pointers.get(table.oid)
+        if pointer is None:
             message = f'the catalog has no metadata of table "{table.schema}.{table.name}"'
             raise GpudbError(message, condition="data_corrupted")
         files: tuple[DataFile, ...]
-        state, files = load(self.folder(table.oid), current[table.oid], table.columns)
+        state, files = load(self.folder(table.oid), pointer.file, table.columns)
         self._states[table.oid] = state
         return replace(table, files=files, metadata_location=str(state.location))
 

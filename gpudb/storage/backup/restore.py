@@ -15,7 +15,7 @@ from gpudb.storage.private_files import create_file, make_data_directory, make_d
 def restore(source: Path, manifest: Manifest, directory: Path) -> None:
     """Restores a backup of the folder `source` into `directory`, which must be empty or missing.
 
-    Every file is verified. Raises 42P07 if the directory holds something, and XX001 with the file's name if a file of
+    Every file is verified. Raises 58P02 if the directory holds something, and XX001 with the file's name if a file of
     the backup is missing or differs from its checksum; the directory is empty then.
     """
     if directory.exists() and any(directory.iterdir()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from gpudb.storage.backup.manifest import (
     new_id,
     write_manifest,
 )
-from gpudb.storage.iceberg.file_writer import sync
+from gpudb.storage.iceberg.file_writer import disk_condition, sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.private_files import create_file, make_directory
 from gpudb.storage.store import Store
@@ -39,7 +38,7 @@ class BackupResult:
 def back_up(store: Store, destination: Path, *, check: Callable[[], None] = lambda: None) -> BackupResult:
     """Adds a backup of a store to a folder, which is created if it is missing; `check` may cancel it.
 
-    All tables are of the same commit. Raises 55000 for a store without a data directory, 42P07 for a folder inside it,
+    All tables are of the same commit. Raises 55000 for a store without a data directory, 42710 for a folder inside it,
     55006 while another backup is written to the folder, XX001 for a table that cannot be read, and 53100 or 58030 if
     files cannot be written.
     """
@@ -104,8 +103,7 @@ def _copy(source: Path, target: Path) -> StoredFile:
     partial = target.with_name(f"{target.name}.part")
     create_file(partial)
     shutil.copyfile(source, partial)
-    with partial.open("rb") as file:
-        os.fsync(file.fileno())
+    sync(partial)
     stored = hash_file(partial)
     partial.rename(target)
     return stored
@@ -117,6 +115,5 @@ def _disk_errors(destination: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        conditions = {28: "disk_full", 122: "disk_full", 1: "insufficient_privilege", 13: "insufficient_privilege"}
-        condition = conditions.get(error.errno or 0, "io_error")
+        condition = "insufficient_privilege" if isinstance(error, PermissionError) else disk_condition(error)
         raise GpudbError(f'could not write a backup to "{destination}": {error}', condition=condition) from error

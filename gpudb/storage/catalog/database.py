@@ -52,6 +52,11 @@ class Pointer:
     name: str
     location: str
 
+    @property
+    def file(self) -> str:
+        """The name of the metadata file in the folder `metadata` of the table."""
+        return self.location.rpartition("/")[2]
+
 
 @dataclass(slots=True)
 class CatalogChanges:

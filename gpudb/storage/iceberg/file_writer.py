@@ -138,9 +138,13 @@ def disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} or "No space left" in str(error)
-        condition = "disk_full" if full else "io_error"
-        raise GpudbError(f"could not write a data file: {error}", condition=condition) from error
+        raise GpudbError(f"could not write a data file: {error}", condition=disk_condition(error)) from error
+
+
+def disk_condition(error: OSError) -> str:
+    """Returns the condition of an error in writing: 53100 if the disk is full, else 58030."""
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} or "No space left" in str(error)
+    return "disk_full" if full else "io_error"
 
 
 def sync(path: Path) -> None:

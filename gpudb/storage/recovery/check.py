@@ -16,8 +16,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogDatabase, Pointer
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.metadata import load
-from gpudb.storage.lockfile import LockFile
-from gpudb.storage.recovery.opening import require_catalog, require_current_catalog
+from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalog, require_catalog
 
 
 @dataclass(slots=True)
@@ -34,18 +33,12 @@ class CheckReport:
 def check(directory: Path, *, deep: bool = False) -> CheckReport:
     """Verifies a data directory that no server has open; changes nothing.
 
-    Metadata, and the existence, length and row counts of files are verified; with `deep` all pages' checksums and the
-    numbers of NULLs too, for which every file is read. Raises 58P01 for a directory that does not exist and 55006 for
-    one that is open.
+    Metadata, and the existence, length and row counts of files are verified; with `deep` every file is read and
+    all pages' checksums too. Raises 58P01 for a directory that does not exist and 55006 for one that is open.
     """
-    if not (directory / "tables").is_dir():
-        raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
     report = CheckReport()
-    lock = LockFile(directory / "lock")
-    try:
+    with lock_closed_directory(directory):
         _check(directory, report, deep)
-    finally:
-        lock.close()
     return report
 
 
@@ -56,9 +49,7 @@ def _check(directory: Path, report: CheckReport, deep: bool) -> None:
         if not path.exists():
             return
         with closing(CatalogDatabase(path)) as database:
-            catalog, pointers = database.read()
-            current = {oid: pointer.location.rpartition("/")[2] for oid, pointer in pointers.items()}
-            require_current_catalog(directory, catalog, database.last_commit(), current)
+            catalog, pointers = read_current_catalog(directory, database)
         report.problems += (("catalog", problem) for problem in _list_database_problems(path))
     except GpudbError as error:
         report.problems.append(("catalog", str(error)))
@@ -87,7 +78,7 @@ def _check_table(
         report.problems.append((name, "the catalog has no metadata of it"))
         return
     try:
-        _, files = load(directory / "tables" / str(table.oid), pointer.location.rpartition("/")[2], table.columns)
+        _, files = load(directory / "tables" / str(table.oid), pointer.file, table.columns)
     except GpudbError as error:
         report.problems.append((name, str(error)))
         return

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gpudb.catalog.model import Catalog, Table
 from gpudb.errors import GpudbError
+from gpudb.storage.catalog.database import CatalogDatabase, Pointer
+from gpudb.storage.lockfile import LockFile
 
 COMMIT_PROPERTY = "gpudb.commit"
 """Property of a table's Iceberg metadata: the number of the commit that wrote it."""
@@ -24,25 +26,27 @@ _HINT = (
 def require_catalog(directory: Path) -> None:
     """Raises XX001 if `tables` holds files while the catalog's database is missing or empty; changes nothing."""
     tables = directory / "tables"
-    folders = [path for path in tables.iterdir() if path.is_dir() and any(each.is_file() for each in path.rglob("*"))]
-    if not folders:
-        return
     path = directory / "catalog.db"
     state = "missing" if not path.exists() else "empty" if _is_empty(path) else ""
-    if state:
+    if not state:
+        return
+    folders = [path for path in tables.iterdir() if path.is_dir() and any(each.is_file() for each in path.rglob("*"))]
+    if folders:
         message = f'the catalog "{path}" is {state}, but "{tables}" holds the files of {len(folders)} tables'
         raise _error(directory, message)
 
 
-def require_current_catalog(directory: Path, catalog: Catalog, last_commit: int, current: Mapping[int, str]) -> None:
-    """Raises XX001 if a table's metadata is of a commit that the catalog cannot have seen.
+def read_current_catalog(directory: Path, database: CatalogDatabase) -> tuple[Catalog, Mapping[int, Pointer]]:
+    """Reads the catalog as `CatalogDatabase.read` does.
 
-    `current` maps the OIDs of tables to the names of their current metadata files. A crash leaves the metadata of one
-    commit at most, the one after `last_commit`; a later one shows that the catalog is a copy from before.
+    Raises XX001 if a table's metadata is of a commit that the catalog cannot have seen. A crash leaves the metadata of
+    one commit at most, the one after the last; a later one shows that the catalog is a copy from before.
     """
+    catalog, pointers = database.read()
+    last_commit = database.last_commit()
     named = {table.oid: table.name for table in catalog.relations.values() if isinstance(table, Table)}
     for oid, path in _iter_metadata(directory / "tables"):
-        if path.name == current.get(oid):
+        if oid in pointers and path.name == pointers[oid].file:
             continue
         commit = read_commit(path)
         if commit is not None and commit > last_commit + 1:
@@ -52,6 +56,19 @@ def require_current_catalog(directory: Path, catalog: Catalog, last_commit: int,
                 f' but {table} has metadata of commit {commit}: "{path}"'
             )
             raise _error(directory, message)
+    return catalog, pointers
+
+
+@contextmanager
+def lock_closed_directory(directory: Path) -> Iterator[None]:
+    """Keeps servers from opening a data directory; 58P01 if it is none, 55006 if one has it open."""
+    if not (directory / "tables").is_dir():
+        raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
+    lock = LockFile(directory / "lock")
+    try:
+        yield
+    finally:
+        lock.close()
 
 
 def read_commit(path: Path) -> int | None:

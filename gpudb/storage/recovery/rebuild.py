@@ -22,12 +22,12 @@ from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDataba
 from gpudb.storage.catalog.records import DEFINITION_PROPERTY, decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 from gpudb.storage.iceberg.metadata import load
-from gpudb.storage.lockfile import LockFile
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
+    lock_closed_directory,
+    read_current_catalog,
     require_catalog,
-    require_current_catalog,
 )
 
 SUPERUSER = "gpudb"
@@ -72,15 +72,8 @@ def repair(directory: Path) -> RepairReport:
     The old `catalog.db` is kept under another name. Raises 58P01 for a directory that does not exist, 55006 for one
     that a server has open.
     """
-    if not (directory / "tables").is_dir():
-        raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
-    lock = LockFile(directory / "lock")
-    try:
-        if _is_sound(directory):
-            return RepairReport()
-        return _rebuild(directory)
-    finally:
-        lock.close()
+    with lock_closed_directory(directory):
+        return RepairReport() if _is_sound(directory) else _rebuild(directory)
 
 
 def _is_sound(directory: Path) -> bool:
@@ -89,9 +82,7 @@ def _is_sound(directory: Path) -> bool:
         if not (directory / "catalog.db").exists():
             return True
         with closing(CatalogDatabase(directory / "catalog.db")) as database:
-            catalog, pointers = database.read()
-            current = {oid: pointer.location.rpartition("/")[2] for oid, pointer in pointers.items()}
-            require_current_catalog(directory, catalog, database.last_commit(), current)
+            read_current_catalog(directory, database)
     except GpudbError:
         return False
     return True
@@ -121,7 +112,7 @@ def _rebuild(directory: Path) -> RepairReport:
     report.saved = _write(directory, catalog, pointers, last, states)
     for table in catalog.tables():
         report.tables += 1
-        report.rows += _count_rows(directory, table, pointers)
+        report.rows += sum(file.rows for file in _load_files(directory, table, pointers))
     return report
 
 
@@ -238,14 +229,12 @@ def _find_used_value(
     """Returns the last value of the column that owns a sequence, by the files' statistics; None if there is none."""
     oid, name = sequence.owned_by or (0, "")
     table = catalog.find_relation_by_oid(oid)
-    if not isinstance(table, Table) or table.oid not in pointers:
+    if not isinstance(table, Table):
         return None
     column = next((each for each in table.columns if each.name == name), None)
     if column is None:
         return None
-    _, files = load(
-        directory / "tables" / str(table.oid), pointers[table.oid].location.rpartition("/")[2], table.columns
-    )
+    files = _load_files(directory, table, pointers)
     ends = [(file.maximums if sequence.increment > 0 else file.minimums).get(column.field_id) for file in files]
     values = [each for each in ends if isinstance(each, int)]
     return (max(values) if sequence.increment > 0 else min(values)) if values else None
@@ -283,10 +272,11 @@ def _write(
     return saved
 
 
-def _count_rows(directory: Path, table: Table, pointers: Mapping[int, Pointer]) -> int:
-    name = pointers[table.oid].location.rpartition("/")[2] if table.oid in pointers else ""
+def _load_files(directory: Path, table: Table, pointers: Mapping[int, Pointer]) -> tuple[DataFile, ...]:
+    """Returns the files of a table; none if its metadata is missing or cannot be read."""
+    if table.oid not in pointers:
+        return ()
     try:
-        _, files = load(directory / "tables" / str(table.oid), name, table.columns)
+        return load(directory / "tables" / str(table.oid), pointers[table.oid].file, table.columns)[1]
     except GpudbError:
-        return 0
-    return sum(file.rows for file in files)
+        return ()

@@ -64,6 +64,23 @@ class Launcher(Protocol):
         """Ends the workers, or leaves them to others."""
 
 
+def _connect(scheduler: Any, seconds: float, security: Any | None = None) -> Any:
+    """Returns Dask's client of a cluster, or of the scheduler at an address; closed if it fails to connect.
+
+    The constructor leaves a failed client to the garbage collector, whose call of `Client.__del__` waits for ever for
+    a lock that its thread has when another client is about to start.
+    """
+    from distributed import Client
+
+    client: Any = Client.__new__(Client)
+    try:
+        client.__init__(scheduler, set_as_default=False, timeout=seconds, security=security)
+    except BaseException:
+        client.close(timeout=5)
+        raise
+    return client
+
+
 class LocalLauncher:
     """Workers of a Dask `cluster` that this process has started, with scheduler and nannies in this process.
 
@@ -71,13 +88,11 @@ class LocalLauncher:
     """
 
     def __init__(self, cluster: Any, directory: PrivateDirectory) -> None:
-        from distributed import Client
-
         self.cluster, self._directory = cluster, directory
         # Workers on GPUs are named by them: by any indices, or by identifiers.
         self._numbers = {str(name): number for number, name in enumerate(cluster.worker_spec)}
         self._repair: asyncio.Future[Any] | None = None
-        self.client: Any = Client(cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
+        self.client: Any = _connect(cluster, START_SECONDS)
 
     @property
     def workers(self) -> Mapping[str, WorkerInfo]:
@@ -118,12 +133,10 @@ class JoinedLauncher:
     """
 
     def __init__(self, address: str, count: int | None = None, security: Any | None = None) -> None:
-        from distributed import Client, Lock
+        from distributed import Lock
 
         try:
-            self.client: Any = Client(  # type: ignore[no-untyped-call]
-                address, set_as_default=False, timeout=CONNECT_SECONDS, security=security
-            )
+            self.client: Any = _connect(address, CONNECT_SECONDS, security)
         except (OSError, ValueError, TimeoutError) as error:
             message = f'no scheduler answers at "{address}": {str(error)[:200]}'
             hint = "dask scheduler tells its address when it starts."
@@ -141,7 +154,7 @@ class JoinedLauncher:
                 message = f'another server has the workers of the scheduler at "{address}"'
                 raise SqlError.of("object_in_use", message, hint="End it, or start workers under another scheduler.")
         except BaseException:
-            self.client.close(timeout=5)  # type: ignore[no-untyped-call]
+            self.client.close(timeout=5)
             raise
 
     def _wait_for_workers(self, address: str, count: int | None) -> int:

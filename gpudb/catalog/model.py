@@ -193,7 +193,8 @@ class Table:
     """A table and the files of its rows in this snapshot.
 
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
-    `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty.
+    `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. A statement that reads an
+    earlier snapshot reads a table with `past`, which is in no catalog and has an OID of its own.
     """
 
     oid: int
@@ -216,6 +217,7 @@ class Table:
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
     acl: Acl | None = None
+    past: bool = False
 
     @property
     def is_readable(self) -> bool:
@@ -271,6 +273,19 @@ class Table:
         """The names of its indexes, which share the namespace of relations."""
         others = (c.name for c in self.constraints if isinstance(c, Unique | Index))
         return (*((self.key_name,) if self.primary_key else ()), *others)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSnapshot:
+    """A table as one commit left it: `table` is its definition and files then, `id` Iceberg's number of the snapshot.
+
+    `committed` is in microseconds since 1970 UTC. `operation` is Iceberg's: append, overwrite, delete or replace.
+    """
+
+    id: int
+    committed: int
+    operation: str
+    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -606,7 +621,8 @@ class Catalog:
     """All objects of a database at one moment.
 
     Equal `version`s mean equal definitions (not files), uncommitted ones included; later versions are larger.
-    `oids` draws OIDs for all transactions of a store; without a store the catalog counts itself.
+    `snapshots` are the kept snapshots of tables by OID, oldest first; the last is the committed state. `oids` draws
+    OIDs for all transactions of a store; without a store the catalog counts itself.
     """
 
     version: int
@@ -621,6 +637,9 @@ class Catalog:
     databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
     default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
+    snapshots: Mapping[int, tuple[TableSnapshot, ...]] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False, repr=False
+    )
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
     def relation(self, schema: str, name: str) -> Relation | None:

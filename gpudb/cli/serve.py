@@ -96,6 +96,8 @@ def serve(settings: Settings) -> None:
         cluster_certificates=settings.cluster_certificates,
         cluster_insecure=settings.cluster_insecure,
         temp_file_limit=settings.temp_file_limit,
+        snapshot_retention=settings.snapshot_retention,
+        snapshot_limit=settings.snapshot_limit,
     )
     log: StatementLog | None = None
     audit_log: AuditLog | None = None

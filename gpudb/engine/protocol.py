@@ -97,7 +97,12 @@ class Request:
     cancel: Cancel = field(default_factory=Cancel)
 
     def table(self, bound: Table) -> Table:
-        """Returns a table of the query in the snapshot; 55000 for an unpopulated materialized view."""
+        """Returns a table of the query in the snapshot; 55000 for an unpopulated materialized view.
+
+        A past table is the one that the query was bound to.
+        """
+        if bound.past:
+            return bound
         found = self.snapshot.relations.get((bound.schema, bound.name))
         if not isinstance(found, Table) or found.oid != bound.oid:
             raise UndefinedTable(f'relation "{bound.name}" does not exist')

@@ -24,7 +24,7 @@ from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.bound import OutputColumn, Statement
+from gpudb.sql.bound import Expr, OutputColumn, Statement
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
@@ -137,6 +137,9 @@ class SessionState(Protocol):
     def plan(self, context: Context) -> Plan:
         """Binds the statement of a context as `bind` does, and returns its result columns too."""
 
+    def evaluate_integer(self, context: Context, expr: Expr) -> int | None:
+        """Returns the value of an expression without columns: of a timestamptz in microseconds since 1970, or a bigint."""
+
     def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement; 42P05."""
 
@@ -188,6 +191,8 @@ class Context:
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
             check_canceled=self.cancel.check,
             accesses=Accesses(check_schema=session.check_schema),
+            describing=describing,
+            evaluate_integer=lambda expr: session.evaluate_integer(self, expr),
         )
 
     def check_writable(self, command: str) -> None:

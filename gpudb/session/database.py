@@ -25,6 +25,7 @@ from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.session.settings.catalog import AUDIT, check_initial_settings
 from gpudb.session.settings.system_file import SystemSettings
+from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
 
@@ -43,6 +44,7 @@ class Database:
     `twin`; it needs `cluster_certificates`, or is `cluster_insecure` on purpose. A worker uses up to
     `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
     `reserved_connections` of `max_connections` are for superusers alone.
+    Earlier snapshots of tables are kept for `snapshot_retention` seconds, at most `snapshot_limit` of a table.
     `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. `settings`
     are the defaults of sessions' settings.
     """
@@ -63,8 +65,10 @@ class Database:
         cluster_certificates: CertificateFiles | None = None,
         cluster_insecure: bool = False,
         temp_file_limit: int | None = None,
+        snapshot_retention: float = 3600.0,
+        snapshot_limit: int = 100,
     ) -> None:
-        self.store = Store(data_dir)
+        self.store = Store(data_dir, retention=Retention(snapshot_retention, snapshot_limit))
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
@@ -90,6 +94,8 @@ class Database:
         self._default_settings: Mapping[str, str] = {
             "max_connections": str(max_connections),
             "temp_file_limit": str(-1 if temp_file_limit is None else temp_file_limit),
+            "gpudb.snapshot_retention": f"{round(snapshot_retention)}s",
+            "gpudb.snapshot_limit": str(snapshot_limit),
             **(settings or {}),
         }
         self.max_connections = max_connections

@@ -25,6 +25,7 @@ from gpudb.session.authorization.session_role import CurrentRoles, begin_setting
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
+from gpudb.session.execution.moments import evaluate_integer
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.plan_cache import Key, Plan, PlanCache
@@ -35,7 +36,7 @@ from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
-from gpudb.sql.bound import OutputColumn, Statement
+from gpudb.sql.bound import Expr, OutputColumn, Statement
 from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement, parameter_position
 from gpudb.sql.traverse import iter_queries
@@ -184,6 +185,10 @@ class Session:
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
         return parse_milliseconds(self.settings[name])
+
+    def evaluate_integer(self, context: Context, expr: Expr) -> int | None:
+        """Returns the value of an expression without columns (see `context.SessionState`)."""
+        return evaluate_integer(context, expr)
 
     # -------------------------------------------------------------------------------------------- statements
 

@@ -19,6 +19,7 @@ import logging
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,12 +28,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, UnreadableFiles, make_initial_catalog
+from gpudb.catalog.model import (
+    Catalog,
+    DataFile,
+    Sequence,
+    Table,
+    TableSnapshot,
+    UnreadableFiles,
+    make_initial_catalog,
+)
 from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
-from gpudb.storage.catalog.records import DEFINITION_PROPERTY, encode
+from gpudb.storage.catalog.records import decode, encode
 from gpudb.storage.catalog.sequences import Sequences
 from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
@@ -40,6 +49,7 @@ from gpudb.storage.constraints.references import check_commit
 from gpudb.storage.garbage import Garbage, remove
 from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.file_writer import sync
+from gpudb.storage.iceberg.history import Retention, list_data_files, select_kept
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
@@ -54,11 +64,12 @@ from gpudb.storage.recovery.opening import (
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
-    from gpudb.storage.iceberg.metadata import TableState
+    from gpudb.storage.iceberg.table_state import TableState
 
 KEEP_SECONDS = 30.0
 """How long unused files stay on disk for other programs that read the tables."""
 _LOG = logging.getLogger(__name__)
+_NO_PAST = Retention()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +85,21 @@ class Store:
     """All tables and definitions of one database; thread-safe."""
 
     def __init__(
-        self, data_dir: Path | None = None, *, compaction: bool = True, keep_seconds: float = KEEP_SECONDS
+        self,
+        data_dir: Path | None = None,
+        *,
+        compaction: bool = True,
+        keep_seconds: float = KEEP_SECONDS,
+        retention: Retention = _NO_PAST,
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
         It is for its owner alone. Raises 58030 or 42501 if it cannot be created, 55000 if others have access to it and
         this user cannot take it away, 55006 if another process has it open, and XX001 if its catalog
-        cannot be read. `compaction` runs in a thread.
+        cannot be read. `compaction` runs in a thread. `retention` is of earlier snapshots of durable tables.
         """
+        self.retention = retention
+        self._last_moment = 0
         self.durable = data_dir is not None
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
         self._tables_folder = self.directory / "tables"
@@ -148,6 +166,8 @@ class Store:
             tables = [table for table in frozen.tables() if self.is_durable(table)]
             try:
                 data = {Path(file.path) for table in tables for file in table.files}
+                for table in tables:
+                    data |= {Path(path) for path in list_data_files(self._states[table.oid].snapshots)}
                 metadata = {path for table in tables for path in self._states[table.oid].files}
                 commit = self._commits
                 self._database.copy_to(catalog)
@@ -243,46 +263,77 @@ class Store:
                     fresh = [file for file in change.added if file.path not in transaction.known_keys]
                     self.key_checker.check(change.new, fresh, change.concurrent, distinct=True)
             check_commit(self.key_checker, transaction.base, merged.catalog, merged.changes)
-            states = self._stage(merged.changes)
-            try:
-                catalog = self._write(transaction, merged, states)
-            except BaseException:
-                for oid, state in states.items():
-                    old = self._states.get(oid)
-                    for path in state.files - (old.files if old is not None else frozenset()):
-                        remove(path)
-                raise
-            with self._catalog_lock:
-                self._catalog = catalog
-                self._commits += 1
-            self._discard_unused(transaction, merged, states)
+            self._publish(transaction, merged)
         if self._compactor is not None and not transaction.compacting:
             for change in merged.changes:
                 if isinstance(change.new, Table) and change.added:
                     self._compactor.schedule(change.new)
 
+    def expire_snapshots(self, oid: int | None = None) -> int:
+        """Discards the snapshots of a table, or of all, that `retention` does not keep any more; returns their number."""
+        with self._commit_lock:
+            now = self._next_moment()
+            changes = []
+            expired = 0
+            for table in self._catalog.tables():
+                state = self._states.get(table.oid)
+                if state is None or oid not in (None, table.oid):
+                    continue
+                gone = len(state.snapshots) - len(select_kept(state.snapshots, now, self.retention))
+                if gone:
+                    expired += gone
+                    changes.append(Change(table.oid, table, table))
+            if changes and not self._closed:
+                self._publish(None, MergeResult(self._catalog, tuple(changes), {}))
+        self.garbage.collect()
+        return expired
+
+    def _publish(self, transaction: Transaction | None, merged: MergeResult) -> None:
+        """Makes a merged catalog the committed one: on disk first, then for all who begin afterwards."""
+        states = self._stage(merged.changes, compacting=transaction is not None and transaction.compacting)
+        try:
+            catalog = self._write(transaction, merged, states)
+        except BaseException:
+            for oid, state in states.items():
+                old = self._states.get(oid)
+                for path in state.files - (old.files if old is not None else frozenset()):
+                    remove(path)
+            raise
+        with self._catalog_lock:
+            self._catalog = catalog
+            self._commits += 1
+        self._discard_unused(transaction, merged, states)
+
+    def _next_moment(self) -> int:
+        """Returns the time of a commit, in microseconds since 1970 UTC: later than that of the one before."""
+        self._last_moment = max(time.time_ns() // 1000, self._last_moment + 1)
+        return self._last_moment
+
     def _merge(self, transaction: Transaction) -> MergeResult:
         return merge(transaction.base, transaction.catalog, self._catalog, self._compactions)
 
-    def _stage(self, changes: Iterable[Change]) -> dict[int, TableState]:
+    def _stage(self, changes: Iterable[Change], *, compacting: bool) -> dict[int, TableState]:
         """Writes and syncs new Iceberg metadata for every durable table that changed."""
         staged: dict[int, TableState] = {}
         tables = [change.new for change in changes if isinstance(change.new, Table) and self.is_durable(change.new)]
-        commit = {COMMIT_PROPERTY: str(self._commits + 1), COMMIT_TABLES_PROPERTY: str(len(tables))}
+        properties = {COMMIT_PROPERTY: str(self._commits + 1), COMMIT_TABLES_PROPERTY: str(len(tables))}
+        moment = self._next_moment()
         for table in tables:
-            from gpudb.storage.iceberg.metadata import stage
+            from gpudb.storage.iceberg.metadata import Commit, stage
 
-            properties = {**commit, DEFINITION_PROPERTY: encode(replace(table, statistics=()))}
-            staged[table.oid] = stage(self._states.get(table.oid), self.folder(table.oid), table, properties)
+            commit = Commit(moment, self.retention, compacting, properties)
+            definition = encode(replace(table, statistics=()))
+            staged[table.oid] = stage(self._states.get(table.oid), self.folder(table.oid), table, definition, commit)
             sync(self.folder(table.oid))
         if staged:
             sync(self._tables_folder)
         return staged
 
-    def _write(self, transaction: Transaction, merged: MergeResult, states: dict[int, TableState]) -> Catalog:
+    def _write(self, transaction: Transaction | None, merged: MergeResult, states: dict[int, TableState]) -> Catalog:
         """Runs the transaction of the catalog's database; returns the resulting catalog."""
         version = self.next_version() if merged.changes_definitions else self._catalog.version
         relations = dict(merged.catalog.relations)
+        snapshots = dict(self._catalog.snapshots)
         write = CatalogChanges(version, merged.catalog.next_oid, self._commits + 1)
         for kind_and_name, value in merged.objects.items():
             if kind_and_name[0] != "schemas" or not is_temporary_schema(kind_and_name[1]):
@@ -295,9 +346,11 @@ class Store:
                 if state is not None:
                     new = replace(new, metadata_location=str(state.location))
                     pointers[change.oid] = Pointer(new.schema, new.name, f"file://{state.location}")
+                    snapshots[change.oid] = state.snapshots
                 relations[new.schema, new.name] = new
             elif change.oid in self._pointers:
                 pointers[change.oid] = None
+                snapshots.pop(change.oid, None)
             temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
             if not temporary and not is_temporary_schema((new or change.old).schema):  # type: ignore[union-attr]
                 write.relations[change.oid] = new
@@ -306,16 +359,25 @@ class Store:
             self._database.commit(write)
             if write.objects or not all(isinstance(each, Table) for each in write.relations.values()):
                 self._database.back_up()
-        # From here on the files belong to the table, whatever happens.
-        transaction.committed = True
+        if transaction is not None:
+            # From here on the files belong to the table, whatever happens.
+            transaction.committed = True
         for oid, pointer in pointers.items():
             if pointer is None:
                 del self._pointers[oid]
             else:
                 self._pointers[oid] = pointer
-        return replace(merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids)
+        return replace(
+            merged.catalog,
+            version=version,
+            relations=MappingProxyType(relations),
+            snapshots=MappingProxyType(snapshots),
+            oids=self._catalog.oids,
+        )
 
-    def _discard_unused(self, transaction: Transaction, merged: MergeResult, states: dict[int, TableState]) -> None:
+    def _discard_unused(
+        self, transaction: Transaction | None, merged: MergeResult, states: dict[int, TableState]
+    ) -> None:
         """Discards, after the commit, the files that are no longer part of the state."""
         discarded: list[Path] = []
         live: set[str] = set()
@@ -328,19 +390,28 @@ class Store:
                 self._states.pop(change.oid, None)
                 discarded.append(self.folder(change.oid))
                 continue
-            discarded += [Path(path) for path in before - after]
-            if (state := states.get(change.oid)) is not None:
-                previous = self._states.get(change.oid)
-                if previous is not None:
-                    discarded += previous.files - state.files
+            previous, state = self._states.get(change.oid), states.get(change.oid)
+            if previous is not None and state is not None:
+                discarded += previous.files - state.files
+                gone = {each.id for each in previous.snapshots} - {each.id for each in state.snapshots}
+                before |= list_data_files(each for each in previous.snapshots if each.id in gone)
+            unused = before - after
+            if unused and state is not None:
+                unused -= list_data_files(state.snapshots)
+            discarded += map(Path, unused)
+            if state is not None:
                 self._states[change.oid] = state
-        # Files that the transaction wrote and dropped again.
-        for path in transaction.written:
-            if str(path) not in live:
-                remove(path)
+        if transaction is not None:
+            # Files that the transaction wrote and dropped again.
+            for path in transaction.written:
+                if str(path) not in live:
+                    remove(path)
+            # A snapshot whose files are the table's again may have been discarded meanwhile.
+            self.garbage.restore(Path(file.path) for change in merged.changes for file in change.added)
         self.garbage.restore(Path(path) for path in merged.reverted)
         self.garbage.discard(discarded, self._commits)
-        self._remember_compactions(transaction, merged)
+        if transaction is not None:
+            self._remember_compactions(transaction, merged)
 
     def _remember_compactions(self, transaction: Transaction, merged: MergeResult) -> None:
         oldest = self.garbage.oldest_commit_read()
@@ -377,6 +448,7 @@ class Store:
         self._pointers = dict(pointers)
         relations = dict(catalog.relations)
         live: dict[int, frozenset[Path] | None] = {}
+        snapshots: dict[int, tuple[TableSnapshot, ...]] = {}
         for key, table in catalog.relations.items():
             if isinstance(table, Table):
                 try:
@@ -386,20 +458,24 @@ class Store:
                     relations[key] = replace(table, files=UnreadableFiles(error))
                     live[table.oid] = None
                     continue
-                live[table.oid] = self._states[table.oid].files | {Path(file.path) for file in loaded.files}
+                state = self._states[table.oid]
+                paths = list_data_files(state.snapshots) | {file.path for file in loaded.files}
+                live[table.oid] = state.files | {Path(path) for path in paths}
+                snapshots[table.oid] = state.snapshots
+                self._last_moment = max([self._last_moment, *(each.committed for each in state.snapshots)])
         purge(self.directory, KEEP_LOST_SECONDS)
         move_orphans(self._tables_folder, live)
-        return replace(catalog, relations=MappingProxyType(relations))
+        return replace(catalog, relations=MappingProxyType(relations), snapshots=MappingProxyType(snapshots))
 
     def _load(self, table: Table) -> Table:
-        from gpudb.storage.iceberg.metadata import load
+        from gpudb.storage.iceberg.metadata_reader import load
 
         pointer = self._pointers.get(table.oid)
         if pointer is None:
             message = f'the catalog has no metadata of table "{table.schema}.{table.name}"'
             raise GpudbError(message, condition="data_corrupted")
         files: tuple[DataFile, ...]
-        state, files = load(self.folder(table.oid), pointer.file, table.columns)
+        state, files = load(self.folder(table.oid), pointer.file, table, decode)
         self._states[table.oid] = state
         return replace(table, files=files, metadata_location=str(state.location))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
-from gpudb.errors import GpudbError, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
@@ -59,6 +59,8 @@ class Binder(ABC):
     - `subquery_names`: the name of the first column of each subquery in an expression, by its location.
     - `check_canceled`: raises if the statement is canceled.
     - `accesses`: records what the statement reads and changes.
+    - `describing`: whether the statement is only described: its parameters have no values yet.
+    - `evaluate_integer`: returns the value of an expression without columns of a type that is stored as 64-bit integer.
     """
 
     catalog: Catalog
@@ -82,6 +84,8 @@ class Binder(ABC):
     subquery_names: dict[int, str] = field(default_factory=dict)
     check_canceled: Callable[[], None] = lambda: None
     accesses: Accesses = field(default_factory=Accesses)
+    describing: bool = False
+    evaluate_integer: Callable[[Expr], int | None] = lambda expr: _refuse_evaluation(expr)
 
     @abstractmethod
     def bind_expression(self, scope: Scope, node: Any) -> Expr:
@@ -152,3 +156,7 @@ class Binder(ABC):
         """Returns the error with the position of a bound expression, if the statement's text contains that."""
         place = self.parse_nodes.get(id(expr))
         return error if place is None else self.locate(error, expression_location(place[1]))
+
+
+def _refuse_evaluation(_: Expr) -> int | None:
+    raise FeatureNotSupported("an expression whose value decides what a statement reads is not supported here")

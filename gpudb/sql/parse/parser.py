@@ -6,6 +6,7 @@ are byte offsets into the statement's text; `position` converts one to PostgreSQ
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import re
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from gpudb.sql.parse.distribute_by import QUOTED, DistributeBy, extract_distribu
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
 from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
+from gpudb.sql.parse.system_time import SystemTimeClause, attach_system_time, extract_system_times
 from gpudb.sql.parse.vertical_tabs import check_vertical_tabs, replace_escapes
 
 MAX_TEXT = 64 << 20
@@ -62,16 +64,17 @@ def parse(text: str) -> list[RawStatement]:
     check_depth(plain)
     if "\v" in plain:
         check_vertical_tabs(plain)
-    written, clauses = plain, list[QualifyClause]()
+    written = plain
+    clauses, times = list[QualifyClause](), list[SystemTimeClause]()
     if "\\v" in plain:
         plain = replace_escapes(plain)
     try:
         tree = _parse_tree(plain)
     except postgast.PgQueryError as error:
-        if "qualify" in text.lower() and (taken := _parse_without_qualify(plain)) is not None:
-            tree, plain, clauses = taken
-        else:
+        taken = _parse_extended(plain)
+        if taken is None:
             raise _grammar_error(error, plain) from None
+        tree, plain, clauses, times = taken
     encoded, own_text = plain.encode(), written.encode()
     found = []
     for each in tree.stmts:
@@ -83,7 +86,12 @@ def parse(text: str) -> list[RawStatement]:
             node = _parse_tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
         for hung in clauses:
             if start <= hung.offset <= end:
-                attach_condition(inner(node), hung.select - start, _parse_condition(hung, start))
+                condition = _parse_expression(hung.condition, hung.offset - start, "QUALIFY")
+                attach_condition(inner(node), hung.select - start, condition)
+        for clause in times:
+            if start <= clause.offset <= end:
+                expression = _parse_expression(clause.expression, clause.offset - start, "OF")
+                attach_system_time(node, encoded[start:end].decode(), clause, start, expression)
         own = own_text[start:end].decode().rstrip()
         spread = [each for each in distributions if start <= each.offset <= end]
         statement = RawStatement(inner(node), own, len(encoded[:start].decode()), spread[0] if spread else None)
@@ -105,27 +113,47 @@ def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDir
     return replace(inside[0], start=stand_in.start, direct_node=taken.node)
 
 
-def _parse_without_qualify(text: str) -> tuple[Any, str, list[QualifyClause]] | None:
-    """Parses a text without its QUALIFY clauses; returns the tree, that text and the clauses, or None."""
-    plain, clauses = extract_qualify(text)
-    if not clauses:
+def _parse_extended(text: str) -> tuple[Any, str, list[QualifyClause], list[SystemTimeClause]] | None:
+    """Parses a text that may have clauses beyond PostgreSQL's grammar: returns the tree, the text without them, and the
+    clauses; None if it has none, or is no statement without them either.
+    """
+    words = text.lower()
+    plain, times, clauses = text, list[SystemTimeClause](), list[QualifyClause]()
+    if "system_" in words:
+        plain, times = extract_system_times(plain, _is_expression)
+    if "qualify" in words:
+        without, clauses = extract_qualify(plain)
+        if times:
+            # The word may be a name in the rest of the text
+            with contextlib.suppress(postgast.PgQueryError):
+                return _parse_tree(plain), plain, [], times
+        plain = without
+    if not times and not clauses:
         return None
     try:
-        return _parse_tree(plain), plain, clauses
+        return _parse_tree(plain), plain, clauses, times
     except postgast.PgQueryError:
         return None
 
 
-def _parse_condition(clause: QualifyClause, start: int) -> Any:
-    """Parses the condition of a QUALIFY, with locations in its statement's text."""
-    word = "SELECT "
-    padded = word + " " * (clause.offset - start - len(word)) + clause.condition
+def _is_expression(text: str) -> bool:
+    try:
+        targets = inner(_parse_tree(f"SELECT ({text}\n)").stmts[0].stmt).target_list
+    except postgast.PgQueryError:
+        return False
+    return len(targets) == 1
+
+
+def _parse_expression(text: str, offset: int, word: str) -> Any:
+    """Parses the expression behind the word of a clause, with locations in the text of the clause's statement."""
+    select = "SELECT "
+    padded = select + " " * (offset - len(select)) + text
     try:
         targets = inner(_parse_tree(padded).stmts[0].stmt).target_list
     except postgast.PgQueryError as error:
         raise _grammar_error(error, padded) from None
     if len(targets) != 1 or inner(targets[0]).name:
-        raise SyntaxError_('syntax error at or near "QUALIFY"')
+        raise SyntaxError_(f'syntax error at or near "{word}"')
     return inner(targets[0]).val
 
 

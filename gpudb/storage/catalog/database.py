@@ -249,11 +249,10 @@ class CatalogDatabase:
 
 
 def list_object_kinds() -> tuple[str, ...]:
-    """Returns the catalog's mappings by name, except relations: schemas, roles and all others of the model."""
+    """Returns the catalog's mappings by name: schemas, roles and all others of the model that are no relations."""
     catalog = make_initial_catalog()
-    return tuple(
-        f.name for f in fields(Catalog) if f.name != "relations" and isinstance(getattr(catalog, f.name), Mapping)
-    )
+    mappings = (f.name for f in fields(Catalog) if isinstance(getattr(catalog, f.name), Mapping))
+    return tuple(name for name in mappings if name not in {"relations", "snapshots"})
 
 
 def iter_objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:

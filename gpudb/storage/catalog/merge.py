@@ -96,7 +96,7 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
 
 
 def _scalar_changes(base: Catalog, own: Catalog) -> dict[str, object]:
-    excluded = {"version", "next_oid", "relations", "oids", *list_object_kinds()}
+    excluded = {"version", "next_oid", "relations", "snapshots", "oids", *list_object_kinds()}
     names = [f.name for f in fields(Catalog) if f.name not in excluded]
     return {name: getattr(own, name) for name in names if getattr(own, name) != getattr(base, name)}
 

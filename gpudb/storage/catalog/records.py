@@ -15,8 +15,6 @@ from typing import Any
 from gpudb.catalog import model
 from gpudb.types import Label, SqlType, UserType
 
-DEFINITION_PROPERTY = "gpudb.definition"
-"""Property of a table's Iceberg metadata: its encoded definition, from which a lost catalog is rebuilt."""
 # Stored in other rows, or computed anew at every commit.
 _OMITTED = {("Table", "files"), ("Table", "metadata_location")}
 

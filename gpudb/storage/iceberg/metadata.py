@@ -1,46 +1,46 @@
-"""A table's Iceberg metadata: a new version is staged as files and takes effect when the catalog's database names it.
+"""Writes a table's Iceberg metadata: a new version takes effect when the catalog's database names it.
 
-The metadata has one snapshot per table, so that the cost of a commit does not grow with their number; `garbage` keeps
-what open transactions still read. The table's state stays in memory between commits (`TableState`).
+Beside the current snapshot the metadata has those before it for as long as `history.Retention` says; the store's
+garbage collection keeps what open transactions still read.
 """
 
 from __future__ import annotations
 
-import io
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from pyiceberg.io import InputFile, InputStream, OutputFile, OutputStream
-from pyiceberg.manifest import (
-    DataFile as IcebergFile,
-)
+from pyiceberg.manifest import DataFile as IcebergFile
 from pyiceberg.manifest import (
     DataFileContent,
     FileFormat,
     ManifestEntry,
     ManifestEntryStatus,
-    ManifestFile,
-    read_manifest_list,
     write_manifest,
     write_manifest_list,
 )
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.serializers import FromByteStream
 from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from gpudb.catalog.distribution import NULLS
-from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.errors import GpudbError
+from gpudb.catalog.model import Table, TableSnapshot
+from gpudb.storage.iceberg.disk_files import DiskFile, to_path, to_uri
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
+from gpudb.storage.iceberg.history import (
+    COMMITTED_SUMMARY,
+    DEFINITION_PROPERTY,
+    LOCATIONS_PROPERTY,
+    PAST_DEFINITION_PROPERTY,
+    Retention,
+    select_kept,
+)
 from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties
-from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg, to_iceberg
+from gpudb.storage.iceberg.statistics import to_iceberg
+from gpudb.storage.iceberg.table_state import Addition, Manifest, TableState
 from gpudb.storage.private_files import create_file, make_directory
 
 MANIFESTS = 8
@@ -48,34 +48,23 @@ MANIFESTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Addition:
-    """Snapshot and sequence number at which a live file was added; Iceberg repeats them in every later manifest."""
+class Commit:
+    """What the metadata of all tables of one commit share.
 
-    snapshot_id: int
-    sequence: int
+    `moment` is its time in microseconds since 1970 UTC. A commit that is `compacting` leaves the rows of its tables as
+    they are, so that its snapshots replace those before them. `properties` are added to Iceberg's.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    file: ManifestFile
-    paths: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """The committed metadata of one table. `files` are its metadata files that must be kept."""
-
-    metadata: TableMetadataV2
-    location: Path
-    manifests: tuple[_Manifest, ...]
-    added: Mapping[str, _Addition]
-    files: frozenset[Path]
+    moment: int
+    retention: Retention = field(default_factory=Retention)
+    compacting: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
-def stage(state: TableState | None, folder: Path, table: Table, properties: Mapping[str, str]) -> TableState:
+def stage(state: TableState | None, folder: Path, table: Table, definition: str, commit: Commit) -> TableState:
     """Writes and syncs the metadata files of a table's next version.
 
-    `folder` is the table's own; `state` is None for a new table; `properties` are added to Iceberg's. Nothing takes
+    `folder` is the table's own; `state` is None for a new table; `definition` is the table's, encoded. Nothing takes
     effect yet: the caller makes `TableState.location` the table's current one, or removes the new ones among
     `TableState.files`.
     """
@@ -84,7 +73,7 @@ def stage(state: TableState | None, folder: Path, table: Table, properties: Mapp
     written: list[Path] = []
     try:
         with disk_errors():
-            new = _stage(state, directory, folder, table, written, properties)
+            new = _stage(state, directory, folder, table, written, definition, commit)
     except BaseException:
         for path in written:
             path.unlink(missing_ok=True)
@@ -99,16 +88,17 @@ def _stage(
     folder: Path,
     table: Table,
     written: list[Path],
-    more_properties: Mapping[str, str],
+    definition: str,
+    commit: Commit,
 ) -> TableState:
     old = state.metadata if state is not None else None
     number = 0 if state is None else int(state.location.name.partition("-")[0]) + 1
     version = f"{number:05d}-{uuid.uuid4()}"
-    schema = iceberg_schema(table, 0)
+    schema, changed = iceberg_schema(table, 0), old is None
     if old is not None:
         current = old.schema()
         changed = current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
-        schema = iceberg_schema(table, old.current_schema_id + 1) if changed else current
+        schema = iceberg_schema(table, _new_schema_id(old)) if changed else current
     specs = (
         [UNPARTITIONED_PARTITION_SPEC] if old is None else sorted(old.partition_specs, key=lambda each: each.spec_id)
     )
@@ -119,47 +109,77 @@ def _stage(
     live = state.added if state is not None else {}
     manifests = state.manifests if state is not None else ()
     added = dict(live)
+    snapshots = [] if state is None else list(state.snapshots)
+    listed = {} if old is None else {each.snapshot_id: each for each in old.snapshots}
+    snapshot_files = {} if state is None else dict(state.snapshot_files)
     snapshot = old.current_snapshot() if old is not None else None
-    if snapshot is not None or table.files:
-        snapshot_id = _snapshot_id(snapshot)
-        if paths != live.keys() or (table.files and not manifests):
-            sequence += 1
-            writer = _ManifestWriter(directory, version, schema, snapshot_id, sequence, table, written, spec)
-            manifests, added = writer.next_manifests(manifests, live)
-            list_path = directory / f"snap-{snapshot_id}-{version}.avro"
-            written.append(list_path)
-            _write_list(list_path, snapshot_id, snapshot, sequence, manifests)
-            operation = Operation.APPEND if live.keys() <= paths else Operation.OVERWRITE
-            summary = {"total-data-files": str(len(paths)), "total-records": str(table.rows)}
-            snapshot = Snapshot.model_validate(
-                {
-                    "snapshot-id": snapshot_id,
-                    "manifest-list": _uri(list_path),
-                    "sequence-number": sequence,
-                    "summary": Summary(operation, **summary),
-                    "schema-id": schema.schema_id,
-                }
-            )
+    rewritten = bool(table.files) and not manifests
+    if paths != live.keys() or rewritten or (changed and commit.retention.keeps_past):
+        snapshot_id = _snapshot_id(listed)
+        sequence += 1
+        writer = _ManifestWriter(directory, version, schema, snapshot_id, sequence, table, written, spec)
+        manifests, added = writer.next_manifests(manifests, live)
+        list_path = directory / f"snap-{snapshot_id}-{version}.avro"
+        written.append(list_path)
+        _write_list(list_path, snapshot_id, snapshot, sequence, manifests)
+        operation = _choose_operation(live.keys(), paths, compacting=commit.compacting)
+        moment = commit.moment
+        if snapshots and (commit.compacting or (paths == live.keys() and not changed)):
+            moment = snapshots.pop().committed
+        snapshot = Snapshot.model_validate(
+            {
+                "snapshot-id": snapshot_id,
+                "manifest-list": to_uri(list_path),
+                "sequence-number": sequence,
+                "timestamp-ms": moment // 1000,
+                "summary": Summary(
+                    operation,
+                    **{
+                        "total-data-files": str(len(paths)),
+                        "total-records": str(table.rows),
+                        COMMITTED_SUMMARY: str(moment),
+                    },
+                ),
+                "schema-id": schema.schema_id,
+            }
+        )
+        listed[snapshot_id] = snapshot
+        snapshots.append(TableSnapshot(snapshot_id, moment, operation.value, table))
+        snapshot_files[snapshot_id] = frozenset(
+            {list_path, *(to_path(manifest.file.manifest_path) for manifest in manifests)}
+        )
+    elif snapshots:
+        snapshots[-1] = replace(snapshots[-1], table=table)
+    kept = select_kept(snapshots, commit.moment, commit.retention)
+    kept_ids = [each.id for each in kept]
+    past = _PastMetadata.of(old, {listed[each].schema_id for each in kept_ids} - {schema.schema_id})
+    previous = [state.location] if state is not None and commit.retention.keeps_past else []
     properties = {
         "owner": table.owner,
         "gpudb.oid": str(table.oid),
         **type_properties(table.columns),
-        **more_properties,
+        **past.definitions,
+        DEFINITION_PROPERTY: definition,
+        **commit.properties,
     }
+    if len(kept) > 1 and (locations := _list_locations(old, to_uri(folder))):
+        properties[LOCATIONS_PROPERTY] = " ".join(locations)
+    now = int(time.time() * 1000)
     metadata = TableMetadataV2.model_validate(
         {
-            "location": _uri(folder),
+            "location": to_uri(folder),
             "table-uuid": uuid.uuid4() if old is None else old.table_uuid,
-            "last-updated-ms": int(time.time() * 1000),
+            "last-updated-ms": now,
             "last-column-id": table.last_field_id,
-            "schemas": [schema],
+            "schemas": [*past.schemas, schema],
             "current-schema-id": schema.schema_id,
             "partition-specs": specs,
             "default-spec-id": spec.spec_id,
             "last-partition-id": 998 + len(specs),
             "properties": properties,
             "current-snapshot-id": None if snapshot is None else snapshot.snapshot_id,
-            "snapshots": [] if snapshot is None else [snapshot],
+            "snapshots": [listed[each] for each in kept_ids],
+            "metadata-log": [{"metadata-file": to_uri(path), "timestamp-ms": now} for path in previous],
             "sort-orders": [UNSORTED_SORT_ORDER],
             "default-sort-order-id": 0,
             "last-sequence-number": sequence,
@@ -171,16 +191,57 @@ def _stage(
     create_file(location)
     location.write_text(metadata.model_dump_json(), encoding="utf-8")
     sync(location)
-    kept = {location, *(_path(manifest.file.manifest_path) for manifest in manifests)}
-    if snapshot is not None:
-        kept.add(_path(snapshot.manifest_list))
-    return TableState(metadata, location, manifests, added, frozenset(kept))
+    snapshot_files = {each: snapshot_files[each] for each in kept_ids}
+    files = frozenset({location, *previous}.union(*snapshot_files.values()))
+    return TableState(metadata, location, manifests, added, files, kept, snapshot_files)
 
 
-def _snapshot_id(previous: Snapshot | None) -> int:
+@dataclass(frozen=True, slots=True)
+class _PastMetadata:
+    """What the metadata keeps for snapshots of older schemas: those schemas, and gpudb's definitions as properties."""
+
+    schemas: list[Schema]
+    definitions: dict[str, str]
+
+    @classmethod
+    def of(cls, old: TableMetadataV2 | None, schema_ids: set[int | None]) -> _PastMetadata:
+        """Collects them from the metadata of the version before."""
+        definitions: dict[str, str] = {}
+        if old is None:
+            return cls([], definitions)
+        for number in schema_ids:
+            name = f"{PAST_DEFINITION_PROPERTY}{number}"
+            found = old.properties.get(DEFINITION_PROPERTY if number == old.current_schema_id else name)
+            if found is not None:
+                definitions[name] = found
+        return cls([each for each in old.schemas if each.schema_id in schema_ids], definitions)
+
+
+def _new_schema_id(old: TableMetadataV2) -> int:
+    return max(each.schema_id for each in old.schemas) + 1
+
+
+def _choose_operation(before: Iterable[str], paths: set[str], *, compacting: bool) -> Operation:
+    was = set(before)
+    if compacting or (was == paths and was):
+        return Operation.REPLACE
+    if was <= paths:
+        return Operation.APPEND
+    return Operation.DELETE if paths <= was else Operation.OVERWRITE
+
+
+def _list_locations(old: TableMetadataV2 | None, current: str) -> list[str]:
+    """Returns the URIs of the folders where a table lay before."""
+    if old is None:
+        return []
+    found = old.properties.get(LOCATIONS_PROPERTY, "").split()
+    return [each for each in dict.fromkeys([*found, old.location]) if each != current]
+
+
+def _snapshot_id(taken: Mapping[int, Snapshot]) -> int:
     while True:
         candidate = uuid.uuid4().int >> 65
-        if candidate and (previous is None or candidate != previous.snapshot_id):
+        if candidate and candidate not in taken:
             return candidate
 
 
@@ -209,11 +270,11 @@ class _ManifestWriter:
         self._written = written
 
     def next_manifests(
-        self, manifests: Sequence[_Manifest], live: Mapping[str, _Addition]
-    ) -> tuple[tuple[_Manifest, ...], dict[str, _Addition]]:
+        self, manifests: Sequence[Manifest], live: Mapping[str, Addition]
+    ) -> tuple[tuple[Manifest, ...], dict[str, Addition]]:
         """Returns manifests that hold exactly the table's files, and where each of those was added."""
         new = [path for path in self._files if path not in live]
-        added = {path: live.get(path) or _Addition(self._snapshot_id, self._sequence) for path in self._files}
+        added = {path: live.get(path) or Addition(self._snapshot_id, self._sequence) for path in self._files}
         listed = {path for manifest in manifests for path in manifest.paths}
         whole = len(manifests) + bool(new) > MANIFESTS
         kept = [m for m in manifests if not whole and m.paths <= self._files.keys()]
@@ -230,10 +291,10 @@ class _ManifestWriter:
     def _spec_id(self, path: str) -> int:
         return 0 if self._files[path].bucket is None else self._partition_spec.spec_id
 
-    def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, _Addition]) -> _Manifest:
+    def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, Addition]) -> Manifest:
         path = self._directory / f"{self._version}-m{spec.spec_id}.avro"
         self._written.append(path)
-        output = _DiskFile(path)
+        output = DiskFile(path)
         with write_manifest(
             2,
             spec,
@@ -252,14 +313,14 @@ class _ManifestWriter:
         manifest.sequence_number = self._sequence
         if new:
             manifest.min_sequence_number = min([self._sequence, *(live[name].sequence for name in moved)])
-        return _Manifest(manifest, frozenset([*new, *moved]))
+        return Manifest(manifest, frozenset([*new, *moved]))
 
     def _entry(self, status: ManifestEntryStatus, path: str, snapshot_id: int, sequence: int | None) -> ManifestEntry:
         file = self._files[path]
         statistics = to_iceberg(file, self._columns)
         data_file = IcebergFile.from_args(
             content=DataFileContent.DATA,
-            file_path=_uri(Path(path)),
+            file_path=to_uri(Path(path)),
             file_format=FileFormat.PARQUET,
             partition=partition_record(file),
             record_count=file.rows,
@@ -281,145 +342,14 @@ class _ManifestWriter:
 
 
 def _write_list(
-    path: Path, snapshot_id: int, parent: Snapshot | None, sequence: int, manifests: Iterable[_Manifest]
+    path: Path, snapshot_id: int, parent: Snapshot | None, sequence: int, manifests: Iterable[Manifest]
 ) -> None:
     with write_manifest_list(
         2,
-        _DiskFile(path),
+        DiskFile(path),
         snapshot_id,
         None if parent is None else parent.snapshot_id,
         sequence,
         "deflate",
     ) as writer:
         writer.add_manifests([manifest.file for manifest in manifests])
-
-
-def load(folder: Path, name: str, columns: Sequence[Column]) -> tuple[TableState, tuple[DataFile, ...]]:
-    """Reads the metadata file `name` of a table's folder, and the files of its snapshot.
-
-    A data directory may have been moved: paths under the table's old location are resolved under `folder`. Raises XX001
-    for metadata that is missing or cannot be read.
-    """
-    location = folder / "metadata" / name
-    try:
-        metadata = FromByteStream.table_metadata(io.BytesIO(location.read_bytes()))
-        if not isinstance(metadata, TableMetadataV2):
-            raise ValueError(f"Iceberg format {metadata.format_version}")
-        return _load(folder, location, metadata, columns)
-    except GpudbError:
-        raise
-    except Exception as error:
-        message = f'could not read table metadata "{location}": {error}'
-        raise GpudbError(message, condition="data_corrupted") from error
-
-
-def _load(
-    folder: Path, location: Path, metadata: TableMetadataV2, columns: Sequence[Column]
-) -> tuple[TableState, tuple[DataFile, ...]]:
-    old = metadata.location
-
-    def relocate(uri: str) -> Path:
-        return folder / uri[len(old) + 1 :] if uri.startswith(old + "/") else _path(uri)
-
-    parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
-    manifests: list[_Manifest] = []
-    files: list[DataFile] = []
-    added: dict[str, _Addition] = {}
-    kept = {location}
-    snapshot = metadata.current_snapshot()
-    if snapshot is not None:
-        kept.add(relocate(snapshot.manifest_list))
-        for manifest in read_manifest_list(_DiskInput(relocate(snapshot.manifest_list))):
-            path = relocate(manifest.manifest_path)
-            kept.add(path)
-            reader: Any = _RelocatedIO(path)
-            entries = manifest.fetch_manifest_entry(reader, discard_deleted=True)
-            for entry in entries:
-                file = _data_file(relocate(entry.data_file.file_path), entry.data_file, columns)
-                if manifest.partition_spec_id in parted:
-                    value = entry.data_file.partition[0]
-                    file = replace(file, bucket=NULLS if value is None else value)
-                files.append(file)
-                added[file.path] = _Addition(entry.snapshot_id or 0, entry.sequence_number or 0)
-            inside = frozenset(str(relocate(entry.data_file.file_path)) for entry in entries)
-            manifests.append(_Manifest(manifest, inside))
-    moved = old != _uri(folder)
-    state = TableState(metadata, location, () if moved else tuple(manifests), added, frozenset(kept))
-    return state, tuple(files)
-
-
-def _data_file(path: Path, file: IcebergFile, columns: Sequence[Column]) -> DataFile:
-    statistics = IcebergStatistics(
-        file.value_counts or {},
-        file.null_value_counts or {},
-        file.nan_value_counts or {},
-        file.lower_bounds or {},
-        file.upper_bounds or {},
-    )
-    return from_iceberg(str(path), file.record_count, file.file_size_in_bytes, statistics, columns)
-
-
-def _uri(path: Path) -> str:
-    return f"file://{path}"
-
-
-def _path(uri: str) -> Path:
-    return Path(uri.removeprefix("file://"))
-
-
-class _DiskFile(OutputFile):
-    """Output file of pyiceberg that is synced when closed."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(_uri(path))
-        self._disk_path = path
-
-    def __len__(self) -> int:
-        return self._disk_path.stat().st_size
-
-    def exists(self) -> bool:
-        return self._disk_path.exists()
-
-    def to_input_file(self) -> InputFile:
-        return _DiskInput(self._disk_path)
-
-    def create(self, overwrite: bool = False) -> OutputStream:
-        return _SyncedStream(self._disk_path)
-
-
-class _SyncedStream(io.BytesIO):
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._disk_path = path
-
-    def close(self) -> None:
-        if not self.closed:
-            create_file(self._disk_path)
-            self._disk_path.write_bytes(self.getvalue())
-            sync(self._disk_path)
-        super().close()
-
-
-class _DiskInput(InputFile):
-    def __init__(self, path: Path) -> None:
-        super().__init__(_uri(path))
-        self._disk_path = path
-
-    def __len__(self) -> int:
-        return self._disk_path.stat().st_size
-
-    def exists(self) -> bool:
-        return self._disk_path.exists()
-
-    def open(self, seekable: bool = True) -> InputStream:
-        return self._disk_path.open("rb")
-
-
-class _RelocatedIO:
-    """File access for reading a manifest at its current location, whatever its entry says."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def new_input(self, location: str) -> InputFile:
-        return _DiskInput(self._path)

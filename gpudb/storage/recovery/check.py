@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 from gpudb.catalog.model import Catalog, DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogDatabase, Pointer
+from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
-from gpudb.storage.iceberg.metadata import load
+from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalog, require_catalog
 
 
@@ -78,7 +79,7 @@ def _check_table(
         report.problems.append((name, "the catalog has no metadata of it"))
         return
     try:
-        _, files = load(directory / "tables" / str(table.oid), pointer.file, table.columns)
+        state, files = load(directory / "tables" / str(table.oid), pointer.file, table, decode)
     except GpudbError as error:
         report.problems.append((name, str(error)))
         return
@@ -86,10 +87,17 @@ def _check_table(
         report.files += 1
         report.rows += file.rows
         report.bytes += file.bytes
-        report.problems += ((name, problem) for problem in _list_file_problems(table, file, deep))
+        report.problems += ((name, problem) for problem in _list_file_problems(file, deep))
+    known = {file.path for file in files}
+    for snapshot in state.snapshots[:-1]:
+        for file in snapshot.table.files:
+            if file.path not in known:
+                known.add(file.path)
+                problems = _list_file_problems(file, deep)
+                report.problems += ((f"{name}, snapshot {snapshot.id}", problem) for problem in problems)
 
 
-def _list_file_problems(table: Table, file: DataFile, deep: bool) -> Iterator[str]:
+def _list_file_problems(file: DataFile, deep: bool) -> Iterator[str]:
     path = Path(file.path)
     try:
         size = path.stat().st_size

@@ -19,9 +19,10 @@ from typing import Any
 from gpudb.catalog.model import Catalog, DataFile, Schema, Sequence, Table, make_initial_catalog
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Pointer, iter_objects
-from gpudb.storage.catalog.records import DEFINITION_PROPERTY, decode
+from gpudb.storage.catalog.records import decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
-from gpudb.storage.iceberg.metadata import load
+from gpudb.storage.iceberg.history import DEFINITION_PROPERTY
+from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
@@ -142,7 +143,7 @@ def _iter_versions(directory: Path, oid: int) -> Iterator[_Version]:
             properties = json.loads(path.read_bytes())["properties"]
             table: Any = decode(properties[DEFINITION_PROPERTY])
             commit, tables = int(properties[COMMIT_PROPERTY]), int(properties[COMMIT_TABLES_PROPERTY])
-            _, files = load(folder, path.name, table.columns)
+            _, files = load(folder, path.name, table, decode)
         except (GpudbError, OSError, ValueError, KeyError, TypeError):
             continue
         if all(_exists_whole(file) for file in files):
@@ -277,6 +278,6 @@ def _load_files(directory: Path, table: Table, pointers: Mapping[int, Pointer]) 
     if table.oid not in pointers:
         return ()
     try:
-        return load(directory / "tables" / str(table.oid), pointers[table.oid].file, table.columns)[1]
+        return load(directory / "tables" / str(table.oid), pointers[table.oid].file, table, decode)[1]
     except GpudbError:
         return ()

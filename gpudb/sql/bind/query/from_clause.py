@@ -17,6 +17,7 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.from_functions import bind_function
+from gpudb.sql.bind.query.past_tables import bind_past_table, is_past
 from gpudb.sql.bind.query.sources import (
     Source,
     add_hidden,
@@ -263,5 +264,7 @@ _BINDERS.update(
     range_var=_bind_relation,
     range_subselect=_bind_subquery,
     range_function=bind_function,
-    range_table_sample=bind_sample,
+    range_table_sample=lambda binder, scope, node: (bind_past_table if is_past(node) else bind_sample)(
+        binder, scope, node
+    ),
 )

@@ -1,0 +1,160 @@
+"""Reads a table's Iceberg metadata: the state of its current snapshot, and the earlier snapshots that are kept."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.manifest import DataFile as IcebergFile
+from pyiceberg.manifest import ManifestEntry, ManifestFile, read_manifest_list
+from pyiceberg.serializers import FromByteStream
+from pyiceberg.table.metadata import TableMetadataV2
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from gpudb.catalog.distribution import NULLS
+from gpudb.catalog.model import Column, DataFile, Table, TableSnapshot
+from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.disk_files import DiskInput, RelocatedIO, to_path, to_uri
+from gpudb.storage.iceberg.history import COMMITTED_SUMMARY, LOCATIONS_PROPERTY, PAST_DEFINITION_PROPERTY
+from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg
+from gpudb.storage.iceberg.table_state import Addition, Manifest, TableState
+
+_LOG = logging.getLogger(__name__)
+
+
+def load(
+    folder: Path, name: str, table: Table, decode: Callable[[str], Table]
+) -> tuple[TableState, tuple[DataFile, ...]]:
+    """Reads the metadata file `name` of a table's folder, and the files of its snapshots.
+
+    A data directory may have been moved: paths under the table's old location are resolved under `folder`. `decode`
+    reads an encoded definition. Raises XX001 for metadata that is missing or cannot be read; an earlier snapshot that
+    cannot be read is left out.
+    """
+    location = folder / "metadata" / name
+    try:
+        metadata = FromByteStream.table_metadata(io.BytesIO(location.read_bytes()))
+        if not isinstance(metadata, TableMetadataV2):
+            raise ValueError(f"Iceberg format {metadata.format_version}")
+        return _SnapshotReader(folder, metadata).load(location, table, decode)
+    except GpudbError:
+        raise
+    except Exception as error:
+        message = f'could not read table metadata "{location}": {error}'
+        raise GpudbError(message, condition="data_corrupted") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A data file as a manifest lists it; `bucket` as in `DataFile`."""
+
+    path: Path
+    file: IcebergFile
+    bucket: int | None
+    addition: Addition
+
+
+class _SnapshotReader:
+    """Reads the manifests of a table's snapshots, each once."""
+
+    def __init__(self, folder: Path, metadata: TableMetadataV2) -> None:
+        self._folder, self._metadata = folder, metadata
+        self._locations = [metadata.location, *metadata.properties.get(LOCATIONS_PROPERTY, "").split()]
+        self._parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
+        self._entries: dict[Path, list[_Entry]] = {}
+        self._files: dict[tuple[str, int | None], DataFile] = {}
+
+    def load(
+        self, location: Path, table: Table, decode: Callable[[str], Table]
+    ) -> tuple[TableState, tuple[DataFile, ...]]:
+        """Returns the state, and the files of the current snapshot."""
+        metadata = self._metadata
+        kept = {location, *(self._relocate(each.metadata_file) for each in metadata.metadata_log)}
+        snapshots: list[TableSnapshot] = []
+        snapshot_files: dict[int, frozenset[Path]] = {}
+        manifests: list[Manifest] = []
+        added: dict[str, Addition] = {}
+        files: tuple[DataFile, ...] = ()
+        for each in metadata.snapshots:
+            is_current = each.snapshot_id == metadata.current_snapshot_id
+            try:
+                read = self._read_manifests(each)
+                definition = table if each.schema_id in (None, metadata.current_schema_id) else None
+                if definition is None:
+                    definition = decode(metadata.properties[f"{PAST_DEFINITION_PROPERTY}{each.schema_id}"])
+                found = tuple(self._get_file(entry, each, definition) for _, entries in read for entry in entries)
+            except Exception as error:
+                if is_current:
+                    raise
+                _LOG.warning('snapshot %d of table "%s" cannot be read: %s', each.snapshot_id, table.name, error)
+                continue
+            if is_current:
+                files = found
+                for manifest, entries in read:
+                    manifests.append(Manifest(manifest, frozenset(str(entry.path) for entry in entries)))
+                    added.update((str(entry.path), entry.addition) for entry in entries)
+            snapshots.append(_describe(each, replace(definition, files=found)))
+            lists = {self._relocate(each.manifest_list), *(self._relocate(m.manifest_path) for m, _ in read)}
+            snapshot_files[each.snapshot_id] = frozenset(lists)
+        moved = metadata.location != to_uri(self._folder)
+        all_files = frozenset(kept.union(*snapshot_files.values()))
+        parts = () if moved else tuple(manifests)
+        return TableState(metadata, location, parts, added, all_files, tuple(snapshots), snapshot_files), files
+
+    def _relocate(self, uri: str) -> Path:
+        for old in self._locations:
+            if uri.startswith(old + "/"):
+                return self._folder / uri[len(old) + 1 :]
+        return to_path(uri)
+
+    def _read_manifests(self, snapshot: Snapshot) -> list[tuple[ManifestFile, list[_Entry]]]:
+        listed = read_manifest_list(DiskInput(self._relocate(snapshot.manifest_list)))
+        return [(manifest, self._read_entries(manifest)) for manifest in listed]
+
+    def _read_entries(self, manifest: ManifestFile) -> list[_Entry]:
+        path = self._relocate(manifest.manifest_path)
+        if path not in self._entries:
+            reader: Any = RelocatedIO(path)
+            self._entries[path] = [
+                self._make_entry(manifest, entry)
+                for entry in manifest.fetch_manifest_entry(reader, discard_deleted=True)
+            ]
+        return self._entries[path]
+
+    def _make_entry(self, manifest: ManifestFile, entry: ManifestEntry) -> _Entry:
+        bucket = None
+        if manifest.partition_spec_id in self._parted:
+            value = entry.data_file.partition[0]
+            bucket = NULLS if value is None else value
+        addition = Addition(entry.snapshot_id or 0, entry.sequence_number or 0)
+        return _Entry(self._relocate(entry.data_file.file_path), entry.data_file, bucket, addition)
+
+    def _get_file(self, entry: _Entry, snapshot: Snapshot, definition: Table) -> DataFile:
+        key = str(entry.path), snapshot.schema_id
+        if key not in self._files:
+            found = _data_file(entry.path, entry.file, definition.columns)
+            self._files[key] = found if entry.bucket is None else replace(found, bucket=entry.bucket)
+        return self._files[key]
+
+
+def _describe(snapshot: Snapshot, table: Table) -> TableSnapshot:
+    summary = snapshot.summary
+    operation = Operation.APPEND if summary is None else summary.operation
+    moment = None if summary is None else summary.additional_properties.get(COMMITTED_SUMMARY)
+    committed = snapshot.timestamp_ms * 1000 if moment is None else int(moment)
+    return TableSnapshot(snapshot.snapshot_id, committed, operation.value, table)
+
+
+def _data_file(path: Path, file: IcebergFile, columns: Sequence[Column]) -> DataFile:
+    statistics = IcebergStatistics(
+        file.value_counts or {},
+        file.null_value_counts or {},
+        file.nan_value_counts or {},
+        file.lower_bounds or {},
+        file.upper_bounds or {},
+    )
+    return from_iceberg(str(path), file.record_count, file.file_size_in_bytes, statistics, columns)

@@ -93,8 +93,8 @@ class Settings(BaseSettings):
     """Engine of queries. `auto` is `gpu` where `gpudb doctor` finds GPUs and their packages, else `cpu`. `twin` is the
     GPU engine's cluster on CPU workers, for tests without a GPU."""
     snapshot_retention: float = Field(default=3600.0, ge=0)
-    """Default of `gpudb.snapshot_retention`, in seconds: how long `FOR SYSTEM_TIME AS OF` finds what a later commit to a
-    table has replaced. 0 keeps nothing."""
+    """Default of `gpudb.snapshot_retention`, in seconds: how long `FOR SYSTEM_TIME AS OF` finds what a later commit has
+    replaced. 0 keeps nothing."""
     snapshot_limit: int = Field(default=100, ge=1, le=10_000)
     """Maximum number of kept snapshots of a table; older ones are discarded before their time."""
     backup_dir: Path | None = None

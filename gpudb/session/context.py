@@ -55,6 +55,9 @@ class DatabaseServices(Protocol):
     def terminate(self, process_id: int) -> bool:
         """Ends a session; False if there is no such session."""
 
+    def apply_system_settings(self) -> None:
+        """Applies the settings of the server itself, after ALTER SYSTEM has changed one."""
+
     def reload_configuration(self) -> None:
         """Loads the server's rules of connections again, if it has any."""
 
@@ -138,7 +141,7 @@ class SessionState(Protocol):
         """Binds the statement of a context as `bind` does, and returns its result columns too."""
 
     def evaluate_integer(self, context: Context, expr: Expr) -> int | None:
-        """Returns the value of an expression without columns: of a timestamptz in microseconds since 1970, or a bigint."""
+        """Returns the value of an expression without columns: a bigint, or a timestamptz in microseconds since 1970."""
 
     def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement; 42P05."""

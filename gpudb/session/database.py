@@ -23,7 +23,13 @@ from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
-from gpudb.session.settings.catalog import AUDIT, check_initial_settings
+from gpudb.session.settings.catalog import (
+    AUDIT,
+    SNAPSHOT_LIMIT,
+    SNAPSHOT_RETENTION,
+    check_initial_settings,
+    parse_milliseconds,
+)
 from gpudb.session.settings.system_file import SystemSettings
 from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.samples import sample_column
@@ -68,7 +74,7 @@ class Database:
         snapshot_retention: float = 3600.0,
         snapshot_limit: int = 100,
     ) -> None:
-        self.store = Store(data_dir, retention=Retention(snapshot_retention, snapshot_limit))
+        self.store = Store(data_dir)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
@@ -94,10 +100,11 @@ class Database:
         self._default_settings: Mapping[str, str] = {
             "max_connections": str(max_connections),
             "temp_file_limit": str(-1 if temp_file_limit is None else temp_file_limit),
-            "gpudb.snapshot_retention": f"{round(snapshot_retention)}s",
-            "gpudb.snapshot_limit": str(snapshot_limit),
+            SNAPSHOT_RETENTION: f"{round(snapshot_retention * 1000)}ms",
+            SNAPSHOT_LIMIT: str(snapshot_limit),
             **(settings or {}),
         }
+        self.apply_system_settings()
         self.max_connections = max_connections
         self.reserved_connections = reserved_connections
         self.configuration: ServerConfiguration | None = None
@@ -134,6 +141,12 @@ class Database:
     def default_settings(self) -> Mapping[str, str]:
         """The values of settings with which sessions begin, unless their role has others."""
         return {**self._default_settings, **self.system_settings.values}
+
+    def apply_system_settings(self) -> None:
+        """Applies the settings of the server itself (see `context.DatabaseServices`)."""
+        values = self.default_settings
+        seconds = parse_milliseconds(values[SNAPSHOT_RETENTION]) / 1000
+        self.store.retention = Retention(seconds, int(values[SNAPSHOT_LIMIT]))
 
     def _check_limits(self, role: Role) -> None:
         """53300 for a role beyond its CONNECTION LIMIT, or if the remaining connections are for superusers."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,8 @@ BUCKET_FILES = 4
 MERGED_BYTES = 128 << 20
 """Maximum bytes of small files merged at a time."""
 RETRY_SECONDS = 5.0
+EXPIRY_SECONDS = 60.0
+"""Time between two looks for snapshots that are not kept any more."""
 BATCH_ROWS = 1 << 16
 
 
@@ -48,6 +51,9 @@ class CompactionHost(Protocol):
 
     def begin(self) -> Transaction:
         """Begins a transaction over the committed state."""
+
+    def expire_snapshots(self) -> int:
+        """Discards snapshots that are not kept any more."""
 
 
 def select_files(table: Table) -> tuple[DataFile, ...]:
@@ -116,7 +122,7 @@ def _read_rows(
 
 
 class Compactor:
-    """Background thread that compacts the tables of one store and removes files that nobody reads any more."""
+    """Background thread that compacts the tables of one store, and discards old snapshots and unread files."""
 
     def __init__(self, store: CompactionHost) -> None:
         """The thread starts with the first table that is passed to it."""
@@ -134,7 +140,12 @@ class Compactor:
             if select_files(table):
                 self._waiting.add(table.oid)
                 self._wake.notify()
-            if self._thread is None:
+        self.start()
+
+    def start(self) -> None:
+        """Starts the thread, if it does not run yet."""
+        with self._wake:
+            if self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._run, name="gpudb-compaction", daemon=True)
                 self._thread.start()
 
@@ -147,6 +158,7 @@ class Compactor:
             self._thread.join(timeout=30)
 
     def _run(self) -> None:
+        expired_at = time.monotonic()
         while True:
             with self._wake:
                 if not self._waiting and not self._stop.is_set():
@@ -157,6 +169,15 @@ class Compactor:
             self._store.garbage.collect()
             for oid in oids:
                 self._compact(oid)
+            if time.monotonic() - expired_at >= EXPIRY_SECONDS:
+                self._expire()
+                expired_at = time.monotonic()
+
+    def _expire(self) -> None:
+        try:
+            self._store.expire_snapshots()
+        except (GpudbError, OSError) as error:
+            _log.warning("could not discard old snapshots: %s", error)
 
     def _compact(self, oid: int) -> None:
         # A table that cannot be compacted, such as one with a damaged file, stays as it is; its readers get the error.

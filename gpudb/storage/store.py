@@ -134,6 +134,8 @@ class Store:
         self.locks = TableLocks()
         self.key_checker = KeyChecker(self.spill)
         self._compactor = Compactor(self) if compaction else None
+        if self._compactor is not None and any(len(kept) > 1 for kept in self._catalog.snapshots.values()):
+            self._compactor.start()
         if self.durable and not self._states:
             # The import takes half a second, which the first commit should not wait for.
             threading.Thread(target=import_module, args=("gpudb.storage.iceberg.metadata",), daemon=True).start()
@@ -270,7 +272,7 @@ class Store:
                     self._compactor.schedule(change.new)
 
     def expire_snapshots(self, oid: int | None = None) -> int:
-        """Discards the snapshots of a table, or of all, that `retention` does not keep any more; returns their number."""
+        """Discards the snapshots of a table, or of all, that `retention` keeps no longer; returns their number."""
         with self._commit_lock:
             now = self._next_moment()
             changes = []

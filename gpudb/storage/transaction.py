@@ -209,6 +209,16 @@ class Transaction:
         if kept + files != table.files:
             self._catalog = self._catalog.with_relation(replace(table, files=kept + files))
 
+    def restore(self, oid: int, files: tuple[DataFile, ...]) -> None:
+        """Makes the files of one of a table's kept snapshots its files; 23502 or 23505 if its rows violate a key."""
+        self._check_open()
+        table = replace(self.table(oid), files=files)
+        self._store.key_checker.check(table, files, ())
+        for column in table.columns:
+            if column.not_null:
+                self._store.key_checker.check_no_nulls(table, column.name)
+        self._catalog = self._catalog.with_relation(table)
+
     def check_references(self, oid: int, known: Iterable[DataFile], foreign: ForeignKey) -> None:
         """Raises 23503 if a row of the table's files, except the `known` ones, references no row visible to this
         transaction.

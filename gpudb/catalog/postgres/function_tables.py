@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from gpudb.functions.library import functions_by_name
-from gpudb.types import BOOL, INT8, OID, TEXT, SqlType
+from gpudb.types import BOOL, INT8, OID, TEXT, TIMESTAMPTZ, SqlType
 
 NAMES = frozenset(
     """pg_show_all_settings pg_show_all_file_settings pg_lock_status pg_cursor pg_prepared_statement pg_prepared_xact
@@ -27,6 +27,8 @@ SEQUENCE_STATES = "gpudb_sequence_states"
 """Position of each sequence: not a PostgreSQL function, but the source of SELECT from a sequence and of
 pg_sequences.
 """
+SNAPSHOTS = "gpudb_snapshots"
+"""The kept snapshots of tables; with an argument, of one table."""
 
 _NAME, _INT4, _CLASS = SqlType("name"), SqlType("int4"), SqlType("regclass")
 _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
@@ -47,9 +49,13 @@ _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("worker", _INT4), ("node_name", TEXT), ("host", TEXT), ("port", _INT4), ("kind", TEXT), ("name", TEXT),
         ("memory_bytes", INT8), ("resident_bytes", INT8),
     ),
+    SNAPSHOTS: (
+        ("table", _CLASS), ("snapshot_id", INT8), ("committed_at", TIMESTAMPTZ), ("operation", TEXT), ("rows", INT8),
+        ("files", INT8), ("bytes", INT8), ("current", BOOL),
+    ),
     "pgstrom_device_info": (("gpu_id", _INT4), ("att_name", TEXT), ("att_value", TEXT), ("att_desc", TEXT)),
 }  # fmt: skip
-RELATIONS = frozenset({"pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices"})
+RELATIONS = frozenset({"pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS})
 """Those that stand in FROM without parentheses, as views do."""
 
 

@@ -1,4 +1,4 @@
-"""load_data and add_files: load files into a table; also dispatches `cache_functions` and `backup`.
+"""load_data and add_files: load files into a table; also dispatches other functions that are no expressions.
 
 A statement must be a SELECT whose only target is such a call.
 """
@@ -14,7 +14,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
-from gpudb.session.copy import backup, cache_functions, copy_from
+from gpudb.session.copy import backup, cache_functions, copy_from, table_snapshots
 from gpudb.session.copy.server_files import check_file_access
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.objects.relations import lock_table
@@ -27,7 +27,9 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
 from gpudb.types import INT8
 
-_FUNCTIONS = frozenset({"load_data", "add_files", backup.FUNCTION, *cache_functions.FUNCTIONS})
+_FUNCTIONS = frozenset(
+    {"load_data", "add_files", backup.FUNCTION, table_snapshots.FUNCTION, *cache_functions.FUNCTIONS}
+)
 
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
 
@@ -43,7 +45,7 @@ def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
 
 
 def run_load_call(context: Context) -> Result | None:
-    """Runs `SELECT load_data(…)`, `add_files(…)`, `gpudb_backup(…)` or a cache function; None for any other SELECT.
+    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot or a cache function; None for others.
 
     add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
 
@@ -72,6 +74,11 @@ def run_load_call(context: Context) -> Result | None:
     function = strings(call.funcname)[0]
     if function == "add_files":
         return _add_files(context, arguments)
+    if function == table_snapshots.FUNCTION:
+        number = table_snapshots.parse_snapshot_id(arguments)
+        table = _find_table(context, arguments[0] or "", table_snapshots.PRIVILEGES)
+        count = table_snapshots.restore_snapshot(context, table, number)
+        return Result("SELECT", load_columns(context.statement), _count_row(count))
     if function == backup.FUNCTION or function in cache_functions.FUNCTIONS:
         count = (
             backup.call_backup(context, arguments)

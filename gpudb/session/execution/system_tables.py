@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo, available_timezones
 from gpudb import pgdata
 from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES, SNAPSHOTS
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import cluster_tables, sequence_values
 from gpudb.session.execution.session_functions import check_superuser
+from gpudb.session.execution.snapshot_rows import snapshot_rows
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
 from gpudb.session.settings.planner import base_units
 from gpudb.session.state.role_names import find_role_name
@@ -42,6 +43,7 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
         "gpudb_resident": lambda: cluster_tables.resident_rows(context),
         "gpudb_devices": lambda: cluster_tables.device_rows(context),
         "pgstrom_device_info": lambda: cluster_tables.attribute_rows(context),
+        SNAPSHOTS: lambda: snapshot_rows(context),
         SEQUENCE_STATES: lambda: [_sequence_state(context, each) for each in context.transaction.catalog.sequences()],
     }
 

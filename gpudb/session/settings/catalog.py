@@ -35,8 +35,11 @@ def parse_milliseconds(text: str) -> int:
     return round(float(match[1]) * _UNITS[match[2] or "ms"])
 
 
-def duration(name: str) -> Check:
-    """A check for a time; SHOW uses the largest unit that divides it, as in PostgreSQL."""
+_CENTURY_MS = 100 * 365 * 86_400_000
+
+
+def duration(name: str, most: int = 2**31 - 1) -> Check:
+    """A check for a time of at most `most` ms; SHOW uses the largest unit that divides it, as in PostgreSQL."""
 
     def check(value: str) -> str:
         try:
@@ -44,8 +47,8 @@ def duration(name: str) -> Check:
         except ValueError:
             hint = 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".'
             raise invalid_value(name, value, hint) from None
-        if number > 2**31 - 1:
-            message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. 2147483647)'
+        if number > most:
+            message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. {most})'
             raise SqlError.of("invalid_parameter_value", message)
         for unit in ("d", "h", "min", "s"):
             if number and number % int(_UNITS[unit]) == 0:
@@ -91,6 +94,7 @@ def _float_digits(value: str) -> str:
 VERSION = "16.4"
 AUDIT = "gpudb.audit"
 """Setting that superusers give a role by ALTER ROLE … SET; no session can change it."""
+SNAPSHOT_LIMIT, SNAPSHOT_RETENTION = "gpudb.snapshot_limit", "gpudb.snapshot_retention"
 _ALL = (
     Setting("application_name", "", "Sets the application name to be reported in statistics.", reported=True),
     Setting("authentication_timeout", "1min", "Sets the maximum allowed time to complete client authentication.",
@@ -129,9 +133,10 @@ _ALL = (
             integer("gpudb.max_running_statements", 0, 1_000_000), kind="integer", superuser=True),
     Setting("gpudb.max_statement_timeout", "0", "Limits statement_timeout, also of statements without one.",
             duration("gpudb.max_statement_timeout"), kind="integer", superuser=True),
-    Setting("gpudb.snapshot_limit", "100", "Limits the number of kept snapshots of a table.", fixed=True, kind="integer"),
-    Setting("gpudb.snapshot_retention", "1h", "Sets how long earlier snapshots of tables are kept.",
-            duration("gpudb.snapshot_retention"), fixed=True, kind="integer"),
+    Setting(SNAPSHOT_LIMIT, "100", "Limits the number of kept snapshots of a table.",
+            integer(SNAPSHOT_LIMIT, 1, 10_000), fixed=True, kind="integer", system=True),
+    Setting(SNAPSHOT_RETENTION, "1h", "Sets how long earlier snapshots of tables are kept.",
+            duration(SNAPSHOT_RETENTION, most=_CENTURY_MS), fixed=True, kind="integer", system=True),
     Setting("hba_file", "", "Sets the server's \"hba\" configuration file.", fixed=True),
     Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",
             duration("idle_in_transaction_session_timeout"), kind="integer"),

@@ -15,8 +15,8 @@ Check = Callable[[str], str]
 class Setting:
     """A setting: `check` returns a value's canonical text or raises 22023; `reported` settings are sent to clients.
 
-    Clients cannot set a `fixed` one, and only superusers a `superuser` one. SHOW ALL and pg_settings omit a `hidden`
-    one.
+    Clients cannot set a `fixed` one, and only superusers a `superuser` one; ALTER SYSTEM changes a fixed one that is
+    `system`, for the server itself. SHOW ALL and pg_settings omit a `hidden` one.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Setting:
     kind: str = "string"
     hidden: bool = False
     superuser: bool = False
+    system: bool = False
 
 
 def invalid_value(name: str, value: str, hint: str | None = None) -> SqlError:

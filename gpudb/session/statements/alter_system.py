@@ -1,4 +1,4 @@
-"""ALTER SYSTEM: the server's defaults of settings, for the sessions that begin later."""
+"""ALTER SYSTEM: the server's own settings, and defaults of settings for the sessions that begin later."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def alter_system(context: Context) -> Result:
             message = "permission denied to perform ALTER SYSTEM RESET ALL"
             raise SqlError.of("insufficient_privilege", message)
         system.clear()
+        context.session.database.apply_system_settings()
         return Result("ALTER SYSTEM")
     found = find_setting(change.name)
     if not is_superuser:
         raise SqlError.of("insufficient_privilege", f'permission denied to set parameter "{found.name}"')
-    if found.fixed:
+    if found.fixed and not found.system:
         raise SqlError.of("cant_change_runtime_param", f'parameter "{found.name}" cannot be changed')
     if change.kind == pg.VAR_SET_VALUE:
         text = ", ".join(constant_text(each, change.name) for each in change.args)
@@ -38,4 +39,5 @@ def alter_system(context: Context) -> Result:
         system.change(found.name, None)
     else:
         raise FeatureNotSupported("SET … FROM CURRENT is not supported")
+    context.session.database.apply_system_settings()
     return Result("ALTER SYSTEM")

@@ -1,4 +1,7 @@
-"""ANALYZE and VACUUM: collect counts of distinct values; every commit already stores row counts and ranges."""
+"""ANALYZE and VACUUM: collect counts of distinct values, and discard old snapshots.
+
+Every commit already stores row counts and ranges.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,11 @@ def vacuum(context: Context) -> Result:
         elif not isinstance(relation, Table):
             message = f'skipping "{relation.name}" --- cannot {word} non-tables or special system tables'
             context.notice(message, severity="WARNING", sqlstate="01000")
-        elif gathers:
-            _collect_statistics(context, relation, names)
+        else:
+            if gathers:
+                _collect_statistics(context, relation, names)
+            if node.is_vacuumcmd:
+                context.session.database.store.expire_snapshots(relation.oid)
     return Result(word.upper())
 
 

@@ -1,4 +1,4 @@
-"""Files of Iceberg metadata on the local disk, as pyiceberg reads and writes them; written ones are private and synced."""
+"""Files of Iceberg metadata on the local disk, as pyiceberg reads and writes them: private, and synced."""
 
 from __future__ import annotations
 

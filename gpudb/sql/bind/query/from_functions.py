@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.catalog.postgres.function_tables import SNAPSHOTS
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.expressions.records import get_field
 from gpudb.sql.bind.expressions.routines import (
     as_function,
@@ -25,7 +27,7 @@ from gpudb.sql.bind.query.output_names import derive_output_name
 from gpudb.sql.bind.query.rows_from import bind_rows_from, list_functions
 from gpudb.sql.bind.query.sources import Source, build_source, build_system_source
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import resolve_unknown
+from gpudb.sql.bind.types.coercion import coerce, resolve_unknown
 from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import (
     Call,
@@ -38,6 +40,7 @@ from gpudb.sql.bound import (
     Row,
     Select,
     SetReturning,
+    SystemScan,
 )
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.types import INT8, SqlType
@@ -64,6 +67,8 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     name = strings(inner(part).funcname)[-1] if kind(part) == "func_call" else derive_output_name(part)
     if kind(part) == "func_call" and (system := binder.system_columns("pg_catalog", f"{name}()")) is not None:
         binder.cacheable = False
+        if name == SNAPSHOTS and len(inner(part).args):
+            return _bind_table_snapshots(binder, scope, inner(part), system, alias)
         return build_system_source(binder, binder.new_rel(), f"pg_catalog.{name}()", system, alias)
     if kind(part) == "func_call" and (result := _bind_routine(binder, scope, inner(part), node)) is not None:
         return result
@@ -96,6 +101,21 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     if _has_fields(expr) or node.ordinality:
         return result
     return replace(result, items=tuple(replace(item, scalar=True) for item in result.items))
+
+
+def _bind_table_snapshots(
+    binder: Binder, scope: Scope, call: Any, columns: tuple[OutputColumn, ...], alias: Any
+) -> Source:
+    """Binds gpudb_snapshots('t'): the rows of one table."""
+    if len(call.args) != 1:
+        raise UndefinedFunction(f"function {SNAPSHOTS} takes a table, or nothing")
+    inside, rel = binder.new_rel(), binder.new_rel()
+    level = Scope(parent=scope.parent, ctes=scope.ctes, clause="FROM")
+    table = coerce(binder, bind_expression(binder, level, call.args[0]), columns[0].type)
+    rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
+    test = apply_operator(binder, "=", rows[0], table)
+    query = Select(columns, rows, SystemScan(inside, f"pg_catalog.{SNAPSHOTS}()", columns), test)
+    return build_source(binder, rel, Derived(rel, query), columns, SNAPSHOTS, alias)
 
 
 def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:

@@ -193,8 +193,9 @@ class Table:
     """A table and the files of its rows in this snapshot.
 
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
-    `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. A statement that reads an
-    earlier snapshot reads a table with `past`, which is in no catalog and has an OID of its own.
+    `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
+    OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
+    is of no other table.
     """
 
     oid: int
@@ -217,7 +218,12 @@ class Table:
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
     acl: Acl | None = None
-    past: bool = False
+    past_of: int = 0
+
+    @property
+    def catalog_oid(self) -> int:
+        """The OID of the table in the catalog: of an earlier snapshot that of its table."""
+        return self.past_of or self.oid
 
     @property
     def is_readable(self) -> bool:

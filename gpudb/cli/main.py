@@ -186,16 +186,28 @@ def check(
     raise typer.Exit(run(configuration.load(data_dir=data_dir).data_dir, deep=deep))
 
 
-@app.command()
-def repair(
+@app.command("repair")
+def repair_command(
     data_dir: DataDir = None,
     purge: Annotated[bool, typer.Option("--purge", help="Also remove the files in lost+found.")] = False,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="Repair this table from its kept snapshots.")
+    ] = None,
+    snapshot: Annotated[
+        int | None,
+        typer.Option("--snapshot", metavar="ID", help="With --table, its snapshot.  [default: the newest whole one]"),
+    ] = None,
 ) -> None:
-    """Rebuild a catalog that is lost, damaged or outdated, from its backup and the tables' own metadata."""
+    """Rebuild a catalog that is lost, damaged or outdated, or with --table restore a damaged table."""
     from gpudb import config as configuration
-    from gpudb.cli.maintenance import repair as run
+    from gpudb.cli.maintenance import repair, repair_table
 
-    raise typer.Exit(run(configuration.load(data_dir=data_dir).data_dir, purge=purge))
+    directory = configuration.load(data_dir=data_dir).data_dir
+    if table is not None:
+        raise typer.Exit(repair_table(directory, table, snapshot))
+    if snapshot is not None:
+        raise typer.BadParameter("--snapshot goes with --table")
+    raise typer.Exit(repair(directory, purge=purge))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`gpudb check` and `gpudb repair`: verify a data directory, and rebuild its catalog."""
+"""`gpudb check` and `gpudb repair`: verify a data directory, rebuild its catalog, and restore damaged tables."""
 
 from __future__ import annotations
 
@@ -39,4 +39,38 @@ def repair(data_dir: Path, *, purge: bool) -> int:
         print("the catalog is sound: nothing was changed")
     if purge:
         print(f"{remove(data_dir, 0.0)} files removed from lost+found")
+    return 0
+
+
+def repair_table(data_dir: Path, name: str, number: int | None) -> int:
+    """Restores a table from a kept snapshot, the newest whole one by default, and prints what was done.
+
+    Returns the exit status, 1 if no snapshot is whole.
+    """
+    from gpudb.session.database import Database
+    from gpudb.sql.parse.distribute_by import fold_identifier
+    from gpudb.storage.recovery.table_repair import repair_table as run
+
+    schema, _, table = name.rpartition(".")
+    schema, table = fold_identifier(schema or "public"), fold_identifier(table)
+    found = run(data_dir, schema, table)
+    if found.metadata is not None:
+        print(f'the metadata could not be read: the table has that of "{found.metadata}" now')
+    if number is None:
+        if found.snapshot is None:
+            print("no snapshot of the table is whole: restore a backup")
+            return 1
+        if found.is_current:
+            print(f"the table is sound: {found.snapshot.table.rows} rows")
+            return 0
+        number = found.snapshot.id
+    database = Database(data_dir)
+    try:
+        session = database.session("gpudb")
+        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table)).replace("'", "''")
+        for result in session.run(f"SELECT gpudb_restore_snapshot('{quoted}', {number})"):
+            rows = sum(batch.column(0)[0].as_py() for batch in result.batches)
+        print(f"the table is restored from snapshot {number}: {rows} rows")
+    finally:
+        database.close()
     return 0

@@ -46,7 +46,7 @@ def _check_scans(context: Context, bound: Statement, accesses: Accesses) -> None
     named = {each.relation.oid for each in accesses.relations if not isinstance(each.relation, str)}
     for query in iter_queries(bound):
         for node in walk(query):
-            if isinstance(node, Scan) and node.table.oid not in named:
+            if isinstance(node, Scan) and node.table.catalog_oid not in named:
                 check_privilege(catalog, role, node.table, "r")
 
 

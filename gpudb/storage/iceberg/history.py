@@ -43,11 +43,6 @@ def select_kept(snapshots: Sequence[TableSnapshot], now: int, retention: Retenti
     return (*past[-(retention.count - 1) :], snapshots[-1])
 
 
-def find_at(snapshots: Sequence[TableSnapshot], moment: int) -> TableSnapshot | None:
-    """Returns the snapshot that was the committed state at a time; None if it is not kept."""
-    return next((each for each in reversed(snapshots) if each.committed <= moment), None)
-
-
 def list_data_files(snapshots: Iterable[TableSnapshot]) -> set[str]:
     """Returns the paths of all data files of snapshots."""
     return {file.path for each in snapshots for file in each.table.files}

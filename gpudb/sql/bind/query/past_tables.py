@@ -60,14 +60,12 @@ def bind_past_table(binder: Binder, scope: Scope, node: Any) -> Source:
     else:
         found = _find_snapshot(binder, table, snapshots, expr, by_time=by_time)
     # Its own OID keeps what engines hold of it apart from what they hold of the table.
-    past = replace(found.table, oid=-found.id, schema=table.schema, name=table.name, past=True)
+    past = replace(found.table, oid=-found.id, schema=table.schema, name=table.name, past_of=table.oid)
     rel = binder.new_rel()
-    shown = replace(past, oid=table.oid)
     binder.accesses.add_relation(table, "r", rel, [column.name for column in past.columns])
     alias = name.alias if name.HasField("alias") else None
-    return build_source(
-        binder, rel, Scan(rel, past), table_columns(shown), name.relname, alias, table.schema, get_row_type(shown)
-    )
+    row = get_row_type(replace(past, oid=table.oid))
+    return build_source(binder, rel, Scan(rel, past), table_columns(past), name.relname, alias, table.schema, row)
 
 
 def _bind_moment(binder: Binder, scope: Scope, node: Any, *, by_time: bool) -> Expr:

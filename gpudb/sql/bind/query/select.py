@@ -183,7 +183,7 @@ def _build_output(name: str, expr: Expr, source: From | None) -> OutputColumn:
     if isinstance(expr, Column) and source is not None:
         for scan in _list_scans(source):
             if scan.rel == expr.rel and expr.index < len(scan.table.columns):
-                return OutputColumn(name, expr.type, scan.table.oid, expr.index + 1)
+                return OutputColumn(name, expr.type, scan.table.catalog_oid, expr.index + 1)
     return OutputColumn(name, expr.type)
 
 

@@ -66,7 +66,7 @@ def build_source(
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:
     """Returns a table's columns as output columns."""
-    return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
+    return tuple(OutputColumn(c.name, c.type, table.catalog_oid, n) for n, c in enumerate(table.columns, 1))
 
 
 def build_system_source(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:

@@ -1,0 +1,91 @@
+"""Repairs one damaged table: finds metadata of it that can be read, and the newest snapshot whose files are whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpudb.catalog.model import DataFile, Table, TableSnapshot
+from gpudb.errors import GpudbError, UndefinedTable
+from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
+from gpudb.storage.catalog.records import decode
+from gpudb.storage.iceberg.append import verify_checksums
+from gpudb.storage.iceberg.history import DEFINITION_PROPERTY
+from gpudb.storage.iceberg.metadata_reader import load
+from gpudb.storage.iceberg.table_state import TableState
+from gpudb.storage.recovery.opening import COMMIT_PROPERTY, lock_closed_directory, read_current_catalog
+
+
+@dataclass(frozen=True, slots=True)
+class TableRepair:
+    """`metadata` is the version that the catalog names now, None if the one that it named can be read.
+
+    `snapshot` is the newest one whose files are whole, None if there is none; `is_current` is whether it is the table's
+    state.
+    """
+
+    metadata: Path | None
+    snapshot: TableSnapshot | None
+    is_current: bool
+
+
+def repair_table(directory: Path, schema: str, name: str) -> TableRepair:
+    """Gives a table of a data directory that no server has open metadata that can be read.
+
+    Data files are verified, and not changed. Raises 42P01 for an unknown table, XX001 if no version of its metadata can
+    be read, 55006 for a directory that is open.
+    """
+    with lock_closed_directory(directory), closing(CatalogDatabase(directory / "catalog.db", create=False)) as database:
+        catalog, pointers = read_current_catalog(directory, database)
+        table = catalog.relation(schema, name)
+        pointer = pointers.get(table.oid) if isinstance(table, Table) else None
+        if not isinstance(table, Table):
+            raise UndefinedTable(f'relation "{schema}.{name}" is no table of "{directory}"')
+        folder = directory / "tables" / str(table.oid)
+        swapped = None
+        try:
+            if pointer is None:
+                raise GpudbError("the catalog has no metadata of it", condition="data_corrupted")
+            state, _ = load(folder, pointer.file, table, decode)
+        except GpudbError as damage:
+            found = max(_iter_versions(folder, schema, name), key=lambda each: each[0], default=None)
+            if found is None:
+                message = f'no version of the metadata of table "{schema}.{name}" can be read: {damage}'
+                raise GpudbError(message, condition="data_corrupted") from None
+            _, swapped, table, state = found
+            changes = CatalogChanges(catalog.version + 1, catalog.next_oid, database.last_commit())
+            changes.relations = {table.oid: table}
+            changes.pointers = [(pointer, Pointer(schema, name, f"file://{swapped}"))]
+            database.commit(changes)
+        known: dict[str, bool] = {}
+        for snapshot in reversed(state.snapshots):
+            if all(_is_whole(file, known) for file in snapshot.table.files):
+                return TableRepair(swapped, snapshot, snapshot is state.snapshots[-1])
+        return TableRepair(swapped, None, False)
+
+
+def _iter_versions(folder: Path, schema: str, name: str) -> Iterator[tuple[int, Path, Table, TableState]]:
+    """Yields the readable versions of a table's metadata with the numbers of their commits."""
+    for path in (folder / "metadata").glob("*.metadata.json"):
+        try:
+            properties = json.loads(path.read_bytes())["properties"]
+            table = replace(decode(properties[DEFINITION_PROPERTY]), schema=schema, name=name)
+            state, _ = load(folder, path.name, table, decode)
+            yield int(properties[COMMIT_PROPERTY]), path, table, state
+        except (GpudbError, OSError, ValueError, KeyError, TypeError):
+            continue
+
+
+def _is_whole(file: DataFile, known: dict[str, bool]) -> bool:
+    if file.path not in known:
+        path = Path(file.path)
+        try:
+            known[file.path] = path.stat().st_size == file.bytes
+            if known[file.path]:
+                verify_checksums(path)
+        except (OSError, GpudbError):
+            known[file.path] = False
+    return known[file.path]

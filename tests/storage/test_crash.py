@@ -13,8 +13,10 @@ import pytest
 
 from gpudb.catalog.model import Table
 from gpudb.storage.iceberg.append import verify_checksums
+from gpudb.storage.iceberg.history import list_data_files
 from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
+from tests.support.store_crasher import RETENTION
 
 ROUNDS = 10
 SOAK_ROUNDS = 100
@@ -44,6 +46,10 @@ def _crash(directory: Path, seed: int, delay: float) -> list[str]:
 def _rows(store: Store, name: str) -> list[tuple[object, ...]]:
     table = store.catalog().relation("public", name)
     assert isinstance(table, Table)
+    return _read(table)
+
+
+def _read(table: Table) -> list[tuple[object, ...]]:
     with duckdb.connect() as connection:
         return connection.sql(scan_sql(table)).fetchall()
 
@@ -71,9 +77,23 @@ def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int
     for table in store.catalog().tables():
         assert [row[:2] for row in _rows(store, table.name)] == [(1, table.name)] or not table.name.startswith("made")
         named |= {Path(file.path) for file in table.files}
+        named |= {Path(path) for path in list_data_files(store.catalog().snapshots[table.oid])}
+    _check_snapshots(store)
     assert set((store.directory / "tables").rglob("*.parquet")) == named
     for path in random.Random(0).sample(sorted(named), min(5, len(named))):
         verify_checksums(path)
+
+
+def _check_snapshots(store: Store) -> None:
+    """At each time that is kept, `left` and `right` had the same rows, and `accounts` summed to zero."""
+    catalog = store.catalog()
+    kept = {name: catalog.snapshots[catalog.relations["public", name].oid] for name in ("left", "right", "accounts")}
+    # A commit of one of the two tables is one of the other.
+    assert [each.committed for each in kept["left"]] == [each.committed for each in kept["right"]]
+    for left, right in zip(kept["left"], kept["right"], strict=True):
+        assert sorted(_read(left.table)) == sorted(_read(right.table))
+    for each in kept["accounts"]:
+        assert sum(int(str(row[1])) for row in _read(each.table)) == 0
 
 
 @pytest.mark.timeout(1800)
@@ -95,7 +115,7 @@ def _kill_often(tmp_path: Path, rounds: int) -> None:
     lively = 0
     for seed in range(rounds):
         said = _crash(directory, seed, chance.uniform(0.02, 1.0))
-        with Store(directory, compaction=False) as store:
+        with Store(directory, compaction=False, retention=RETENTION) as store:
             _check(store, said, acknowledged, pairs)
         lively += any(line.startswith(("log", "pair")) for line in said)
     assert lively > rounds / 2

@@ -17,11 +17,13 @@ import duckdb
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
 from gpudb.types import INT4, INT8, TEXT
 from tests.support.store_tables import ab, batch, create
 
+RETENTION = Retention(3600.0, 6)
 NAMES = ("log", "left", "right", "accounts")
 
 
@@ -40,7 +42,7 @@ def prepare(store: Store) -> None:
 
 def run(directory: Path, seed: int) -> None:
     """Works until it is killed."""
-    store = Store(directory, keep_seconds=0)
+    store = Store(directory, keep_seconds=0, retention=RETENTION)
     prepare(store)
     oids = {name: store.catalog().relations["public", name].oid for name in NAMES}
     speaking = threading.Lock()

@@ -24,6 +24,8 @@ def describe_operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
     match node:
         case nodes.Scan():
             details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
+            if node.table.past_of:
+                details.append(("Snapshot", str(-node.table.oid)))
             if node.table.distribution is not None:
                 details.append(("Distribution", _describe_distribution(node)))
             if node.filter is not None:

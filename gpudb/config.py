@@ -92,8 +92,8 @@ class Settings(BaseSettings):
     engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
     """Engine of queries. `auto` is `gpu` where `gpudb doctor` finds GPUs and their packages, else `cpu`. `twin` is the
     GPU engine's cluster on CPU workers, for tests without a GPU."""
-    backup_dir: Path | None = None
-    """Folder of the backups that the server writes every `backup_interval`."""
+    backup_dir: str | None = None
+    """Folder, or URL (`s3://bucket/prefix`), of the backups that the server writes every `backup_interval`."""
     backup_interval: float = Field(default=86_400.0, ge=1.0)
     """Time between backups, in seconds."""
     backup_keep: int | None = Field(default=None, ge=1)

@@ -28,6 +28,7 @@ BATCHES, BATCH_ROWS = 20, 2_000
 KEYS = 400
 LOGGED = 300
 RETRIED = frozenset({"40001", "40P01"})
+LOST_WORKER = "57P01"
 
 SETUP = f"""
 CREATE TABLE events (batch bigint NOT NULL, n int NOT NULL, v bigint NOT NULL);
@@ -121,7 +122,15 @@ class MixedLoad:
             self.wrong.append(text)
 
     def _compare(self, connection: Connection, sql: str, wanted: list[tuple[Any, ...]]) -> None:
-        found = connection.execute(sql).fetchall()  # type: ignore[arg-type]
+        try:
+            found = connection.execute(sql).fetchall()  # type: ignore[arg-type]
+        except psycopg.Error as error:
+            if error.sqlstate != LOST_WORKER:
+                raise
+            # As the hint says, the statement runs again.
+            with self._lock:
+                self.retried[LOST_WORKER] += 1
+            found = connection.execute(sql).fetchall()  # type: ignore[arg-type]
         if found != wanted:
             self._blame(f"{sql}: {found[:3]} instead of {wanted[:3]}")
 

@@ -44,8 +44,9 @@ class Sampler(threading.Thread):
 
     def run(self) -> None:
         began = time.monotonic()
-        while not self._over.wait(self._interval if self.samples else 0):
-            self.samples.append(self._sample(time.monotonic() - began))
+        with suppress(psutil.NoSuchProcess):  # the server has ended
+            while not self._over.wait(self._interval if self.samples else 0):
+                self.samples.append(self._sample(time.monotonic() - began))
 
     def stop(self) -> None:
         """Ends the thread and waits for it."""

@@ -97,8 +97,8 @@ class Settings(BaseSettings):
     replaced. 0 keeps nothing."""
     snapshot_limit: int = Field(default=100, ge=1, le=10_000)
     """Maximum number of kept snapshots of a table; older ones are discarded before their time."""
-    backup_dir: Path | None = None
-    """Folder of the backups that the server writes every `backup_interval`."""
+    backup_dir: str | None = None
+    """Folder, or URL (`s3://bucket/prefix`), of the backups that the server writes every `backup_interval`."""
     backup_interval: float = Field(default=86_400.0, ge=1.0)
     """Time between backups, in seconds."""
     backup_keep: int | None = Field(default=None, ge=1)

@@ -22,9 +22,13 @@ _LONGEST_NAME = 500
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --gpudb-dsn (compares a running server), --soak (runs the long suites only) and --update-snapshots."""
+    """Adds --gpudb-dsn (compares a running server), --soak (runs the long suites only) and its options, and
+    --update-snapshots.
+    """
     parser.addoption("--gpudb-dsn", default=None, help="connection string of a running gpudb server")
     parser.addoption("--soak", action="store_true", help="run only the long suites")
+    parser.addoption("--soak-seconds", type=float, default=3600.0, help="duration of the mixed load of --soak")
+    parser.addoption("--soak-results", default=None, help="JSON file for the figures of that load")
     parser.addoption("--update-snapshots", action="store_true", help="rewrite expected plans in the tests' sources")
 
 

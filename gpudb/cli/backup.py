@@ -11,14 +11,19 @@ from gpudb.errors import GpudbError
 from gpudb.functions.text_literal import quote_literal
 
 
-def backup(target: str | Path, destination: Path) -> None:
-    """Adds a backup of a server (a URL), or of a data directory that none has open, to a folder."""
+def backup(target: str | Path, destination: str | Path) -> None:
+    """Adds a backup of a server (a URL), or of a data directory that none has open, to a folder or URL."""
+    from gpudb.storage.backup.destination import open_destination
     from gpudb.storage.backup.manifest import find_manifest
 
+    folder = open_destination(destination).folder
     with gpudb.api.connect(target) as connection:
-        folder = quote_literal(str(destination.absolute()))
-        ((result,),) = connection.execute(f"SELECT gpudb_backup({folder})").fetchall()
+        argument = quote_literal(str(destination if folder is None else folder))
+        ((result,),) = connection.execute(f"SELECT gpudb_backup({argument})").fetchall()
     copied = int(str(result))
+    if folder is None and isinstance(target, str):  # credentials for the URL are the server's
+        print(f"backed up to {destination}, {format_size(copied)} copied")
+        return
     try:
         manifest = find_manifest(destination)
     except GpudbError:  # the server's machine is another one
@@ -30,7 +35,7 @@ def backup(target: str | Path, destination: Path) -> None:
         print(f'not included: "{path}", which was added without a copy')
 
 
-def restore(source: Path, directory: Path, *, id: str | None, at: str | None) -> None:
+def restore(source: str | Path, directory: Path, *, id: str | None, at: str | None) -> None:
     """Restores a backup, by its ID, the last one up to a moment (ISO 8601), or the last one, into a new directory."""
     from gpudb.storage.backup.manifest import find_manifest
     from gpudb.storage.backup.restore import restore as run
@@ -40,8 +45,8 @@ def restore(source: Path, directory: Path, *, id: str | None, at: str | None) ->
     print(f"restored backup {manifest.id} of commit {manifest.commit}: {len(manifest.files)} files")
 
 
-def verify(source: Path) -> int:
-    """Verifies all backups of a folder and lists them; returns the exit status, 1 if a file is missing or damaged."""
+def verify(source: str | Path) -> int:
+    """Verifies all backups of a folder or URL and lists them; returns 1 if a file is missing or damaged, else 0."""
     from gpudb.storage.backup.manifest import list_manifests
     from gpudb.storage.backup.restore import verify as run
 

@@ -212,11 +212,11 @@ def repair_command(
 
 @app.command()
 def backup(
-    destination: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of backups.")],
+    destination: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder, or URL such as s3://bucket/prefix.")],
     data_dir: DataDir = None,
     url: Url = None,
 ) -> None:
-    """Add a backup of a running server, or of a data directory, to a folder."""
+    """Add a backup of a running server, or of a data directory, to a folder or a URL."""
     from gpudb import config as configuration
     from gpudb.cli.backup import backup as run
 
@@ -225,7 +225,7 @@ def backup(
 
 @app.command()
 def restore(
-    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of backups.")],
+    source: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder or URL of backups.")],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="New data directory.")],
     id: Annotated[str | None, typer.Option("--backup", metavar="ID", help="The backup.  [default: the last]")] = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help="Select the last backup up to a time.")] = None,
@@ -238,7 +238,7 @@ def restore(
 
 @app.command()
 def verify_backup(
-    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of backups.")],
+    source: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder or URL of backups.")],
 ) -> None:
     """List the backups of a folder and verify all their files; exit status 1 if one is damaged."""
     from gpudb.cli.backup import verify as run

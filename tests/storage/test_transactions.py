@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gpudb.catalog.model import Role, Schema, View
+from gpudb.catalog.model import ColumnStatistics, Role, Schema, View
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store
@@ -228,6 +228,31 @@ def test_a_changed_definition_conflicts_with_an_append(store: Store, change: str
             append.commit()
     assert caught.value.sqlstate == "40001"
     assert not files_under(store.directory)
+
+
+def test_statistics_join_whatever_the_table_is_meanwhile(store: Store) -> None:
+    oid, gone = created(store, "t"), created(store, "gone")
+    insert(store, oid, (1, "x"))
+    with store.begin() as analyzing:
+        for each in (oid, gone):
+            table = analyzing.table(each)
+            statistics = tuple(ColumnStatistics(column.field_id, 1, 0, 1, 4) for column in table.columns)
+            analyzing.set_catalog(analyzing.catalog.with_relation(replace(table, statistics=statistics)))
+        with store.begin() as other:
+            table = other.table(oid)
+            other.set_catalog(other.catalog.without_relation("public", "gone"))
+            other.set_catalog(other.catalog.with_relation(replace(table, columns=table.columns[:1])))
+            other.commit()
+        insert_first = pa.record_batch([pa.array([2], pa.int32())], names=["a"])
+        with store.begin() as other:
+            other.append(oid, [insert_first])
+            other.commit()
+        analyzing.commit()
+    table = table_of(store, oid)
+    assert [column.name for column in table.columns] == ["a"]
+    assert [each.field_id for each in table.statistics] == [table.columns[0].field_id]
+    assert sum(file.rows for file in table.files) == 2
+    assert store.catalog().find_relation_by_oid(gone) is None
 
 
 def test_a_name_taken_meanwhile(store: Store) -> None:

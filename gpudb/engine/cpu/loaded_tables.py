@@ -2,12 +2,15 @@
 
 A *segment* is a DuckDB table made of some of a table's immutable files. A snapshot is read from the segments whose
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
-read from Parquet. A segment is dropped when nothing reads it any more.
+read from Parquet. A segment is dropped when nothing reads it any more: at the latest at a loading after its files
+were removed.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +27,11 @@ SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
 EXPANSION_FACTOR = 3
 """Estimated bytes in memory of a compressed byte of Parquet."""
+COLUMN_BYTES = 32 << 10
+"""Least bytes in memory of a column of a segment, however few its rows are."""
 MAX_SEGMENTS = 6
+CHECK_SECONDS = 5.0
+"""Least time between two searches for segments whose files are removed."""
 _POLL_SECONDS = 0.05
 
 
@@ -53,6 +60,7 @@ class LoadedTables:
         self._segments: list[Segment] = []
         self._loading: dict[int, threading.Lock] = {}
         self._uses: dict[int, int] = {}
+        self._next_check = 0.0
         self._clock = 0
         self._names = 0
 
@@ -86,6 +94,8 @@ class LoadedTables:
                 self._names += 1
                 name = f"segment_{self._names}"
                 size = sum(file.bytes for file in missing.values()) * EXPANSION_FACTOR
+                size = max(size, len(table.columns) * COLUMN_BYTES)
+                self._drop_outdated()
                 self._make_room(size)
             if not self._load(name, table, list(missing.values()), cancel):
                 with self._lock:
@@ -99,6 +109,19 @@ class LoadedTables:
                 self._segments.append(result)
                 found, rest = self._find_segments(table.oid, signature, paths)
                 return self._pin(found), sorted(rest)
+
+    def _drop_outdated(self) -> None:
+        """Drops the segments of files that are removed: no snapshot reads them, and their tables may be gone."""
+        now = time.monotonic()
+        if now < self._next_check:
+            return
+        self._next_check = now + CHECK_SECONDS
+        for segment in list(self._segments):
+            if not all(map(os.path.exists, segment.files)):
+                self._drop(segment)
+        loaded = {segment.oid for segment in self._segments}
+        self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}
+        self._loading = {oid: lock for oid, lock in self._loading.items() if oid in loaded or lock.locked()}
 
     def _find_segments(
         self, oid: int, signature: tuple[object, ...], paths: set[str]
@@ -167,12 +190,6 @@ class LoadedTables:
             finally:
                 cancel.detach(interrupt)
         return True
-
-    def drop_tables(self, oids: set[int]) -> None:
-        """Drops the segments of dropped tables."""
-        with self._lock:
-            for segment in [s for s in self._segments if s.oid in oids]:
-                self._drop(segment)
 
 
 @contextmanager

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.private_files import create_file
+from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
 
 BACKUPS = "backups"
 FILES = "files"
@@ -19,16 +17,11 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file of a backup: its length in bytes and the SHA-256 of its content."""
-
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class Manifest:
-    """A backup. `time` is in UTC; `files` are by path below tables/; `external` are files of tables outside of it."""
+    """A backup. `time` is in UTC; `files` are by path below tables/; `external` are files of tables outside of it.
+
+    `configuration` has the text of the configuration files in the data directory, by name.
+    """
 
     id: str
     time: str
@@ -36,6 +29,7 @@ class Manifest:
     catalog: StoredFile
     files: Mapping[str, StoredFile]
     external: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=dict)
     format: int = field(default=FORMAT)
 
     @property
@@ -43,35 +37,40 @@ class Manifest:
         """The bytes of all its files."""
         return sum(file.bytes for file in self.files.values())
 
+    @property
+    def catalog_name(self) -> str:
+        """The name of its catalog's file in the destination."""
+        return f"{BACKUPS}/{self.id}.db"
+
 
 def new_id() -> str:
     """Returns the ID of a backup that begins now: its time in UTC, to the microsecond."""
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
 
 
-def write_manifest(destination: Path, manifest: Manifest) -> None:
+def write_manifest(destination: Destination, manifest: Manifest) -> None:
     """Writes a manifest atomically and durably, which completes the backup."""
-    path = destination / BACKUPS / f"{manifest.id}.json"
-    partial = path.with_suffix(".part")
-    create_file(partial)
-    with partial.open("w", encoding="utf-8") as file:
-        json.dump(asdict(manifest), file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
+    destination.write(f"{BACKUPS}/{manifest.id}.json", json.dumps(asdict(manifest)).encode())
 
 
-def list_manifests(destination: Path) -> list[Manifest]:
-    """Returns the backups in a folder, oldest first. Raises 58P01 if it has none, XX001 for one that is unreadable."""
-    paths = sorted((destination / BACKUPS).glob("*.json")) if (destination / BACKUPS).is_dir() else []
-    if not paths:
-        raise GpudbError(f'"{destination}" holds no backup', condition="undefined_file")
-    return [_read(path) for path in paths]
+def list_manifests(where: str | Path | Destination) -> list[Manifest]:
+    """Returns the backups of a folder or URL, oldest first.
+
+    Raises 58P01 if it has none, XX001 for one that is unreadable, and 58030 if it cannot be reached.
+    """
+    destination = open_destination(where) if isinstance(where, str | Path) else where
+    try:
+        names = sorted(name for name in destination.list_sizes(BACKUPS) if name.endswith(".json"))
+    except OSError as error:
+        raise GpudbError(f'could not read "{destination.name}": {error}', condition="io_error") from error
+    if not names:
+        raise GpudbError(f'"{destination.name}" holds no backup', condition="undefined_file")
+    return [_read(destination, name) for name in names]
 
 
-def find_manifest(destination: Path, *, id: str | None = None, at: datetime | None = None) -> Manifest:
+def find_manifest(where: str | Path, *, id: str | None = None, at: datetime | None = None) -> Manifest:
     """Returns the backup with an ID, or the last one up to a moment, or the last one; 42704 if there is none."""
-    manifests = list_manifests(destination)
+    manifests = list_manifests(where)
     if id is not None:
         found = [each for each in manifests if each.id == id]
     elif at is not None:
@@ -80,25 +79,28 @@ def find_manifest(destination: Path, *, id: str | None = None, at: datetime | No
         found = manifests
     if not found:
         wanted = f'with ID "{id}"' if id is not None else f"from before {at}"
-        raise SqlError.of("undefined_object", f'"{destination}" holds no backup {wanted}')
+        raise SqlError.of("undefined_object", f'"{where}" holds no backup {wanted}')
     return found[-1]
 
 
-def hash_file(path: Path) -> StoredFile:
-    """Returns the length and checksum of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-        return StoredFile(file.tell(), digest.hexdigest())
-
-
-def _read(path: Path) -> Manifest:
+def _read(destination: Destination, name: str) -> Manifest:
+    path = f"{destination.name}/{name}"
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(destination.read(name))
         if data["format"] != FORMAT:
             message = f'the backup "{path}" has format {data["format"]}, this gpudb reads format {FORMAT}'
             raise GpudbError(message, condition="feature_not_supported")
         files = {name: StoredFile(**file) for name, file in data["files"].items()}
         catalog = StoredFile(**data["catalog"])
-        return Manifest(data["id"], data["time"], data["commit"], catalog, files, tuple(data["external"]))
+        configuration = {str(key): str(text) for key, text in data.get("configuration", {}).items()}
+        if not all(map(_stays_below, files)) or any("/" in each or each in {".", ".."} for each in configuration):
+            raise ValueError("a file's name leads out of the data directory")
+        external = tuple(data["external"])
+        return Manifest(data["id"], data["time"], data["commit"], catalog, files, external, configuration)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GpudbError(f'could not read backup "{path}": {error}', condition="data_corrupted") from error
+
+
+def _stays_below(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts

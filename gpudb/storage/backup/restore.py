@@ -4,75 +4,106 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from gpudb.errors import GpudbError
-from gpudb.storage.backup.manifest import BACKUPS, FILES, Manifest, StoredFile, hash_file, list_manifests
-from gpudb.storage.iceberg.file_writer import sync
+from gpudb.storage.backup.configuration import write_configuration
+from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
+from gpudb.storage.backup.manifest import FILES, Manifest, list_manifests
+from gpudb.storage.iceberg.file_writer import disk_condition, sync
 from gpudb.storage.private_files import create_file, make_data_directory, make_directory
 
 
-def restore(source: Path, manifest: Manifest, directory: Path) -> None:
-    """Restores a backup of the folder `source` into `directory`, which must be empty or missing.
+def restore(source: str | Path, manifest: Manifest, directory: Path) -> None:
+    """Restores a backup of the folder or URL `source` into `directory`, which must be empty or missing.
 
     Every file is verified. Raises 58P02 if the directory holds something, and XX001 with the file's name if a file of
     the backup is missing or differs from its checksum; the directory is empty then.
     """
+    destination = open_destination(source)
     if directory.exists() and any(directory.iterdir()):
         raise GpudbError(f'the directory "{directory}" is not empty', condition="duplicate_file")
     make_data_directory(directory)
     try:
-        _restore(source, manifest, directory)
+        with _errors(destination, directory):
+            _restore(destination, manifest, directory)
     except BaseException:
         for path in directory.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         raise
 
 
-def _restore(source: Path, manifest: Manifest, directory: Path) -> None:
+def _restore(source: Destination, manifest: Manifest, directory: Path) -> None:
     tables = directory / "tables"
     make_directory(tables)
-    for name, stored in manifest.files.items():
-        target = tables / name
-        make_directory(target.parent)
-        _copy_verified(source / FILES / name, target, stored)
+    for folder in sorted({(tables / name).parent for name in manifest.files}):
+        make_directory(folder)
+    with ThreadPoolExecutor(source.writers) as threads:
+        copied = [
+            threads.submit(_copy_verified, source, f"{FILES}/{name}", tables / name, stored)
+            for name, stored in manifest.files.items()
+        ]
+        try:
+            for each in copied:
+                each.result()
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
     for folder in sorted({path.parent for path in tables.rglob("*")}):
         sync(folder)
+    write_configuration(directory, manifest.configuration)
     # Last, so that a restore that was killed is no database: a start refuses tables without a catalog.
     partial = directory / "catalog.part"
-    _copy_verified(source / BACKUPS / f"{manifest.id}.db", partial, manifest.catalog)
+    _copy_verified(source, manifest.catalog_name, partial, manifest.catalog)
     partial.rename(directory / "catalog.db")
     sync(directory)
 
 
-def verify(source: Path, manifests: list[Manifest] | None = None) -> Iterator[tuple[str, str]]:
-    """Yields, for backups of a folder (default: all), each problem as a backup's ID and a sentence.
+def verify(where: str | Path, manifests: list[Manifest] | None = None) -> Iterator[tuple[str, str]]:
+    """Yields, for backups of a folder or URL (default: all), each problem as a backup's ID and a sentence.
 
-    Every file is read once and compared with its checksum.
+    Every file is read once and compared with its checksum. Raises 58030 if the destination cannot be reached.
     """
+    source = open_destination(where)
     seen: dict[str, str | None] = {}
     for manifest in list_manifests(source) if manifests is None else manifests:
         files = {f"{FILES}/{name}": file for name, file in manifest.files.items()}
-        for name, stored in {f"{BACKUPS}/{manifest.id}.db": manifest.catalog, **files}.items():
+        for name, stored in {manifest.catalog_name: manifest.catalog, **files}.items():
             if name not in seen:
-                seen[name] = _find_problem(source / name, stored)
+                seen[name] = _find_problem(source, name, stored)
             if (problem := seen[name]) is not None:
                 yield manifest.id, problem
 
 
-def _find_problem(path: Path, stored: StoredFile) -> str | None:
-    if not path.is_file():
-        return f'file "{path}" is missing'
-    if hash_file(path) != stored:
-        return f'file "{path}" differs from its checksum'
-    return None
+def _find_problem(source: Destination, name: str, stored: StoredFile) -> str | None:
+    try:
+        found = source.hash(name)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        return f'file "{source.name}/{name}" is missing'
+    except OSError as error:
+        raise GpudbError(f'could not read "{source.name}/{name}": {error}', condition="io_error") from error
+    return None if found == stored else f'file "{source.name}/{name}" differs from its checksum'
 
 
-def _copy_verified(source: Path, target: Path, stored: StoredFile) -> None:
-    if not source.is_file():
-        raise GpudbError(f'file "{source}" of the backup is missing', condition="data_corrupted")
+def _copy_verified(source: Destination, name: str, target: Path, stored: StoredFile) -> None:
     create_file(target)
-    shutil.copyfile(source, target)
-    if hash_file(target) != stored:
-        raise GpudbError(f'file "{source}" of the backup differs from its checksum', condition="data_corrupted")
-    sync(target)
+    try:
+        copied = source.fetch(name, target)
+    except FileNotFoundError:
+        message = f'file "{source.name}/{name}" of the backup is missing'
+        raise GpudbError(message, condition="data_corrupted") from None
+    if copied != stored:
+        message = f'file "{source.name}/{name}" of the backup differs from its checksum'
+        raise GpudbError(message, condition="data_corrupted")
+
+
+@contextmanager
+def _errors(source: Destination, directory: Path) -> Iterator[None]:
+    """Converts errors of the operating system and of the network: 53100 or 58030."""
+    try:
+        yield
+    except OSError as error:
+        message = f'could not restore "{source.name}" to "{directory}": {error}'
+        raise GpudbError(message, condition=disk_condition(error)) from error

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from gpudb.errors import GpudbError
+from gpudb.storage.backup.destination import open_destination
 from gpudb.storage.backup.manifest import BACKUPS, FILES, list_manifests
 from gpudb.storage.backup.write import back_up
 from gpudb.storage.store import Store
@@ -17,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 class BackupSchedule:
     """A thread that backs a store up every `interval` seconds and keeps the last `keep` backups (None: all)."""
 
-    def __init__(self, store: Store, destination: Path, interval: float, keep: int | None = None) -> None:
+    def __init__(self, store: Store, destination: str | Path, interval: float, keep: int | None = None) -> None:
         self._store, self._destination = store, destination
         self._interval, self._keep = interval, keep
         self._stopped = threading.Event()
@@ -51,16 +52,18 @@ class _Stopped(Exception):
     """Raised where a backup is abandoned."""
 
 
-def prune(destination: Path, keep: int) -> int:
-    """Removes all but the last `keep` backups of a folder, and the files that only those held; returns their number."""
+def prune(where: str | Path, keep: int) -> int:
+    """Removes all but the last `keep` backups of a folder or URL, and the files that only those held; returns their
+    number.
+    """
+    destination = open_destination(where)
     manifests = list_manifests(destination)
     kept = manifests[-keep:] if keep else []
     old = manifests[: len(manifests) - len(kept)]
     needed = {name for manifest in kept for name in manifest.files}
     # Manifests first: a backup whose files are being removed is none.
-    for manifest in old:
-        (destination / BACKUPS / f"{manifest.id}.json").unlink()
-        (destination / BACKUPS / f"{manifest.id}.db").unlink(missing_ok=True)
-    for name in sorted({name for manifest in old for name in manifest.files} - needed):
-        (destination / FILES / name).unlink(missing_ok=True)
+    destination.remove([f"{BACKUPS}/{manifest.id}.json" for manifest in old])
+    destination.remove([manifest.catalog_name for manifest in old])
+    unneeded = sorted({name for manifest in old for name in manifest.files} - needed)
+    destination.remove([f"{FILES}/{name}" for name in unneeded])
     return len(old)

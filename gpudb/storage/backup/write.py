@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.backup.manifest import (
-    BACKUPS,
-    FILES,
-    Manifest,
-    StoredFile,
-    hash_file,
-    list_manifests,
-    new_id,
-    write_manifest,
-)
-from gpudb.storage.iceberg.file_writer import disk_condition, sync
-from gpudb.storage.lockfile import LockFile
-from gpudb.storage.private_files import create_file, make_directory
+from gpudb.storage.backup.configuration import read_configuration
+from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
+from gpudb.storage.backup.manifest import BACKUPS, FILES, Manifest, list_manifests, new_id, write_manifest
+from gpudb.storage.iceberg.file_writer import disk_condition
+from gpudb.storage.private_files import make_directory
 from gpudb.storage.store import Store
 
 
@@ -35,85 +28,83 @@ class BackupResult:
     copied_bytes: int
 
 
-def back_up(store: Store, destination: Path, *, check: Callable[[], None] = lambda: None) -> BackupResult:
-    """Adds a backup of a store to a folder, which is created if it is missing; `check` may cancel it.
+def back_up(store: Store, where: str | Path, *, check: Callable[[], None] = lambda: None) -> BackupResult:
+    """Adds a backup of a store to a folder, which is created if it is missing, or to a URL; `check` may cancel it.
 
     All tables are of the same commit. Raises 55000 for a store without a data directory, 42710 for a folder inside it,
-    55006 while another backup is written to the folder, XX001 for a table that cannot be read, and 53100 or 58030 if
-    files cannot be written.
+    55006 while another backup is written to the same destination, XX001 for a table that cannot be read, 53100 or 58030
+    if files cannot be written, and 0A000 for a URL of an unknown kind.
     """
     if not store.durable:
         message = "a database without a data directory cannot be backed up"
         raise SqlError.of("object_not_in_prerequisite_state", message)
-    destination = destination.absolute()
-    if destination == store.directory or store.directory in destination.parents:
-        raise SqlError.of("duplicate_object", f'the folder "{destination}" is inside the data directory')
-    with _disk_errors(destination):
-        for folder in (destination / BACKUPS, destination / FILES):
-            make_directory(folder)
-    lock = LockFile(destination / "lock", f'the backup folder "{destination}"', shared=False)
-    try:
-        with _disk_errors(destination):
-            return _back_up(store, destination, check)
-    finally:
-        lock.close()
+    destination = open_destination(where)
+    folder = destination.folder
+    if folder is not None and (folder == store.directory or store.directory in folder.parents):
+        raise SqlError.of("duplicate_object", f'the folder "{folder}" is inside the data directory')
+    with _disk_errors(destination), destination.lock():
+        return _back_up(store, destination, check)
 
 
-def _back_up(store: Store, destination: Path, check: Callable[[], None]) -> BackupResult:
+def _back_up(store: Store, destination: Destination, check: Callable[[], None]) -> BackupResult:
     id = new_id()
-    catalog = destination / BACKUPS / f"{id}.db"
     known = _list_known_files(destination)
-    copied_files = copied_bytes = 0
-    try:
+    make_directory(store.spill)
+    with tempfile.TemporaryDirectory(prefix="backup-", dir=store.spill) as temporary:
+        catalog = Path(temporary) / "catalog.db"
         with store.freeze(catalog) as frozen:
             time = datetime.now(UTC).isoformat()
-            files: dict[str, StoredFile] = {}
-            for path in sorted(frozen.files):
-                check()
-                name = str(path.relative_to(store.directory / "tables"))
-                target = destination / FILES / name
-                stored = known.get(name)
-                if stored is None or not target.exists() or target.stat().st_size != stored.bytes:
-                    stored = _copy(path, target)
-                    copied_files += 1
-                    copied_bytes += stored.bytes
-                files[name] = stored
-        for folder in sorted({(destination / FILES / name).parent for name in files}):
-            sync(folder)
-        sync(catalog)
+            tables = store.directory / "tables"
+            paths = {str(path.relative_to(tables)): path for path in sorted(frozen.files)}
+            missing = {name: path for name, path in paths.items() if name not in known}
+            sent = _send_files(destination, missing, check)
+            configuration = read_configuration(store.directory)
+        destination.sync([f"{FILES}/{name}" for name in sent])
+        files = {name: sent.get(name) or known[name] for name in paths}
         external = tuple(sorted(str(path) for path in frozen.external))
-        manifest = Manifest(id, time, frozen.commit, hash_file(catalog), files, external)
-        write_manifest(destination, manifest)
-        sync(destination / BACKUPS)
-    except BaseException:
-        catalog.unlink(missing_ok=True)
-        raise
-    return BackupResult(manifest, copied_files, copied_bytes)
+        catalog_name = f"{BACKUPS}/{id}.db"
+        try:
+            stored_catalog = destination.send(catalog, catalog_name)
+            destination.sync([catalog_name])
+            manifest = Manifest(id, time, frozen.commit, stored_catalog, files, external, configuration)
+            write_manifest(destination, manifest)
+        except BaseException:
+            destination.remove([catalog_name])
+            raise
+    return BackupResult(manifest, len(sent), sum(each.bytes for each in sent.values()))
 
 
-def _list_known_files(destination: Path) -> dict[str, StoredFile]:
-    """Returns the files that earlier backups hold."""
-    if not any((destination / BACKUPS).glob("*.json")):
+def _send_files(
+    destination: Destination, paths: Mapping[str, Path], check: Callable[[], None]
+) -> dict[str, StoredFile]:
+    """Sends files, several at a time where that is faster; returns their lengths and checksums."""
+
+    def send(name: str) -> StoredFile:
+        check()
+        return destination.send(paths[name], f"{FILES}/{name}")
+
+    with ThreadPoolExecutor(destination.writers, thread_name_prefix="backup") as threads:
+        try:
+            return dict(zip(paths, threads.map(send, paths), strict=True))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
+
+
+def _list_known_files(destination: Destination) -> dict[str, StoredFile]:
+    """Returns the files that earlier backups hold, and that are there with their lengths."""
+    if not any(name.endswith(".json") for name in destination.list_sizes(BACKUPS)):
         return {}
-    return {name: file for manifest in list_manifests(destination) for name, file in manifest.files.items()}
-
-
-def _copy(source: Path, target: Path) -> StoredFile:
-    make_directory(target.parent)
-    partial = target.with_name(f"{target.name}.part")
-    create_file(partial)
-    shutil.copyfile(source, partial)
-    sync(partial)
-    stored = hash_file(partial)
-    partial.rename(target)
-    return stored
+    known = {name: file for manifest in list_manifests(destination) for name, file in manifest.files.items()}
+    sizes = destination.list_sizes(FILES)
+    return {name: file for name, file in known.items() if sizes.get(f"{FILES}/{name}") == file.bytes}
 
 
 @contextmanager
-def _disk_errors(destination: Path) -> Iterator[None]:
-    """Converts errors of the operating system: 53100, 42501 or 58030."""
+def _disk_errors(destination: Destination) -> Iterator[None]:
+    """Converts errors of the operating system and of the network: 53100, 42501 or 58030."""
     try:
         yield
     except OSError as error:
         condition = "insufficient_privilege" if isinstance(error, PermissionError) else disk_condition(error)
-        raise GpudbError(f'could not write a backup to "{destination}": {error}', condition=condition) from error
+        raise GpudbError(f'could not write a backup to "{destination.name}": {error}', condition=condition) from error

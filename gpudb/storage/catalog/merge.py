@@ -2,6 +2,7 @@
 
 Isolation is snapshot isolation: the first to commit wins, and only changes of the same thing conflict.
 - appended files are added to the table's current files;
+- statistics apply to whatever the table is now, and to nothing if it is gone;
 - files that were replaced or removed must still exist, or be inputs of a compaction that is undone, else 40001;
 - a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate;
 - grants of roles that both changed, and a reference to a role that is gone: 40001.
@@ -189,6 +190,8 @@ class _RelationMerge:
         if old is None:
             assert new is not None
             return Change(oid, None, new, new.files if isinstance(new, Table) else ())
+        if isinstance(old, Table) and isinstance(new, Table) and _differ_in_statistics_alone(old, new):
+            return _set_statistics(new, now)
         if now is None:
             raise _conflict_error(f"{old.schema}.{old.name}")
         if new is None:
@@ -237,6 +240,19 @@ class _RelationMerge:
             if outputs <= {file.path for file in files}:
                 files = compaction.inputs + tuple(file for file in files if file.path not in outputs)
         return files
+
+
+def _differ_in_statistics_alone(one: Table, other: Table) -> bool:
+    return has_same_definition(one, other) and _paths(one) == _paths(other)
+
+
+def _set_statistics(analyzed: Table, now: Relation | None) -> Change | None:
+    """Sets a table's statistics, as far as its columns still exist; None if it is gone."""
+    if not isinstance(now, Table):
+        return None
+    fields = {column.field_id for column in now.columns}
+    statistics = tuple(each for each in analyzed.statistics if each.field_id in fields)
+    return Change(now.oid, now, replace(now, statistics=statistics))
 
 
 def _row_requirements(table: Table) -> tuple[object, ...]:

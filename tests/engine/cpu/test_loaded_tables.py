@@ -92,6 +92,30 @@ def test_an_older_snapshot_is_not_read_from_a_newer_segment(cpu: CpuEngine, lab:
         assert answer(cpu, last) == [(11,)]
 
 
+def test_segments_of_removed_files_are_dropped(
+    cpu: CpuEngine, lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_tables, "CHECK_SECONDS", 0.0)
+    lab.run("CREATE TABLE gone AS SELECT 1 AS a")
+    lab.run("INSERT INTO kept VALUES (2000, 'y')")
+    for name in ("kept", "gone"):
+        answer(cpu, lab.request(f"SELECT count(*) FROM {name}"))
+    assert len(_names(cpu)) == 2
+    lab.run("INSERT INTO kept VALUES (3000, 'z')")
+    answer(cpu, lab.request("SELECT count(*) FROM kept"))
+    lab.run("DELETE FROM kept WHERE a <= 2000")
+    lab.run("DROP TABLE gone")
+    lab.release()
+    lab.database.store.garbage.collect(at_once=True)
+    lab.run("CREATE TABLE other AS SELECT 1 AS a")
+    assert answer(cpu, lab.request("SELECT count(*) FROM other")) == [(1,)]
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1,)]
+    assert len(_names(cpu)) == 2
+    assert len(cpu.instance.loaded._loading) <= 3
+    lab.release()
+    lab.run("DROP TABLE other")
+
+
 def test_without_a_budget_nothing_is_loaded(cpu: CpuEngine, lab: Lab, table: str) -> None:
     _budget(cpu, 0)
     for _ in range(3):

@@ -142,7 +142,7 @@ def test_a_damaged_table_cannot_be_backed_up(tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store, pytest.raises(GpudbError) as raised:
         back_up(store, tmp_path / "backups")
     assert raised.value.sqlstate == "XX001"
-    assert not list((tmp_path / "backups" / BACKUPS).iterdir())
+    assert not list((tmp_path / "backups" / BACKUPS).rglob("*"))
 
 
 def test_a_schedule_keeps_the_last_backups(tmp_path: Path) -> None:

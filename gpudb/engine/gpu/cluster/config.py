@@ -119,6 +119,8 @@ def _configure() -> None:
             "distributed.worker.http.routes": [],
         }
     )
+    # Connections that the end of a cluster closes would be told with their stacks.
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     forkserver.configure()
 
 

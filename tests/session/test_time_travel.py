@@ -11,6 +11,7 @@ import pytest
 
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
+from gpudb.session.session import Session
 from tests.support.server_program import Program
 from tests.support.sessions import run
 
@@ -281,3 +282,44 @@ def test_the_retention_is_a_setting_and_vacuum_honours_it(tmp_path: Path) -> Non
         assert not database.store.retention.keeps_past
     finally:
         database.close()
+
+
+def test_what_a_definition_says_of_old_files_stays_true(tmp_path: Path) -> None:
+    """Labels, distributions and types are those of their time, also after a start, and when a type is gone."""
+    answers = []
+    queries: list[str] = []
+    for _ in range(2):
+        database = Database(tmp_path / "data")
+        session = database.session("gpudb")
+        try:
+            if not answers:
+                queries = _change_definitions(session)
+            answers.append([run(session, text) for text in queries])
+        finally:
+            database.close()
+    assert answers[0] == answers[1]
+    assert answers[0] == [[("sad", 50), ("ok", 50)], [("blue", 50), ("ok", 50)], [(100, 297)], [(100, 297)], [(100,)]]
+
+
+def _change_definitions(session: Session) -> list[str]:
+    def now() -> str:
+        ((found,),) = run(session, "SELECT clock_timestamp()::text")
+        return f"t FOR SYSTEM_TIME AS OF '{found}'"
+
+    run(session, "CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    run(session, "CREATE TABLE t (a int, b int, m mood, c numeric(5, 1)) DISTRIBUTE BY HASH (a)")
+    rows = "SELECT i, i % 7, CASE i % 2 WHEN 0 THEN 'sad' ELSE 'ok' END::mood, i FROM generate_series(1, 100) i"
+    run(session, f"INSERT INTO t {rows}")
+    first = now()
+    run(session, "ALTER TABLE t DISTRIBUTE BY HASH (b)")
+    run(session, "ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'")
+    second = now()
+    for text in ("ALTER TABLE t DROP COLUMN m", "DROP TYPE mood", "ALTER TABLE t ALTER c TYPE numeric(8, 1)"):
+        run(session, text)
+    return [
+        f"SELECT m::text, count(*) FROM {first} GROUP BY m ORDER BY m",
+        f"SELECT m::text, count(*) FROM {second} GROUP BY m ORDER BY m",
+        f"SELECT count(*), sum(x.b) FROM {first} x JOIN t y USING (a)",
+        f"SELECT count(*), sum(x.b) FROM {second} x JOIN t y USING (a)",
+        f"SELECT max(c)::int FROM {first}",
+    ]

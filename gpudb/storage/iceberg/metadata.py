@@ -95,15 +95,17 @@ def _stage(
     number = 0 if state is None else int(state.location.name.partition("-")[0]) + 1
     version = f"{number:05d}-{uuid.uuid4()}"
     schema, changed = iceberg_schema(table, 0), old is None
-    if old is not None:
-        current = old.schema()
-        changed = current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
-        schema = iceberg_schema(table, _new_schema_id(old)) if changed else current
     specs = (
         [UNPARTITIONED_PARTITION_SPEC] if old is None else sorted(old.partition_specs, key=lambda each: each.spec_id)
     )
     spec = partition_spec(table, specs)
     specs += [spec] if spec not in specs else []
+    if old is not None:
+        current = old.schema()
+        changed = current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
+        # A snapshot's definition is found by its schema, and says how the rows of its files are distributed.
+        changed = changed or spec.spec_id != old.default_spec_id
+        schema = iceberg_schema(table, _new_schema_id(old)) if changed else current
     sequence = 0 if old is None else old.last_sequence_number
     paths = {file.path for file in table.files}
     live = state.added if state is not None else {}

@@ -298,7 +298,7 @@ def test_what_a_definition_says_of_old_files_stays_true(tmp_path: Path) -> None:
         finally:
             database.close()
     assert answers[0] == answers[1]
-    assert answers[0] == [[("sad", 50), ("ok", 50)], [("blue", 50), ("ok", 50)], [(100, 297)], [(100, 297)], [(100,)]]
+    assert answers[0] == [[("ok", 50), ("sad", 50)], [("blue", 50), ("ok", 50)], [(100, 297)], [(100, 297)], [(100,)]]
 
 
 def _change_definitions(session: Session) -> list[str]:

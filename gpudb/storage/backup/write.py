@@ -12,8 +12,9 @@ from pathlib import Path
 
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.backup.configuration import read_configuration
-from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
+from gpudb.storage.backup.destination import Destination, open_destination
 from gpudb.storage.backup.manifest import BACKUPS, FILES, Manifest, list_manifests, new_id, write_manifest
+from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.iceberg.file_writer import disk_condition
 from gpudb.storage.private_files import make_directory
 from gpudb.storage.store import Store

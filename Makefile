@@ -52,7 +52,7 @@ docs: $(INSTALLED) ## build the guide into site/
 bench: $(INSTALLED) ## gpudb beside its peers on the same data
 	$(BIN)/python -m benchmarks.compare
 
-soak: $(INSTALLED) ## the long suites: crashes, fuzzing, TPC-DS at scale 1
+soak: $(INSTALLED) ## the long suites: crashes, fuzzing, an hour of mixed load, TPC-DS at scale 1
 	$(BIN)/python -m pytest --soak $(TEST_ARGS)
 
 test-gpu: $(GPU_INSTALLED) ## the tests that need a GPU, with RAPIDS in .venv-gpu

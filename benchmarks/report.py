@@ -63,6 +63,7 @@ def main() -> None:
         ("drawn", random_section),
         ("tests", tests_section),
         ("sanitizer", sanitizer_section),
+        ("soak", soak_section),
     ):
         parts += [part(path.stem, json.loads(path.read_text())) for path in sorted((RESULTS / kind).glob("[!.]*.json"))]
     (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
@@ -134,6 +135,35 @@ def sanitizer_section(machine: str, result: dict[str, Any]) -> str:
         right, ran = each["kernels"] or (0, 0)
         lines.append(f"| {each['tool']} | {right} of {ran} | {each['status']} | {each['in others']} |")
     return "\n".join([*lines, ""])
+
+
+def soak_section(machine: str, result: dict[str, Any]) -> str:
+    """What servers held under a mixed load, in the quarters of its time, as Markdown."""
+    units = {"resident": 2**20, "data_bytes": 2**20, "spill_bytes": 2**20, "backup_bytes": 2**20}
+    names = {
+        "resident": "resident MiB", "data_bytes": "data MiB", "spill_bytes": "temporary MiB",
+        "backup_bytes": "backups MiB", "descriptors": "descriptors", "threads": "threads", "data_files": "data files",
+        "spill_files": "temporary files",
+    }  # fmt: skip
+    lines = [
+        *_heading("A mixed load on served databases,", machine, result),
+        "Medians of each quarter of the time.\n",
+        "| engine | figure | first | second | third | last |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    notes = []
+    for engine, found in result["engines"].items():
+        for name, label in names.items():
+            quarters = " | ".join(f"{each / units.get(name, 1):,.0f}" for each in found["quarters"][name])
+            lines.append(f"| {engine} | {label} | {quarters} |")
+        minutes = found["curve"]["seconds"][-1] / 60
+        steps = ", ".join(f"{count:,} × {step}" for step, count in found["steps"].items())
+        retried = ", ".join(f"{count:,} × {step}" for step, count in found["retried"].items()) or "none"
+        growth = "; ".join(found["growth"]) or "none"
+        notes.append(f"{engine}, {minutes:.0f} minutes, memory limit {found['memory limit']}: {steps}")
+        notes.append(f"{engine}: wrong answers {len(found['wrong'])}; retried {retried}; growth {growth}")
+    notes += [f"{each['suite']}: {each['outcome']}" for each in result.get("suites", ())]
+    return "\n".join([*lines, "", *(f"- {each}" for each in notes), ""])
 
 
 def result_section(name: str, result: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from gpudb.functions.text_literal import quote_literal
 
 def backup(target: str | Path, destination: str | Path) -> None:
     """Adds a backup of a server (a URL), or of a data directory that none has open, to a folder or URL."""
-    from gpudb.storage.backup.destination import open_destination
+    from gpudb.storage.backup.destination import is_url, open_destination
     from gpudb.storage.backup.manifest import find_manifest
 
     folder = open_destination(destination).folder
@@ -21,7 +21,7 @@ def backup(target: str | Path, destination: str | Path) -> None:
         argument = quote_literal(str(destination if folder is None else folder))
         ((result,),) = connection.execute(f"SELECT gpudb_backup({argument})").fetchall()
     copied = int(str(result))
-    if folder is None and isinstance(target, str):  # credentials for the URL are the server's
+    if folder is None and is_url(str(target)):  # credentials for the URL are the server's
         print(f"backed up to {destination}, {format_size(copied)} copied")
         return
     try:

@@ -44,6 +44,8 @@ _EXCEPTIONS: dict[str, type[duckdb.Error]] = {
     "Serialization Error": duckdb.SerializationException,
 }
 
+_DATA_FILE = re.compile(r'"([^"]*\.parquet)"')
+
 _Rule = tuple[re.Pattern[str], str, str]
 _RULES: tuple[_Rule, ...] = tuple(
     (re.compile(pattern, re.S), condition, message)
@@ -167,7 +169,7 @@ def translate_error(error: BaseException) -> GpudbError:
 
 
 def data_file_error(error: duckdb.Error) -> GpudbError | None:
-    """Returns XX001 for a damaged or truncated file, 58P01 for a missing one; None for other errors."""
+    """Returns XX001 for a file that is damaged, truncated or missing; None for other errors."""
     text = str(error)
     if type(error) is duckdb.Error and "alloc" not in text:
         # Exceptions of DuckDB's Parquet and Thrift readers, which name no file.
@@ -176,7 +178,9 @@ def data_file_error(error: duckdb.Error) -> GpudbError | None:
         return None
     first = text.partition("\n")[0]
     if "No files found" in text or "Cannot open file" in text or "No such file" in text:
-        return GpudbError(f"could not open data file: {first}", condition="undefined_file")
+        named = _DATA_FILE.search(first)
+        message = f"could not open data file: {first}" if named is None else f'data file "{named[1]}" does not exist'
+        return GpudbError(message, condition="data_corrupted")
     if isinstance(error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException):
         return GpudbError(f"could not read data file: {first}", condition="data_corrupted")
     return None

@@ -16,7 +16,7 @@ _OTHERS = 0o077
 _OWN = frozenset(
     {
         *(CATALOG_FILE, "catalog.db-wal", "catalog.db-shm", "catalog-backup.db", "lock"),
-        *("lost+found", "server.crt", "server.key", "spill", "tables"),
+        *("lost+found", "server.crt", "server.key", "spill", "system_settings.json", "tables"),
     }
 )
 """What gpudb itself puts into a data directory."""

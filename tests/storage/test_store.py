@@ -156,7 +156,7 @@ def _scramble(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage, sqlstate",
-    [(_cut, "XX001"), (_scramble, "XX001"), (Path.unlink, "58P01"), (lambda p: p.write_bytes(b""), "XX001")],
+    [(_cut, "XX001"), (_scramble, "XX001"), (Path.unlink, "XX001"), (lambda p: p.write_bytes(b""), "XX001")],
 )
 def test_damaged_data_files(durable: Store, damage: Callable[[Path], object], sqlstate: str) -> None:
     oid = created(durable, "t", primary_key=("a",))

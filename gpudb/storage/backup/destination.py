@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from gpudb.errors import FeatureNotSupported, GpudbError
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file of a backup: its length in bytes and the SHA-256 of its content."""
-
-    bytes: int
-    sha256: str
+from gpudb.storage.backup.folder import Folder
+from gpudb.storage.backup.stored_file import StoredFile
 
 
 class Destination(Protocol):
@@ -64,8 +57,6 @@ def open_destination(where: str | Path) -> Destination:
 
     Nothing is created. Raises 0A000 for other kinds of URL, and 22023 for one that is malformed.
     """
-    from gpudb.storage.backup.folder import Folder
-
     if isinstance(where, Path) or not is_url(where):
         return Folder(Path(where).absolute())
     parts = urlsplit(where)

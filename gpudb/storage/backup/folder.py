@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpudb.storage.backup.destination import StoredFile
+from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.private_files import create_file, make_directory

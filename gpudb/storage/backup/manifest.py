@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
+from gpudb.storage.backup.destination import Destination, open_destination
+from gpudb.storage.backup.stored_file import StoredFile
 
 BACKUPS = "backups"
 FILES = "files"

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.configuration import write_configuration
-from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
+from gpudb.storage.backup.destination import Destination, open_destination
 from gpudb.storage.backup.manifest import FILES, Manifest, list_manifests
+from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.iceberg.file_writer import disk_condition, sync
 from gpudb.storage.private_files import create_file, make_data_directory, make_directory
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, S3FileSystem, resolve_s3_region
 
 from gpudb.errors import GpudbError
-from gpudb.storage.backup.destination import StoredFile
+from gpudb.storage.backup.stored_file import StoredFile
 
 CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 10.0, 60.0, 5
 _PIECE_BYTES = 8 << 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +14,13 @@ from pathlib import Path
 
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.backup.configuration import read_configuration
-from gpudb.storage.backup.destination import Destination, StoredFile, open_destination
+from gpudb.storage.backup.destination import Destination, open_destination
 from gpudb.storage.backup.manifest import BACKUPS, FILES, Manifest, list_manifests, new_id, write_manifest
+from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.iceberg.file_writer import disk_condition
-from gpudb.storage.private_files import make_directory
 from gpudb.storage.store import Store
+
+_TEMPORARY = "backup-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,7 @@ def back_up(store: Store, where: str | Path, *, check: Callable[[], None] = lamb
 def _back_up(store: Store, destination: Destination, check: Callable[[], None]) -> BackupResult:
     id = new_id()
     known = _list_known_files(destination)
-    make_directory(store.spill)
-    with tempfile.TemporaryDirectory(prefix="backup-", dir=store.spill) as temporary:
+    with _make_temporary_folder(store.directory) as temporary:
         catalog = Path(temporary) / "catalog.db"
         with store.freeze(catalog) as frozen:
             time = datetime.now(UTC).isoformat()
@@ -72,6 +75,18 @@ def _back_up(store: Store, destination: Destination, check: Callable[[], None]) 
             destination.remove([catalog_name])
             raise
     return BackupResult(manifest, len(sent), sum(each.bytes for each in sent.values()))
+
+
+def _make_temporary_folder(directory: Path) -> tempfile.TemporaryDirectory[str]:
+    """Makes a folder in the data directory, and removes those that processes left that were killed.
+
+    The folder for spilling does not do: a DuckDB instance removes it as a whole.
+    """
+    own = f"{_TEMPORARY}{os.getpid()}-"
+    for path in directory.glob(f"{_TEMPORARY}*"):
+        if not path.name.startswith(own):
+            shutil.rmtree(path, ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix=own, dir=directory)
 
 
 def _send_files(

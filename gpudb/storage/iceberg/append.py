@@ -223,7 +223,7 @@ def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch]
 
 
 def verify_checksums(path: Path) -> None:
-    """Reads a whole data file and verifies its pages' checksums; raises XX001 if they differ, 58P01 if it is missing.
+    """Reads a whole data file and verifies its pages' checksums; raises XX001 if they differ or it is missing.
 
     Unlike `checksums.verify_files` it also decodes every page, and verifies a file however often it was read.
     """
@@ -232,7 +232,7 @@ def verify_checksums(path: Path) -> None:
             for group in range(file.num_row_groups):
                 file.read_row_group(group)
     except FileNotFoundError as error:
-        raise GpudbError(f'data file "{path}" does not exist', condition="undefined_file") from error
+        raise GpudbError(f'data file "{path}" does not exist', condition="data_corrupted") from error
     except (OSError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise GpudbError(f'data file "{path}" is damaged: {reason}', condition="data_corrupted") from error

@@ -42,8 +42,8 @@ def forget_verified() -> None:
 def verify_files(paths: Iterable[str]) -> None:
     """Verifies all pages of the files that this process has not verified yet.
 
-    Raises XX001 for a page that differs from its checksum or a file that cannot be read, with the file's name, and
-    58P01 for a missing file.
+    Raises XX001 with the file's name for a page that differs from its checksum, and for a file that is missing or
+    cannot be read.
     """
     for path in paths:
         if path not in _verified_files:
@@ -74,7 +74,7 @@ def verify_pages(path: str, columns: Collection[str] | None = None, first: int =
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
                 _verify_chunks(view, chunks)
     except FileNotFoundError as error:
-        raise GpudbError(f'data file "{path}" does not exist', condition="undefined_file") from error
+        raise GpudbError(f'data file "{path}" does not exist', condition="data_corrupted") from error
     except (OSError, pa.ArrowException, ValueError, IndexError) as error:
         reason = str(error).partition("\n")[0]
         raise GpudbError(f'data file "{path}" is damaged: {reason}', condition="data_corrupted") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpudb.errors import GpudbError
+from gpudb.storage.backup.configuration import MAX_BYTES
 from gpudb.storage.backup.manifest import BACKUPS, FILES, find_manifest, list_manifests
 from gpudb.storage.backup.restore import restore, verify
 from gpudb.storage.backup.schedule import BackupSchedule, prune
@@ -101,6 +103,43 @@ def test_tables_are_of_one_commit_while_they_are_written(tmp_path: Path) -> None
         restore(destination, manifest, directory)
         with Store(directory) as store:
             assert sorted(rows(store, one)) == sorted(rows(store, two))
+
+
+def test_a_backup_leaves_nothing_in_the_data_directory(tmp_path: Path) -> None:
+    with Store(tmp_path / "data") as store:
+        before = {path.name for path in store.directory.iterdir()}
+        (store.directory / "backup-1-killed").mkdir()
+        back_up(store, tmp_path / "backups")
+        assert {path.name for path in store.directory.iterdir()} == before
+
+
+def test_configuration_in_the_data_directory_is_restored(tmp_path: Path) -> None:
+    source, restored = tmp_path / "data", tmp_path / "restored"
+    with Store(source) as store:
+        (source / "system_settings.json").write_text('{"work_mem": "64MB"}')
+        (source / "pg_hba.conf").write_bytes(b"# \xff\nlocal all all trust\n")
+        (source / "large.json").write_bytes(b" " * (MAX_BYTES + 1))
+        (source / "server.key").write_text("secret")
+        manifest = back_up(store, tmp_path / "backups").manifest
+    assert set(manifest.configuration) == {"system_settings.json", "pg_hba.conf"}
+    restore(tmp_path / "backups", find_manifest(tmp_path / "backups"), restored)
+    for name in manifest.configuration:
+        assert (restored / name).read_bytes() == (source / name).read_bytes()
+        assert (restored / name).stat().st_mode & 0o777 == 0o600
+    assert not (restored / "server.key").exists()
+
+
+@pytest.mark.parametrize("member", ["files", "configuration"])
+def test_a_manifest_cannot_write_elsewhere(tmp_path: Path, member: str) -> None:
+    with Store(tmp_path / "data") as store:
+        manifest = back_up(store, tmp_path / "backups").manifest
+    path = tmp_path / "backups" / BACKUPS / f"{manifest.id}.json"
+    data = json.loads(path.read_text())
+    data[member]["../outside"] = "x" if member == "configuration" else {"bytes": 1, "sha256": ""}
+    path.write_text(json.dumps(data))
+    with pytest.raises(GpudbError, match="leads out of the data directory") as raised:
+        find_manifest(tmp_path / "backups")
+    assert raised.value.sqlstate == "XX001"
 
 
 def test_a_damaged_backup_is_found_and_not_restored(tmp_path: Path) -> None:

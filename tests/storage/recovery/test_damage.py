@@ -67,3 +67,38 @@ def test_damaged_metadata(tmp_path: Path, engine: str, damage: bytes | None) -> 
         assert connection.execute("SELECT count(*) FROM broken").fetchall() == [(0,)]
         server.stop()
     assert not check(directory, deep=True).problems
+
+
+@pytest.mark.parametrize("engine", ["cpu", "twin"])
+def test_a_missing_data_file(tmp_path: Path, engine: str) -> None:
+    directory = tmp_path / "data"
+    options = ("--engine", "twin", "--workers", "2") if engine == "twin" else ("--engine", engine)
+    with Program(directory, *options) as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("CREATE TABLE sound AS SELECT g AS a FROM generate_series(1, 10) g")
+            connection.execute("CREATE TABLE broken AS SELECT g AS a FROM generate_series(1, 10) g")
+        data = _metadata(directory, "broken", server.dsn).parents[1] / "data"
+        server.stop()
+    (path,) = data.glob("*.parquet")
+    path.unlink()
+    with Program(directory, *options) as server, psycopg.connect(server.dsn, autocommit=True) as connection:
+        fallback = "off" if engine == "twin" else "on"
+        connection.execute(f"SET gpudb.fallback = {fallback}")  # type: ignore[arg-type]
+        reads = (
+            "SELECT sum(a) FROM broken",
+            "SELECT * FROM broken LIMIT 1",
+            "SELECT 1 FROM sound JOIN broken USING (a)",
+        )
+        for statement in reads:
+            with pytest.raises(psycopg.Error) as raised:
+                connection.execute(statement)  # type: ignore[arg-type]
+            assert raised.value.sqlstate == "XX001", statement
+            assert path.name in str(raised.value), statement
+        connection.execute("SET gpudb.fallback = on")
+        for statement in ("UPDATE broken SET a = 2", "COPY broken TO STDOUT", "CREATE TABLE copied AS TABLE broken"):
+            with pytest.raises(psycopg.Error) as raised:
+                connection.execute(statement)  # type: ignore[arg-type]
+            assert raised.value.sqlstate == "XX001", statement
+            assert path.name in str(raised.value), statement
+        assert connection.execute("SELECT sum(a) FROM sound").fetchall() == [(55,)]
+        server.stop()

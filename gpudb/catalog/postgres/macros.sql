@@ -335,7 +335,7 @@ CREATE MACRO sys_may(who, what, x, wanted) AS list_transform([struct_pack(
         held := coalesce((SELECT first(ga.grants) FROM acl_lists AS ga
             WHERE ga.kind = what AND ga.oid = x AND ga.number = 0), sys_default_grants(what, x)), asked := who)],
     lambda p: CASE WHEN (p).held IS NOT NULL AND (p).asked IS NOT NULL
-        THEN coalesce(((p).asking).superuser, false) OR sys_holds((p).held, ((p).asking).roles, wanted) END)[1];
+        THEN (coalesce(((p).asking).superuser, false) AND len(wanted) > 0) OR sys_holds((p).held, ((p).asking).roles, wanted) END)[1];
 -- The same for a column by its number, or for any column with the number -1: by the grants on it or on its relation.
 CREATE MACRO sys_may_column(who, x, n, wanted) AS list_transform([struct_pack(
         asking := (SELECT first(struct_pack(superuser := gr.superuser, roles := gr.usage)) FROM role_reach AS gr
@@ -345,18 +345,35 @@ CREATE MACRO sys_may_column(who, x, n, wanted) AS list_transform([struct_pack(
         own := (SELECT first(ga.grants) FROM acl_lists AS ga
             WHERE ga.kind = 'r' AND ga.oid = x AND ga.number = n AND n <> 0), asked := who, place := n)],
     lambda p: CASE WHEN (p).held IS NOT NULL AND (p).asked IS NOT NULL AND (p).place IS NOT NULL
-        THEN coalesce(((p).asking).superuser, false)
+        THEN (coalesce(((p).asking).superuser, false) AND len(wanted) > 0)
             OR sys_holds(list_concat((p).held, coalesce((p).own, [])), ((p).asking).roles, wanted) END)[1];
 -- The same for the current role, whose privileges the variable pg_grants has by object: views ask this for every row.
 CREATE MACRO sys_own_grants(what, x) AS coalesce(map_extract_value(getvariable('pg_grants'), what || x),
     CASE WHEN x < 16384 THEN CASE what WHEN 'r' THEN ['r'] WHEN 'f' THEN ['X'] WHEN 'd' THEN ['c', 'T'] ELSE ['U'] END END);
 CREATE MACRO sys_own(what, x, wanted) AS list_transform([CAST(x AS BIGINT)], lambda o:
     CASE WHEN sys_own_grants(what, o) IS NOT NULL
-        THEN getvariable('pg_superuser') OR list_has_any(sys_own_grants(what, o), wanted) END)[1];
+        THEN (getvariable('pg_superuser') AND len(wanted) > 0) OR list_has_any(sys_own_grants(what, o), wanted) END)[1];
 CREATE MACRO sys_own_column(x, n, wanted) AS list_transform([struct_pack(o := CAST(x AS BIGINT), place := n)], lambda p:
-    CASE WHEN (p).place IS NOT NULL AND sys_own_grants('r', (p).o) IS NOT NULL THEN getvariable('pg_superuser') OR list_has_any(list_concat(
+    CASE WHEN (p).place IS NOT NULL AND sys_own_grants('r', (p).o) IS NOT NULL THEN (getvariable('pg_superuser') AND len(wanted) > 0) OR list_has_any(list_concat(
         sys_own_grants('r', (p).o),
         coalesce(map_extract_value(getvariable('pg_grants'), 'r' || (p).o || '.' || (p).place), [])), wanted) END)[1];
+-- The privileges of a list in which names stand for letters.
+CREATE MACRO sys_wanted(t, letters) AS list_filter(list_transform(
+    list_transform(string_split(t, ','), lambda w: trim(w, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))),
+    lambda w: coalesce(map_extract_value(letters, upper(w)),
+        CAST(pg_error('22023', 'unrecognized privilege type: "' || w || '"') AS VARCHAR))), lambda w: w <> '');
+-- An OID if an object has it, else NULL.
+CREATE MACRO sys_known_relation(x) AS (SELECT first(lc.oid) FROM pg_class AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_routine(x) AS (SELECT first(lc.oid) FROM pg_proc AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_type(x) AS (SELECT first(lc.oid) FROM pg_type AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_schema(x) AS (SELECT first(lc.oid) FROM pg_namespace AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_database(x) AS (SELECT first(lc.oid) FROM pg_database AS lc WHERE lc.oid = x);
+CREATE MACRO sys_column_number(x, n) AS
+    (SELECT first(lc.attnum) FROM pg_attribute AS lc WHERE lc.attrelid = x AND lc.attnum = n);
+CREATE MACRO sys_sequence(x, t) AS list_transform([struct_pack(shown := t, known :=
+    (SELECT struct_pack(oid := max(lc.oid), kind := max(lc.relkind), relation := max(lc.relname)) FROM pg_class AS lc WHERE lc.oid = x))],
+    lambda p: CASE WHEN ((p).known).kind = 'S' THEN ((p).known).oid WHEN ((p).known).oid IS NOT NULL
+        THEN CAST(pg_error('42809', '"' || coalesce((p).shown, ((p).known).relation) || '" is not a sequence') AS BIGINT) END)[1];
 CREATE MACRO sys_role(t) AS CASE WHEN t = 'public' THEN 0 ELSE sys_role_oid(t) END;
 CREATE MACRO sys_schema(t) AS sys_found(
     (SELECT min(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = t), t, '3F000', 'schema "', '" does not exist');

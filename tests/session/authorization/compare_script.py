@@ -1,145 +1,132 @@
-"""Runs a psql script on PostgreSQL 16 and on gpudb's server program, and compares statement by statement.
+"""Runs a psql script on PostgreSQL 16 and on gpudb's server program, and tells how many statements are the same.
 
-    python -m tests.session.authorization.compare_script FILE [--save RESULT.json] [--reasons REASONS.toml]
+    python -m tests.session.authorization.compare_script FILE [--save RESULT.json]
 
-Made for PostgreSQL's regression test of privileges, src/test/regress/sql/privileges.sql. Two outcomes are the same if a
-client sees the same: SQLSTATE, message, detail, hint, notices, columns, types, rows, command tag, transaction status.
-Of psql's own commands \\c is run, others are counted. Each difference is told with its reason.
+Made for PostgreSQL's regression test of privileges, src/test/regress/sql/privileges.sql. A statement is the same if a
+client sees the same: SQLSTATE, message, detail, hint, notices, columns, types, rows, command tag and transaction
+status. Of psql's own commands \\c is run, others are counted. Each difference is told with its reason.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
-import shlex
-import sys
 import tempfile
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from tests.support import psql_script, role_scenarios
-from tests.support.oracle.compare import differences, error_differences
-from tests.support.oracle.wire import CONNECTION_LOST, Outcome, WireClient
-from tests.support.psql_script import Entry
+from tests.support.oracle.wire import CONNECTION_LOST, WireClient
+from tests.support.script_comparison import Compared, compare, describe
 from tests.support.server_program import Program
 
-# What the tests that PostgreSQL runs before this one leave behind
-SETUP = (
-    "GRANT ALL ON SCHEMA public TO public",
-    "CREATE TABLE int8_tbl (q1 int8, q2 int8)",
-    "GRANT SELECT ON int8_tbl TO public",
-)
+SETUP = """
+GRANT ALL ON SCHEMA public TO public;
+CREATE TABLE int8_tbl (q1 int8, q2 int8);
+GRANT SELECT ON int8_tbl TO public;
+"""
+"""What PostgreSQL's tests before that one leave behind and it uses."""
+
 _UNDEFINED = {"42P01", "42883", "42704", "42703", "3F000", "42P07", "42710"}
-_NOT_SUPPORTED, _ABORTED = "0A000", "25P02"
-_TIMEOUT_S = 60.0
+_NOT_SUPPORTED, _ABORTED = "0A000", {"25P02", "3B001"}
+_CREATED = re.compile(
+    r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:UNIQUE\s+|MATERIALIZED\s+|CONSTRAINT\s+)?"
+    r"(?:TABLE|VIEW|FUNCTION|PROCEDURE|AGGREGATE|OPERATOR|INDEX(?:\s+CONCURRENTLY)?|TRIGGER)\s+(?P<name>[^\s(]+)",
+    re.I,
+)
+_SHOWN = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One statement on both servers, and how they differ."""
+class _Reasons:
+    """Finds why a statement differs: itself is not supported, or it uses what such a statement would have made."""
 
-    entry: Entry
-    oracle: Outcome
-    gpudb: Outcome
-    differences: tuple[str, ...]
+    def __init__(self) -> None:
+        self._missing: dict[str, str] = {}
+        self._aborted = ""
 
+    def find(self, each: Compared) -> str:
+        reason = self._find(each)
+        created = _CREATED.match(each.entry.text)
+        if created and each.gpudb.failed and not each.oracle.failed:
+            self._missing[created["name"].rpartition(".")[2]] = reason
+        if each.gpudb.status == "E" and each.oracle.status != "E" and each.gpudb.sqlstate not in _ABORTED:
+            self._aborted = reason
+        return reason
 
-class _Side:
-    """One server's session, which `\\c` opens anew."""
-
-    def __init__(self, dsn: str) -> None:
-        self._dsn = dsn
-        self.client = WireClient(dsn, _TIMEOUT_S)
-
-    def run(self, entry: Entry) -> tuple[Outcome, list[tuple[str | None, ...]]]:
-        if not self.client.alive:
-            self.reconnect()
-        if entry.data is None:
-            outcome = self.client.execute(entry.text)
-        else:
-            outcome = self.client.copy_in(entry.text, [entry.data.encode()])
-        return outcome, list(self.client.notices)
-
-    def reconnect(self) -> None:
-        self.client.close()
-        self.client = WireClient(self._dsn, _TIMEOUT_S)
-
-
-def compare(entries: Sequence[Entry], oracle_dsn: str, gpudb_dsn: str) -> tuple[list[Compared], Counter[str]]:
-    """Runs a script on both servers. Returns what was compared, and how often each skipped command came up."""
-    oracle, gpudb = _Side(oracle_dsn), _Side(gpudb_dsn)
-    skipped: Counter[str] = Counter()
-    compared = []
-    for sql in SETUP:
-        for side in (oracle, gpudb):
-            outcome, _ = side.run(Entry(0, sql))
-            assert not outcome.failed, f"{sql}: {outcome.message}"
-    for entry in entries:
-        if entry.is_command:
-            name = entry.text.split()[0]
-            if name in ("\\c", "\\connect"):
-                oracle.reconnect()
-                gpudb.reconnect()
-            else:
-                skipped[name] += 1
-            continue
-        (expected, heard), (actual, told) = oracle.run(entry), gpudb.run(entry)
-        found = differences(expected, actual, ordered=False)
-        if not found and expected.failed:
-            found = error_differences(expected, actual)
-        if heard != told:
-            found.append(f"notices: oracle {heard}, gpudb {told}")
-        compared.append(Compared(entry, expected, actual, tuple(found)))
-        if expected.status == "I" and actual.status not in ("I", "?"):
-            gpudb.client.execute("ROLLBACK")
-    oracle.client.close()
-    gpudb.client.close()
-    return compared, skipped
+    def _find(self, each: Compared) -> str:
+        actual = each.gpudb
+        if actual.sqlstate == _NOT_SUPPORTED:
+            return _generalize(actual.message)
+        if actual.sqlstate == CONNECTION_LOST:
+            return "connection lost"
+        if actual.sqlstate in _ABORTED:
+            return self._aborted
+        if actual.sqlstate in _UNDEFINED:
+            named = (name for name in self._missing if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", each.entry.text))
+            if (found := next(named, None)) is not None:
+                return self._missing[found]
+        return "other"
 
 
-def find_reason(each: Compared, reasons: Sequence[tuple[str, str]]) -> str:
-    """Returns why a statement differs: a reason of the list whose pattern its text matches, else what gpudb says."""
-    for pattern, reason in reasons:
-        if re.search(pattern, each.entry.text, re.I | re.S):
-            return reason
-    if each.gpudb.sqlstate == _NOT_SUPPORTED:
-        return f"not supported: {each.gpudb.message}"
-    if each.gpudb.sqlstate == CONNECTION_LOST:
-        return "connection lost"
-    if each.gpudb.sqlstate == _ABORTED:
-        return "in a transaction in which an earlier statement differs"
-    if each.gpudb.sqlstate in _UNDEFINED and not each.oracle.failed:
-        return "uses what a statement that is not supported would have created"
-    return "other"
+def _generalize(message: str) -> str:
+    """Returns a message about a feature in one form for statements that need the same."""
+    if re.search(r"\blo_\w+|lo\w+\(|LARGEOBJECT", message):
+        return "large objects are not supported"
+    return re.sub(r"^(GRANT|REVOKE) on", "GRANT and REVOKE on", message)
 
 
 def main() -> None:
-    """Compares and prints."""
+    """Compares, prints and saves."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--save", type=Path, help="the file for the result, as JSON")
     arguments = parser.parse_args()
-    entries = psql_script.read(arguments.file.read_text(encoding="utf-8"))
-    with role_scenarios.start_role_oracle() as oracle, tempfile.TemporaryDirectory(prefix="gpudb-compare-") as folder:
-        with Program(Path(folder) / "data") as program:
-            compared, skipped = compare(entries, oracle.dsn, program.dsn)
-            with WireClient(oracle.dsn) as client:
-                version = client.execute("SHOW server_version").rows[0][0]
-    different = [each for each in compared if each.differences]
-    for each in different:
-        print(f"line {each.entry.line}: {each.entry.text}")
-        for text in each.differences:
-            print(f"    {text}")
-        print(f"    reason: {find_reason(each, ())}")
-    same = len(compared) - len(different)
-    counted = Counter(find_reason(each, ()) for each in different)
-    print(f"{same} of {len(compared)} statements are the same: {same / len(compared):.1%}")
-    for reason, count in counted.most_common():
-        print(f"{count:5d}  {reason}")
+    text = arguments.file.read_text(encoding="utf-8")
+    with (
+        role_scenarios.start_role_oracle() as oracle,
+        tempfile.TemporaryDirectory(prefix="gpudb-compare-") as folder,
+        Program(Path(folder) / "data") as program,
+        WireClient(oracle.dsn) as client,
+    ):
+        compare(psql_script.read(SETUP), oracle.dsn, program.dsn)
+        compared, skipped = compare(psql_script.read(text), oracle.dsn, program.dsn)
+        server = client.execute("SHOW server_version").rows[0][0]
+    reasons = _Reasons()
+    by_reason: dict[str, list[Compared]] = {}
+    for each in compared:
+        reason = reasons.find(each)
+        if each.differences:
+            print(f"{describe(each)}\n    reason: {reason}")
+            by_reason.setdefault(reason, []).append(each)
+    different = sum(map(len, by_reason.values()))
+    share = 1 - different / len(compared)
+    print(f"{len(compared) - different} of {len(compared)} statements are the same: {share:.1%}")
+    for reason, found in sorted(by_reason.items(), key=lambda pair: -len(pair[1])):
+        print(f"{len(found):5d}  {reason}")
     print(f"skipped: {dict(skipped)}")
+    if arguments.save is not None:
+        result = {
+            "command": "python -m tests.session.authorization.compare_script privileges.sql",
+            "script": {"name": arguments.file.name, "sha256": hashlib.sha256(text.encode()).hexdigest()},
+            "postgresql": server,
+            "gpudb": version("gpudb"),
+            "statements": len(compared),
+            "same": len(compared) - different,
+            "share": round(share, 4),
+            "skipped": dict(skipped),
+            "differences": [
+                {"reason": reason, "statements": [_summarize(each) for each in found]}
+                for reason, found in sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
+            ],
+        }
+        arguments.save.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _summarize(each: Compared) -> dict[str, object]:
+    words = " ".join(each.entry.text.split()[:3])
+    return {"line": each.entry.line, "begins": words[:60], "difference": each.differences[0][:_SHOWN]}
 
 
 if __name__ == "__main__":

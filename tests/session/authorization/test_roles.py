@@ -8,7 +8,7 @@ import pytest
 from gpudb.session.session import Session
 from tests.session.authorization.conftest import Play
 from tests.support.session_fixtures import Connect
-from tests.support.sessions import run, state, tags, value
+from tests.support.sessions import run, value
 
 ATTRIBUTES = """SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
   rolbypassrls, rolconfig FROM pg_roles WHERE oid >= 16384 ORDER BY 1"""
@@ -464,10 +464,3 @@ def test_reported_settings_follow_the_role(session: Session, connect: Connect) -
     assert (parameters("session_authorization"), parameters("is_superuser")) == ("gpudb", "on")
     client.close()
     run(session, "DROP ROLE reported")
-
-
-def test_what_is_refused(session: Session) -> None:
-    run(session, "CREATE ROLE r")
-    assert state(session, "ALTER ROLE ALL SET timezone = 'UTC'") == "0A000"
-    assert state(session, "ALTER ROLE r IN DATABASE gpudb SET timezone = 'UTC'") == "0A000"
-    assert tags(session, "DROP USER r") == ["DROP ROLE"]

@@ -20,6 +20,7 @@ from gpudb.sql.bind.query.from_functions import bind_function
 from gpudb.sql.bind.query.sources import (
     Source,
     add_hidden,
+    build_barrier,
     build_entries,
     build_source,
     build_system_source,
@@ -46,9 +47,7 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
-from gpudb.types import INT8, OID
-
-_ALL_ROWS = (1 << 63) - 1
+from gpudb.types import OID
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 
@@ -148,9 +147,8 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
             query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
         binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
-    if view.security_barrier and query.limit is None:
-        # No engine moves a condition below a limit, so none sees a row that the view hides
-        query = replace(query, limit=Constant(_ALL_ROWS, INT8))
+    if view.security_barrier:
+        query = build_barrier(query)
     columns = tuple(
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)

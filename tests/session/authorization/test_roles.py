@@ -8,7 +8,7 @@ import pytest
 from gpudb.session.session import Session
 from tests.session.authorization.conftest import Play
 from tests.support.session_fixtures import Connect
-from tests.support.sessions import run, value
+from tests.support.sessions import run, state, value
 
 ATTRIBUTES = """SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
   rolbypassrls, rolconfig FROM pg_roles WHERE oid >= 16384 ORDER BY 1"""
@@ -464,3 +464,9 @@ def test_reported_settings_follow_the_role(session: Session, connect: Connect) -
     assert (parameters("session_authorization"), parameters("is_superuser")) == ("gpudb", "on")
     client.close()
     run(session, "DROP ROLE reported")
+
+
+def test_what_is_refused(session: Session) -> None:
+    assert state(session, f"CREATE ROLE r PASSWORD 'md5{'0a' * 16}'") == "0A000"
+    run(session, "CREATE ROLE r PASSWORD 'md5 is part of a password'")
+    run(session, "DROP ROLE r")

@@ -13,6 +13,7 @@ from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.sql.accesses import RelationAccess
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -154,6 +155,12 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
     )
     return build_source(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, get_row_type(view))
+
+
+def list_view_accesses(binder: Binder, view: View) -> list[RelationAccess]:
+    """Returns the relations that a view reads, with the roles that read them, in the order of its text."""
+    _bind_view(binder, binder.new_rel(), view, None)
+    return binder.accesses.relations[1:]
 
 
 def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Source:

@@ -7,6 +7,7 @@ Raise the narrowest class. A condition without a class of its own is raised by P
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
@@ -22,11 +23,26 @@ def sqlstates() -> dict[str, str]:
     return {row["condition"]: row["sqlstate"] for row in rows}
 
 
+@dataclass(frozen=True, slots=True)
+class ShownValues:
+    """The values of a row, as text by column, that an error's detail shows: of a whole row, or of a key.
+
+    `table` is the schema and name of its table if that is not the one in the error's `objects`, `without` the detail
+    for who may not read the columns of the key.
+    """
+
+    values: Mapping[str, str]
+    whole_row: bool = False
+    table: tuple[str, str] | None = None
+    without: str | None = None
+
+
 class GpudbError(Exception):
     """Base class of every error that gpudb raises on purpose.
 
     `position` is a 1-based character offset into the statement's text; None if it is unknown, 0 if the text is not
-    involved. `objects` names the schema, table, column and constraint that the error is about, as far as known.
+    involved. `objects` names the schema, table, column and constraint that the error is about, as far as known; `shown`
+    has the values of its row that the detail shows, which not every role may read.
     """
 
     condition: ClassVar[str] = "internal_error"
@@ -43,6 +59,7 @@ class GpudbError(Exception):
         condition: str | None = None,
         where: str | None = None,
         objects: Mapping[str, str] | None = None,
+        shown: ShownValues | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -51,6 +68,7 @@ class GpudbError(Exception):
         self.position = position
         self.where = where
         self.objects = objects or {}
+        self.shown = shown
         self.sqlstate = sqlstates()[condition or self.condition]
 
     def at(self, position: int | None) -> GpudbError:

@@ -531,10 +531,15 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """What is known of a database beside its objects."""
+    """What is known of a database beside its objects.
+
+    `settings` are those with which sessions in it begin, `all_settings` those of sessions in every database.
+    """
 
     name: str
     acl: Acl | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    all_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -565,6 +570,8 @@ class Role:
 
     The password is valid until `valid_until`, in microseconds since 1970 UTC, or always. Of a role without superuser
     `connection_limit` sessions may be open, any number if it is negative.
+
+    Its sessions begin with `settings`, and over them with `database_settings`, those for this database alone.
     """
 
     oid: int
@@ -581,6 +588,7 @@ class Role:
     comment: str | None = None
     connection_limit: int = -1
     valid_until: int | None = None
+    database_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,8 @@ class SessionState(Protocol):
 
     `explicit` is whether BEGIN opened the transaction, `failed` whether an error ended it. `query` is the text that
     runs now or ran last, `active` whether it still runs. `authenticated` is the role that logged in. `definer` is the
-    owner of the SECURITY DEFINER routine that runs now: it is the current role meanwhile.
+    owner of the SECURITY DEFINER routine that runs now: it is the current role meanwhile. `accesses` are those of the
+    statement that was bound last.
     """
 
     process_id: int
@@ -93,6 +94,7 @@ class SessionState(Protocol):
     query: str
     query_started: dt.datetime | None
     active: bool
+    accesses: Accesses | None
 
     @property
     def database(self) -> DatabaseServices:
@@ -205,9 +207,19 @@ class Context:
             raise SqlError.of("read_only_sql_transaction", message)
 
     def notice(self, message: str, **more: str) -> None:
-        """Sends the client a message beside the result."""
-        self.session.notices.append(Notice(message, **more))
+        """Sends the client a message beside the result, unless `client_min_messages` shuts out its severity."""
+        notice = Notice(message, **more)
+        level = self.session.settings["client_min_messages"]
+        if notice.severity not in _SHUT_OUT.get(level, ()):
+            self.session.notices.append(notice)
 
+
+# The severities of messages that a level of client_min_messages keeps from the client. INFO always reaches it
+_SHUT_OUT = {
+    "notice": ("LOG",),
+    "warning": ("LOG", "NOTICE"),
+    "error": ("LOG", "NOTICE", "WARNING"),
+}
 
 Handler = Callable[[Context], Result]
 """Runs a statement of the kind that it is registered for."""

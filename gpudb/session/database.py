@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudb.catalog.initial_settings import list_initial_settings
 from gpudb.catalog.model import Role
 from gpudb.certificates import CertificateFiles
 from gpudb.engine.cpu.engine import CpuEngine
@@ -173,8 +174,10 @@ class Database:
         return [] if self.configuration is None else self.configuration.read_hba_rows()
 
     def role(self, name: str) -> Role | None:
-        """A role by name."""
-        return self.store.catalog().roles.get(name)
+        """A role by name, with all settings with which its sessions begin."""
+        catalog = self.store.catalog()
+        role = catalog.roles.get(name)
+        return None if role is None else replace(role, settings=list_initial_settings(catalog, role))
 
     def roles(self) -> Mapping[str, Role]:
         """All roles by name."""

@@ -19,6 +19,7 @@ from gpudb.session.ddl import (
     drop,
     grant,
     indexes,
+    initial_settings,
     materialized_views,
     owned_objects,
     rename,
@@ -53,12 +54,13 @@ from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
 _HANDLERS: Mapping[str, Handler] = {
+    "AlterDatabaseSetStmt": initial_settings.alter_database_set,
     "AlterDefaultPrivilegesStmt": default_privileges.alter_default_privileges,
     "AlterDomainStmt": domains.alter_domain,
     "AlterEnumStmt": types.alter_enum,
     "AlterObjectSchemaStmt": rename.set_schema,
     "AlterOwnerStmt": schemas.change_owner,
-    "AlterRoleSetStmt": roles.alter_role_set,
+    "AlterRoleSetStmt": initial_settings.alter_role_set,
     "AlterRoleStmt": roles.alter_role,
     "AlterSeqStmt": sequences.alter_sequence,
     "AlterSystemStmt": alter_system.alter_system,

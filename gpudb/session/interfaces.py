@@ -92,7 +92,7 @@ class DatabaseInterface(Protocol):
         """
 
     def role(self, name: str) -> Role | None:
-        """A role by name, for authentication."""
+        """A role by name, with all settings with which its sessions begin; for authentication."""
 
     def roles(self) -> Mapping[str, Role]:
         """All roles by name."""

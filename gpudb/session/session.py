@@ -22,6 +22,7 @@ from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema
 from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
+from gpudb.session.authorization.shown_values import hide_values
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
@@ -36,6 +37,7 @@ from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
+from gpudb.sql.accesses import Accesses
 from gpudb.sql.bound import Expr, OutputColumn, Statement
 from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement, parameter_position
@@ -121,6 +123,7 @@ class Session:
         self.query = ""
         self.query_started: dt.datetime | None = None
         self.active = False
+        self.accesses: Accesses | None = None
         self.on_terminate: Callable[[], None] | None = None
         self._dispatcher = dispatcher
         self._cancel: Cancel | None = None
@@ -316,11 +319,15 @@ class Session:
             result = handler(context)
         except BaseException as error:
             self._end_statement()
-            if isinstance(error, GpudbError) and statement.start and error.position:
-                error.position += statement.start
+            if isinstance(error, GpudbError):
+                self._hide_values(error)
+                if statement.start and error.position:
+                    error.position += statement.start
             if isinstance(error, RecursionError):
                 raise nesting_error() from None
             raise
+        if isinstance(result, CopyIn):
+            result.feed, result.finish = self._hiding_values(result.feed), self._hiding_values(result.finish)
         if result.columns is None and not isinstance(result, CopyIn) and not hasattr(result, "chunks"):
             self._end_statement()
         else:
@@ -332,6 +339,21 @@ class Session:
 
             result.close = closed
         return result
+
+    def _hide_values(self, error: GpudbError, catalog: Catalog | None = None) -> None:
+        """Takes values that the current role may not read out of an error."""
+        if error.shown is not None:
+            hide_values(catalog or self._catalog(), self.user, self.accesses, error)
+
+    def _hiding_values(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*operands: Any) -> Any:
+            try:
+                return call(*operands)
+            except GpudbError as error:
+                self._hide_values(error)
+                raise
+
+        return called
 
     def _begin_transaction(self, now: dt.datetime | None = None) -> Transaction:
         """Returns the transaction; begins one if there is none."""
@@ -370,6 +392,7 @@ class Session:
             check_statement_constants(context, plan.bound)
             plan.checked = True
         context.session_calls = plan.session_calls
+        self.accesses = plan.accesses
         # The plan belongs to one version of the catalog, so what a role may do with it does not change
         return plan.authorized.get(self.user) or self._authorize(context, plan)
 
@@ -480,6 +503,9 @@ class Session:
             elif transaction is not None:
                 transaction.rollback()
             done = commit
+        except GpudbError as error:
+            self._hide_values(error, transaction.catalog if transaction is not None else None)
+            raise
         finally:
             self.settings.end(committed=done)
 

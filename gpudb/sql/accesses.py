@@ -105,10 +105,10 @@ class Accesses:
             self.schemas.add(name)
             self.check_schema(name)
 
-    def add_routine(self, routine: Routine) -> None:
-        """Records a call."""
+    def add_routine(self, routine: Routine, role: str | None = None) -> None:
+        """Records a call, for which `role` needs the right, or with None the role that runs what is being bound."""
         if not self.paused:
-            self.routines.append((routine, self.invoker))
+            self.routines.append((routine, role or self.invoker))
 
     def add_relation(
         self, relation: Relation | str, privileges: str, rel: int = 0, names: Sequence[str] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.catalog.model import Column, Table
-from gpudb.errors import SqlError
+from gpudb.errors import ShownValues, SqlError
 from gpudb.values.text_columns import format_text_column
 
 _MOST_BYTES = 64
@@ -18,7 +20,7 @@ def null_violation(table: Table, column: Column, batch: pa.RecordBatch, array: p
     return SqlError.of(
         "not_null_violation",
         f'null value in column "{column.name}" of relation "{table.name}" violates not-null constraint',
-        detail=f"Failing row contains ({row_text(table, batch, row)}).",
+        **_describe_row(table, batch, row),
         objects={"schema": table.schema, "table": table.name, "column": column.name},
     )
 
@@ -28,12 +30,19 @@ def check_violation(table: Table, name: str, batch: pa.RecordBatch, row: int, zo
     return SqlError.of(
         "check_violation",
         f'new row for relation "{table.name}" violates check constraint "{name}"',
-        detail=f"Failing row contains ({row_text(table, batch, row, zone)}).",
+        **_describe_row(table, batch, row, zone),
         objects={"schema": table.schema, "table": table.name, "constraint": name},
     )
 
 
-def row_text(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -> str:
+def _describe_row(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -> dict[str, Any]:
+    """Returns the detail about a row, and its values."""
+    values = dict(zip((column.name for column in table.columns), _format_row(table, batch, row, zone), strict=True))
+    detail = f"Failing row contains ({', '.join(values.values())})."
+    return {"detail": detail, "shown": ShownValues(values, whole_row=True)}
+
+
+def _format_row(table: Table, batch: pa.RecordBatch, row: int, zone: str) -> list[str]:
     """Formats a row of a batch of the table's columns; each value is cut at 64 bytes."""
     shown = []
     for column, array in zip(table.columns, batch.columns, strict=True):
@@ -44,4 +53,4 @@ def row_text(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -
             shown.append(text.encode()[:_MOST_BYTES].decode("utf-8", "ignore") + "...")
         else:
             shown.append(text)
-    return ", ".join(shown)
+    return shown

@@ -150,6 +150,11 @@ class RoleOracle:
             connection.execute("DROP OWNED BY former")
             connection.execute("DROP ROLE former, renamer")
 
+    @property
+    def dsn(self) -> str:
+        """The connection string of the superuser."""
+        return self._dsn
+
     def open(self, role: str) -> Connection:
         """Opens a session of a role."""
         return psycopg.connect(f"{self._dsn.replace('user=gpudb', '')} user={role}", autocommit=True)

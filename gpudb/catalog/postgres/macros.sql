@@ -105,8 +105,21 @@ CREATE MACRO pg_regdictionary_name(x) AS
 
 CREATE MACRO sys_number(t) AS list_transform([CAST(t AS VARCHAR)], lambda v:
     CASE WHEN v = '-' THEN 0 WHEN regexp_full_match(v, '[0-9]+') THEN CAST(v AS BIGINT) END)[1];
-CREATE MACRO sys_find_class(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM relation_names AS lc
-    WHERE sys_printed(t) IN (lc.qualified, CASE WHEN lc.visible THEN lc.short END)));
+-- Whether the current role has one of the wanted privileges on an object. The variable pg_grants has its privileges by
+-- object: views ask this for every row.
+CREATE MACRO sys_own_grants(what, x) AS coalesce(map_extract_value(getvariable('pg_grants'), what || x),
+    CASE WHEN x < 16384 THEN CASE what WHEN 'r' THEN ['r'] WHEN 'f' THEN ['X'] WHEN 'd' THEN ['c', 'T'] ELSE ['U'] END END);
+CREATE MACRO sys_own(what, x, wanted) AS list_transform([CAST(x AS BIGINT)], lambda o:
+    CASE WHEN sys_own_grants(what, o) IS NOT NULL
+        THEN (getvariable('pg_superuser') AND len(wanted) > 0) OR list_has_any(sys_own_grants(what, o), wanted) END)[1];
+-- True for a name whose schema the current role may look into, or that has none; 42501 for any other.
+CREATE MACRO sys_look_in(parts) AS list_transform([struct_pack(name := parts[-2], found := CASE WHEN len(parts) > 1
+        THEN (SELECT first(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = parts[-2]) END)],
+    lambda p: CASE WHEN (p).found IS NULL OR getvariable('pg_superuser') OR coalesce(sys_own('n', (p).found, ['U']), true) THEN true
+        ELSE CAST(pg_error('42501', 'permission denied for schema ' || (p).name) AS BOOLEAN) END)[1];
+CREATE MACRO sys_find_class(t) AS coalesce(sys_number(t), CASE WHEN sys_look_in(sys_parts(CAST(t AS VARCHAR)))
+    THEN (SELECT min(lc.oid) FROM relation_names AS lc
+        WHERE sys_printed(t) IN (lc.qualified, CASE WHEN lc.visible THEN lc.short END)) END);
 
 -- A type's name as typed: SQL's spelling or PostgreSQL's, with [] for arrays; a modifier is passed over.
 CREATE MACRO sys_bare_type(t) AS trim(regexp_replace(regexp_replace(
@@ -119,24 +132,28 @@ CREATE MACRO sys_internal_type(t) AS CASE t
     WHEN 'bit varying' THEN 'varbit' WHEN 'time without time zone' THEN '"time"' WHEN 'time with time zone' THEN 'timetz'
     WHEN 'timestamp without time zone' THEN '"timestamp"' WHEN 'timestamp with time zone' THEN 'timestamptz'
     ELSE t END;
-CREATE MACRO sys_find_type(t) AS coalesce(sys_number(t), (SELECT min(CASE
+CREATE MACRO sys_find_type(t) AS coalesce(sys_number(t),
+    CASE WHEN sys_look_in(sys_parts(sys_bare_type(CAST(t AS VARCHAR)))) THEN (SELECT min(CASE
         WHEN regexp_matches(CAST(t AS VARCHAR), '\[\d*\]\s*$') THEN lc.array_oid ELSE lc.oid END)
     FROM type_names AS lc WHERE lc.qualified = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR))))
-        OR (lc.visible AND lc.short = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR)))))));
+        OR (lc.visible AND lc.short = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR)))))) END);
 
 -- Whether a function is meant by a name as typed: on the search path, or in the schema that the name tells.
 CREATE MACRO sys_proc_meant(parts, proname, namespace, nspname) AS proname = parts[-1]
     AND CASE WHEN len(parts) = 1 THEN sys_rank(namespace) > 0 ELSE nspname = parts[-2] END;
-CREATE MACRO sys_find_proc(t) AS coalesce(sys_number(t), (SELECT CASE WHEN count(*) = 1 THEN min(lc.oid) END
-    FROM procedure_names AS lc WHERE sys_proc_meant(sys_parts(CAST(t AS VARCHAR)), lc.proname, lc.namespace, lc.nspname)));
+CREATE MACRO sys_find_proc(t) AS coalesce(sys_number(t), CASE WHEN sys_look_in(sys_parts(CAST(t AS VARCHAR)))
+    THEN (SELECT CASE WHEN count(*) = 1 THEN min(lc.oid) END FROM procedure_names AS lc
+        WHERE sys_proc_meant(sys_parts(CAST(t AS VARCHAR)), lc.proname, lc.namespace, lc.nspname)) END);
 -- The types in a function's parentheses, each by one of its spellings.
 CREATE MACRO sys_signature(t) AS list_transform(string_split(CASE WHEN trim(t) = '' THEN NULL ELSE t END, ','), lambda part:
     sys_internal_type(regexp_replace(sys_bare_type(part), '^pg_catalog\s*\.\s*', ''))
     || CASE WHEN regexp_matches(part, '\[\d*\]\s*$') THEN '[]' ELSE '' END);
-CREATE MACRO sys_find_procedure(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM procedure_names AS lc
+CREATE MACRO sys_find_procedure(t) AS coalesce(sys_number(t),
+    CASE WHEN sys_look_in(sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', '')))
+    THEN (SELECT min(lc.oid) FROM procedure_names AS lc
     WHERE sys_proc_meant(sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', '')), lc.proname, lc.namespace, lc.nspname)
         AND sys_signature(lc.arguments)
-            IS NOT DISTINCT FROM sys_signature(regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1))));
+            IS NOT DISTINCT FROM sys_signature(regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1))) END);
 CREATE MACRO sys_find_namespace(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_namespace AS lc
     WHERE lc.nspname = sys_parts(CAST(t AS VARCHAR))[-1]));
 CREATE MACRO sys_find_role(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_authid AS lc
@@ -147,7 +164,14 @@ CREATE MACRO sys_find_collation(t) AS coalesce(sys_number(t), (SELECT min(lc.oid
 CREATE MACRO sys_found(found, t, state, before, after) AS
     list_transform([struct_pack(known := found, shown := t)], lambda p: coalesce((p).known,
         CASE WHEN (p).shown IS NOT NULL THEN CAST(pg_error(state, before || (p).shown || after) AS BIGINT) END))[1];
-CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
+CREATE MACRO sys_missing_schema(parts) AS CASE WHEN len(parts) > 1 AND NOT starts_with(parts[-2], 'pg_temp')
+    AND NOT EXISTS (SELECT 1 FROM pg_namespace AS lc WHERE lc.nspname = parts[-2]) THEN parts[-2] END;
+CREATE MACRO pg_to_regclass(t) AS list_transform([struct_pack(known := sys_find_class(t), shown := t,
+        schema := sys_missing_schema(sys_parts(CAST(t AS VARCHAR))))], lambda p: coalesce((p).known,
+    CASE WHEN (p).schema IS NOT NULL
+        THEN CAST(pg_error('3F000', 'schema "' || (p).schema || '" does not exist') AS BIGINT)
+        WHEN (p).shown IS NOT NULL
+        THEN CAST(pg_error('42P01', 'relation "' || (p).shown || '" does not exist') AS BIGINT) END))[1];
 CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
 CREATE MACRO sys_several_procs(t) AS
     (SELECT count(*) > 1 FROM procedure_names AS lc
@@ -335,7 +359,7 @@ CREATE MACRO sys_may(who, what, x, wanted) AS list_transform([struct_pack(
         held := coalesce((SELECT first(ga.grants) FROM acl_lists AS ga
             WHERE ga.kind = what AND ga.oid = x AND ga.number = 0), sys_default_grants(what, x)), asked := who)],
     lambda p: CASE WHEN (p).held IS NOT NULL AND (p).asked IS NOT NULL
-        THEN coalesce(((p).asking).superuser, false) OR sys_holds((p).held, ((p).asking).roles, wanted) END)[1];
+        THEN (coalesce(((p).asking).superuser, false) AND len(wanted) > 0) OR sys_holds((p).held, ((p).asking).roles, wanted) END)[1];
 -- The same for a column by its number, or for any column with the number -1: by the grants on it or on its relation.
 CREATE MACRO sys_may_column(who, x, n, wanted) AS list_transform([struct_pack(
         asking := (SELECT first(struct_pack(superuser := gr.superuser, roles := gr.usage)) FROM role_reach AS gr
@@ -345,18 +369,30 @@ CREATE MACRO sys_may_column(who, x, n, wanted) AS list_transform([struct_pack(
         own := (SELECT first(ga.grants) FROM acl_lists AS ga
             WHERE ga.kind = 'r' AND ga.oid = x AND ga.number = n AND n <> 0), asked := who, place := n)],
     lambda p: CASE WHEN (p).held IS NOT NULL AND (p).asked IS NOT NULL AND (p).place IS NOT NULL
-        THEN coalesce(((p).asking).superuser, false)
+        THEN (coalesce(((p).asking).superuser, false) AND len(wanted) > 0)
             OR sys_holds(list_concat((p).held, coalesce((p).own, [])), ((p).asking).roles, wanted) END)[1];
--- The same for the current role, whose privileges the variable pg_grants has by object: views ask this for every row.
-CREATE MACRO sys_own_grants(what, x) AS coalesce(map_extract_value(getvariable('pg_grants'), what || x),
-    CASE WHEN x < 16384 THEN CASE what WHEN 'r' THEN ['r'] WHEN 'f' THEN ['X'] WHEN 'd' THEN ['c', 'T'] ELSE ['U'] END END);
-CREATE MACRO sys_own(what, x, wanted) AS list_transform([CAST(x AS BIGINT)], lambda o:
-    CASE WHEN sys_own_grants(what, o) IS NOT NULL
-        THEN getvariable('pg_superuser') OR list_has_any(sys_own_grants(what, o), wanted) END)[1];
+-- The same for columns and the current role.
 CREATE MACRO sys_own_column(x, n, wanted) AS list_transform([struct_pack(o := CAST(x AS BIGINT), place := n)], lambda p:
-    CASE WHEN (p).place IS NOT NULL AND sys_own_grants('r', (p).o) IS NOT NULL THEN getvariable('pg_superuser') OR list_has_any(list_concat(
+    CASE WHEN (p).place IS NOT NULL AND sys_own_grants('r', (p).o) IS NOT NULL THEN (getvariable('pg_superuser') AND len(wanted) > 0) OR list_has_any(list_concat(
         sys_own_grants('r', (p).o),
         coalesce(map_extract_value(getvariable('pg_grants'), 'r' || (p).o || '.' || (p).place), [])), wanted) END)[1];
+-- The privileges of a list in which names stand for letters.
+CREATE MACRO sys_wanted(t, letters) AS list_filter(list_transform(
+    list_transform(string_split(t, ','), lambda w: trim(w, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))),
+    lambda w: coalesce(map_extract_value(letters, upper(w)),
+        CAST(pg_error('22023', 'unrecognized privilege type: "' || w || '"') AS VARCHAR))), lambda w: w <> '');
+-- An OID if an object has it, else NULL.
+CREATE MACRO sys_known_relation(x) AS (SELECT first(lc.oid) FROM pg_class AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_routine(x) AS (SELECT first(lc.oid) FROM pg_proc AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_type(x) AS (SELECT first(lc.oid) FROM pg_type AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_schema(x) AS (SELECT first(lc.oid) FROM pg_namespace AS lc WHERE lc.oid = x);
+CREATE MACRO sys_known_database(x) AS (SELECT first(lc.oid) FROM pg_database AS lc WHERE lc.oid = x);
+CREATE MACRO sys_column_number(x, n) AS
+    (SELECT first(lc.attnum) FROM pg_attribute AS lc WHERE lc.attrelid = x AND lc.attnum = n);
+CREATE MACRO sys_sequence(x, t) AS list_transform([struct_pack(shown := t, known :=
+    (SELECT struct_pack(oid := max(lc.oid), kind := max(lc.relkind), relation := max(lc.relname)) FROM pg_class AS lc WHERE lc.oid = x))],
+    lambda p: CASE WHEN ((p).known).kind = 'S' THEN ((p).known).oid WHEN ((p).known).oid IS NOT NULL
+        THEN CAST(pg_error('42809', '"' || coalesce((p).shown, ((p).known).relation) || '" is not a sequence') AS BIGINT) END)[1];
 CREATE MACRO sys_role(t) AS CASE WHEN t = 'public' THEN 0 ELSE sys_role_oid(t) END;
 CREATE MACRO sys_schema(t) AS sys_found(
     (SELECT min(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = t), t, '3F000', 'schema "', '" does not exist');

@@ -37,8 +37,8 @@ def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
         rows.add("acl_lists", kind=_CODES[kind], oid=oid, number=0, grants=_number(grants, numbers))
         if isinstance(found, Table | View):
             _add_columns(rows, found, numbers)
-    for oid in _list_guarded_relations():
-        rows.add("acl_lists", kind="r", oid=oid, number=0, grants=[])
+    for oid, grants in _list_guarded_relations():
+        rows.add("acl_lists", kind="r", oid=oid, number=0, grants=_number(grants, numbers))
 
 
 def _number_roles(catalog: Catalog) -> dict[str, int]:
@@ -98,10 +98,18 @@ def _number(grants: Iterable[tuple[str, str]], numbers: dict[str, int]) -> list[
 
 
 @cache
-def _list_guarded_relations() -> list[int]:
-    """Returns the OIDs of PostgreSQL's system relations that not every role may read."""
+def _list_guarded_relations() -> list[tuple[int, list[tuple[str, str]]]]:
+    """Returns OIDs and grants of PostgreSQL's system relations on which not every role has SELECT alone."""
     stored = pgdata.load_system_table("pg_class")
     assert stored is not None
     header, lines = stored
     oid, acl = header.index("oid"), header.index("relacl")
-    return [int(str(line[oid])) for line in lines if line[acl] and '"=r/' not in str(line[acl])]
+    found = []
+    for line in lines:
+        items = [item.strip('"').partition("/")[0] for item in (str(line[acl] or "")).strip("[]").split(",")]
+        if items != [""] and "=r" not in items:
+            parts = (item.partition("=") for item in items)
+            # The first is the owner's, a superuser
+            grants = [(letter, role or PUBLIC) for role, _, letters in list(parts)[1:] for letter in letters]
+            found.append((int(str(line[oid])), grants))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpudb.catalog.initial_settings import iter_initial_settings
 from gpudb.catalog.model import Catalog, Membership
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.row_builder import SystemRows
@@ -19,13 +20,15 @@ def add_roles(builder: SystemRows, catalog: Catalog) -> None:
             rolreplication=role.replication, rolbypassrls=role.bypassrls,
             rolconnlimit=role.connection_limit, rolvaliduntil=role.valid_until,
         )  # fmt: skip
-        if role.settings:
-            assignments = [f"{name}={value}" for name, value in role.settings.items()]
-            builder.add("pg_db_role_setting", setdatabase=0, setrole=role.oid, setconfig=assignments)
         if role.comment is not None:
             builder.add("pg_shdescription", objoid=role.oid, classoid=oids.PG_AUTHID, description=role.comment)
         reached = list_reached_roles(catalog, role.name)
         builder.add("role_reach", oid=role.oid, superuser=role.superuser, **reached)
+    for of_database, oid, settings in iter_initial_settings(catalog):
+        if settings:
+            assignments = [f"{name}={value}" for name, value in settings.items()]
+            number = oids.DATABASE if of_database else 0
+            builder.add("pg_db_role_setting", setdatabase=number, setrole=oid, setconfig=assignments)
     for grant in catalog.memberships.values():
         role_oid, member, grantor = (catalog.roles[name].oid for name in (grant.role, grant.member, grant.grantor))
         builder.add(

@@ -72,6 +72,7 @@ def check_named_relation(
     may not use a schema in `accesses`.
     """
     accesses.add_relation(relation, privileges).inserted.update(inserted)
+    context.session.accesses = accesses
     check_accesses(context, accesses)
 
 

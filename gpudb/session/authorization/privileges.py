@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from gpudb.catalog.model import Catalog, Relation, Schema, Sequence
+from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, make_type_key
 from gpudb.catalog.secured_objects import (
     SecuredObject,
     describe_kind,
@@ -16,6 +16,7 @@ from gpudb.catalog.secured_objects import (
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import inherited_roles, is_superuser
 from gpudb.session.context import Context, SessionState
+from gpudb.types import SqlType
 from gpudb.values.acl import list_privileges
 
 _READ_ALL, _WRITE_ALL = "pg_read_all_data", "pg_write_all_data"
@@ -81,6 +82,15 @@ def check_privilege(catalog: Catalog, role: str, found: SecuredObject, privilege
     """42501 without a privilege on an object."""
     if privilege not in list_object_privileges(catalog, role, found):
         raise make_denied_error(describe_kind(found), found.name)
+
+
+def check_column_types(catalog: Catalog, role: str, types: Iterable[SqlType]) -> None:
+    """42501 if a role may not use the type of a column that a query defines."""
+    for each in types:
+        user = each.domain or each.user
+        known = catalog.types.get(make_type_key(user.schema, user.name)) if user is not None else None
+        if known is not None and "U" not in list_object_privileges(catalog, role, known):
+            raise make_denied_error("type", str(known.user))
 
 
 def check_connect(catalog: Catalog, role: str) -> None:

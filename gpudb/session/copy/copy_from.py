@@ -178,6 +178,7 @@ def column_defaults(context: Context, table: Table, listed: Sequence[Column]) ->
             functions[column.name] = repeat_value(to_arrow_scalar(column.type, expr.value))
         else:
             functions[column.name] = _default_function(context, column, expr)
+    check_accesses(context, binder.accesses)
     return functions
 
 
@@ -223,6 +224,7 @@ def with_generated_columns(context: Context, table: Table, row_filter: Change | 
     binder = context.binder()
     columns, rel = table_columns(table), binder.new_rel()
     query = Select(columns, compute_columns(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
+    check_accesses(context, binder.accesses)
     names = [column.name for column in table.columns]
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.privileges import check_column_types
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.ddl.distribution import declared_distribution
@@ -178,6 +179,7 @@ def create_table_as(context: Context) -> Result:
     if not into.skip_data:
         check_accesses(context, binder.accesses)
     columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
+    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
     for column in columns:
         check_column_type(column.name, column.type)
     oid, catalog = context.transaction.catalog.allocate_oid()

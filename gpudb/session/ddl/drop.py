@@ -118,11 +118,14 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     routines = [each for each in catalog.routines.values() if each.schema == name]
     members = [(each.oid, f"type {each.user}") for each in types]
     members += [(each.oid, f"{relation_kind(each)} {name}.{each.name}") for each in relations]
-    members += [(each.oid, f"{each.noun} {name}.{each.identity}") for each in routines]
+    members += [(each.oid, f"function {name}.{each.identity}") for each in routines]
     found = [Dependent(each, f"schema {name}") for _, each in sorted(members)]
     refuse_or_report(context, f"schema {name}", found, cascade=cascade)
     drop_with_dependents(context, relations, cascade)
     drop_with_users(context, types, cascade)
     for routine in routines:
         context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
-    context.transaction.set_catalog(context.transaction.catalog.without_schema(name))
+    catalog = context.transaction.catalog
+    for default in [each for each in catalog.default_acls.values() if each.schema == name]:
+        catalog = catalog.without_default_acl(default.key)
+    context.transaction.set_catalog(catalog.without_schema(name))

@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Routine, Sequence, TypeDefinition
 from gpudb.catalog.secured_objects import SecuredObject, get_database
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject, UndefinedTable
+from gpudb.functions.library import functions_by_name
 from gpudb.session.authorization.privileges import get_current_role
 from gpudb.session.authorization.role_specs import resolve_role
 from gpudb.session.context import Context
@@ -18,7 +19,8 @@ from gpudb.session.ddl.indexes import find_index
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.objects.names import range_text, resolve_range
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import KINDS, require_routine
+from gpudb.session.routines.alter_drop import KINDS, find_routine, require_routine
+from gpudb.session.routines.create_routine import parameter_type
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, strings
 from gpudb.types import type_exists
@@ -163,6 +165,7 @@ def _find_type(context: Context, names: tuple[str, ...], what: str) -> TypeDefin
     found = catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
     if found is None:
         shown = ".".join(names)
+        _check_not_array(context, names)
         if type_exists(names[-1]):
             raise FeatureNotSupported(f"privileges on built-in type {shown} cannot be changed")
         raise UndefinedObject(f'type "{shown}" does not exist')
@@ -171,7 +174,30 @@ def _find_type(context: Context, names: tuple[str, ...], what: str) -> TypeDefin
     return found
 
 
+def _check_not_array(context: Context, names: tuple[str, ...]) -> None:
+    """0LP01 for the name of an array type."""
+    element = names[-1].removeprefix("_")
+    path = names[-2:-1] or context.session.search_path()
+    if element != names[-1] and (
+        type_exists(names[-1]) or context.transaction.catalog.find_type(element, path) is not None
+    ):
+        hint = "Set the privileges of the element type instead."
+        raise SqlError.of("invalid_grant_operation", "cannot set privileges of array types", hint=hint)
+
+
 def _find_routine(context: Context, node: Any, what: str) -> Routine:
     if len(node.objname) > 1:
         context.session.check_schema(strings(node.objname)[-2])
+    if find_routine(context, node, what) is None and _is_system_routine(context, node):
+        raise FeatureNotSupported(f"privileges on system function {strings(node.objname)[-1]} cannot be changed")
     return context.transaction.catalog.routines[require_routine(context, node, what).key]
+
+
+def _is_system_routine(context: Context, node: Any) -> bool:
+    """Whether an ObjectWithArgs message names a routine of PostgreSQL itself."""
+    names = strings(node.objname)
+    if len(names) > 1 and names[-2] != "pg_catalog":
+        return False
+    types = [parameter_type(context, inner(each)).name for each in node.objargs]
+    known = functions_by_name().get(names[-1], ())
+    return any(node.args_unspecified or [item.name for item in each.args] == types for each in known)

@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.authorize import check_accesses
-from gpudb.session.authorization.privileges import act_as
+from gpudb.session.authorization.privileges import act_as, check_column_types
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.execution.queries import run_query
@@ -50,6 +50,7 @@ def create_materialized_view(context: Context) -> Result:
     if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
         raise FeatureNotSupported("materialized views must not use temporary tables or views")
     columns = query_columns(query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
+    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
     for column in columns:
         check_column_type(column.name, column.type)
     body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)

@@ -93,7 +93,9 @@ def _is_temporary_schema(found: SecuredObject) -> bool:
 
 
 def _revoke_all(context: Context, role: str) -> None:
-    """Revokes the privileges of a role on objects of others, and drops its default privileges."""
+    """Revokes the privileges of a role on objects of others and the roles that it granted, and drops its default
+    privileges.
+    """
     catalog = context.transaction.catalog
     for found in list(list_secured_objects(catalog)):
         owner = get_owner(catalog, found)
@@ -104,6 +106,9 @@ def _revoke_all(context: Context, role: str) -> None:
             catalog = catalog.without_default_acl(default.key)
         else:
             catalog = with_default(catalog, default, _without(role, default.role, default.acl))
+    for grant in list(catalog.memberships.values()):
+        if grant.grantor == role:
+            catalog = catalog.without_membership(grant.key)
     if catalog is not context.transaction.catalog:
         context.transaction.set_catalog(catalog)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,10 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.role_logins import LOGIN_OPTIONS, read_login_option
 from gpudb.sql.parse.parser import inner, kind, position, present
-from gpudb.values.scram import make_verifier, parse_verifier
+from gpudb.values.scram import Verifier, make_verifier, parse_verifier, password_matches
+
+_MD5 = re.compile("md5[0-9a-f]{32}")
+_MOST_ITERATIONS = 1 << 20
 
 # Boolean options, by the parse tree's name, and the fields of `Role`.
 _FLAGS = {
@@ -66,8 +70,17 @@ def _make_verifier(context: Context, option: Any) -> str | None:
     """Returns what is stored for a password; None for PASSWORD NULL and, with a notice, for an empty one."""
     if not present(option.arg) or kind(option.arg) != "string":
         return None
-    text = inner(option.arg).sval
-    if not text:
+    text = str(inner(option.arg).sval)
+    if _MD5.fullmatch(text):
+        hint = "Give the password itself, or its SCRAM-SHA-256 verifier."
+        raise FeatureNotSupported("passwords encrypted with MD5 are not supported", hint=hint)
+    verifier = parse_verifier(text)
+    if not text or (verifier is not None and _is_empty(verifier)):
         context.notice("empty string is not a valid password, clearing password")
         return None
-    return str(text) if parse_verifier(text) is not None else make_verifier(text)
+    return text if verifier is not None else make_verifier(text)
+
+
+def _is_empty(verifier: Verifier) -> bool:
+    """Whether a verifier is that of the empty password. One of very many iterations is not computed."""
+    return verifier.iterations <= _MOST_ITERATIONS and password_matches("", verifier)

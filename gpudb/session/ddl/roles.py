@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -11,10 +10,8 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Database, Role
 from gpudb.catalog.secured_objects import list_secured_objects, map_acls, replace_owner
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.role_checks import (
     check_may_alter,
-    check_may_change_settings,
     check_may_comment,
     check_may_create,
     check_may_drop,
@@ -33,8 +30,6 @@ from gpudb.session.ddl.role_grants import change_members, grant_new_role
 from gpudb.session.ddl.role_options import read_role_options
 from gpudb.session.objects.role_dependents import check_no_dependents
 from gpudb.session.results import Result
-from gpudb.session.settings.catalog import AUDIT, SETTINGS, find_setting
-from gpudb.session.settings.constants import constant_text
 from gpudb.sql.parse.parser import inner
 from gpudb.values.acl import rename_role as rename_role_in_acl
 
@@ -75,72 +70,6 @@ def alter_role(context: Context) -> Result:
     if options.members:
         change_members(context, role, options.members, grants=node.action > 0)
     return Result("ALTER ROLE")
-
-
-def alter_role_set(context: Context) -> Result:
-    """ALTER ROLE name SET setting = value | FROM CURRENT, RESET setting, RESET ALL."""
-    node: Any = context.statement.node
-    context.check_writable("ALTER ROLE")
-    if node.database:
-        raise FeatureNotSupported("ALTER ROLE … IN DATABASE is not supported")
-    if not node.HasField("role"):
-        raise FeatureNotSupported("ALTER ROLE ALL is not supported", hint="Set the server's setting instead.")
-    catalog = context.transaction.catalog
-    check_not_reserved(node.role)
-    role = resolve_role(context.session, catalog, node.role)
-    check_may_change_settings(catalog, context.session.user, role)
-    values = dict(role.settings)
-    change = node.setstmt
-    if change.kind == pg.VAR_RESET_ALL:
-        privileged = is_superuser(catalog, context.session.user)
-        values = {} if privileged else {name: each for name, each in values.items() if _is_for_superusers(name)}
-    elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
-        values.pop(_find_name(context, change.name), None)
-    elif change.kind == pg.VAR_SET_CURRENT:
-        values[_find_name(context, change.name)] = context.session.settings[change.name]
-    elif change.kind == pg.VAR_SET_VALUE:
-        text = ", ".join(constant_text(each, change.name) for each in change.args)
-        values[_find_name(context, change.name)] = _check_value(context, change.name, text)
-    else:
-        raise FeatureNotSupported(f"ALTER ROLE … SET {change.name} is not supported")
-    context.transaction.set_catalog(catalog.with_role(replace(role, settings=MappingProxyType(values))))
-    return Result("ALTER ROLE")
-
-
-def _is_custom(name: str) -> bool:
-    return "." in name and name.lower() not in SETTINGS
-
-
-def _is_for_superusers(name: str) -> bool:
-    if _is_custom(name):
-        return True
-    setting = find_setting(name)
-    return setting.superuser or setting.name == AUDIT
-
-
-def _find_name(context: Context, name: str) -> str:
-    """Returns a setting's name; 42501 for one that only superusers give a role, if the user is none."""
-    found = name.lower() if _is_custom(name) else find_setting(name).name
-    if not _is_for_superusers(name):
-        return found
-    if not is_superuser(context.transaction.catalog, context.session.user):
-        raise SqlError.of("insufficient_privilege", f'permission denied to set parameter "{name}"')
-    return found
-
-
-def _check_value(context: Context, name: str, text: str) -> str:
-    """Returns the canonical text of a value. A role need not exist yet: it is looked up when a session begins."""
-    if _is_custom(name):
-        return text
-    setting = find_setting(name)
-    if setting.name == "role":
-        if text != "none" and text not in context.transaction.catalog.roles:
-            context.notice(f'role "{text}" does not exist', sqlstate="42704")
-        return text
-    if setting.fixed and setting.name != AUDIT:
-        message = f'parameter "{setting.name}" cannot be changed'
-        raise SqlError.of("cant_change_runtime_param", message)
-    return setting.check(text)
 
 
 def drop_role(context: Context) -> Result:

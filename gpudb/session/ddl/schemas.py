@@ -127,6 +127,8 @@ def rename_schema(catalog: Catalog, old: str, new: str) -> Catalog:
         catalog = catalog.without_routine(routine.key).with_routine(replace(routine, schema=new))
     for definition in [each for each in catalog.types.values() if each.schema == old]:
         catalog = replace_type_definition(catalog, rename_definition(definition, new, definition.name))
+    for default in [each for each in catalog.default_acls.values() if each.schema == old]:
+        catalog = catalog.without_default_acl(default.key).with_default_acl(replace(default, schema=new))
     return catalog.without_schema(old)
 
 

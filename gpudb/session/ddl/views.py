@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.session.authorization.privileges import check_column_types
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
 from gpudb.session.ddl.view_options import read_view_options, show_options
@@ -45,6 +46,7 @@ def create_view(context: Context) -> Result:
     schema = target_schema(context, node.view.schemaname, temporary=temporary, location=node.view.location)
     name = truncate_identifier(node.view.relname)
     columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
+    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
     body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
     text = deparse(body)
     old = context.transaction.catalog.relation(schema, name)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from gpudb.catalog.model import Table
+from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import check_inserted
 from gpudb.session.dml.row_checks import check_batches
@@ -37,6 +38,7 @@ def _check_domains(context: Context, table: Table, batches: Iterable[pa.RecordBa
     for index in domains:
         value = Column(1, index, replace(columns[index].type, domain=None), columns[index].name)
         targets.append(coerce(binder, value, columns[index].type))
+    check_accesses(context, binder.accesses)  # the right to call the functions of the checks
     query = Select(tuple(columns[index] for index in domains), tuple(targets), FrameScan(1, NEW_ROWS, columns))
     names = [column.name for column in columns]
     for batch in batches:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
+from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.sql.bind.dml.checks import build_violation_query
@@ -25,11 +26,14 @@ def check_batches(
     With `nulls`, 23502 for any NULL in a NOT NULL column: for rows that may not be written, since storage checks those
     that are.
     """
-    query = build_violation_query(context.binder(), table) if table.checks else None
+    binder = context.binder()
+    query = build_violation_query(binder, table) if table.checks else None
     used = {name for check in table.checks for name in check.columns}
     indexes = [index for index, column in enumerate(table.columns) if column.name in used]
-    for batch in batches:
+    for number, batch in enumerate(batches):
         if query is not None:
+            if number == 0:
+                check_accesses(context, binder.accesses)  # the right to call the functions of the checks
             _check(context, table, batch, query, indexes)
         if nulls:
             _check_nulls(table, batch, batch.num_rows)

@@ -11,7 +11,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.model import Table, View
+from gpudb.catalog.secured_objects import describe_kind
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import (
@@ -40,6 +41,7 @@ from gpudb.session.ownership.objects import (
     own_type,
 )
 from gpudb.session.routines.alter_drop import KINDS
+from gpudb.sql.bind.query.from_clause import list_view_accesses
 from gpudb.sql.parse.parser import inner, kind, position, strings
 
 Check = Callable[[Context, Any], None]
@@ -110,6 +112,8 @@ def _create_routine(context: Context, node: Any) -> None:
     may_use_types(context, [inner(each).arg_type for each in node.parameters])
     if node.HasField("return_type"):
         may_use_types(context, [node.return_type])
+    if any(each.defname == "leakproof" and inner(each.arg).boolval for each in map(inner, node.options)):
+        raise SqlError.of("insufficient_privilege", "only superuser can define a leakproof function")
 
 
 def _create_schema(context: Context, node: Any) -> None:
@@ -145,7 +149,8 @@ def _rename(context: Context, node: Any) -> None:
     what = object_kind(node.rename_type)
     if what == "SCHEMA":
         own_schema(context, node.subname)
-        may_create_schemas(context)
+        if node.subname in context.transaction.catalog.schemas:
+            may_create_schemas(context)
     elif what in KINDS:
         may_create(context, own_routine(context, inner(node.object), what))
     elif what in {"TYPE", "DOMAIN", "DOMCONSTRAINT"}:
@@ -177,15 +182,20 @@ def _set_schema(context: Context, node: Any) -> None:
 
 def _change_owner(context: Context, node: Any) -> None:
     what, owner = object_kind(node.object_type), node.newowner.rolename
+    schema: str | None = None
     if what == "SCHEMA":
         own_schema(context, inner(node.object).sval)
-        may_give_to(context, owner, None)
-        may_create_schemas(context)
-    elif what in KINDS:
-        may_give_to(context, owner, own_routine(context, inner(node.object), what))
+        if inner(node.object).sval in context.transaction.catalog.schemas:
+            may_give_to(context, owner, None)
+            may_create_schemas(context)
+        return
+    if what in KINDS:
+        schema = own_routine(context, inner(node.object), what)
     elif what in {"TYPE", "DOMAIN"}:
         found = own_type(context, strings(inner(node.object).items))
-        may_give_to(context, owner, None if found is None else found.schema)
+        schema = None if found is None else found.schema
+    if schema is not None:
+        may_give_to(context, owner, schema)
 
 
 def _comment(context: Context, node: Any) -> None:
@@ -239,6 +249,18 @@ def _lock(context: Context, node: Any) -> None:
     enough |= set("a") if node.mode <= _ROW_EXCLUSIVE else set()
     for each in map(inner, node.relations):
         _require_any(context, each, enough)
+        found = resolve_range(context, each)
+        if isinstance(found, View):
+            _check_locked_view(context, found, enough)
+
+
+def _check_locked_view(context: Context, view: View, enough: set[str]) -> None:
+    """42501 if a view's owner, or for a security invoker view the current role, may not lock what the view reads."""
+    catalog, current = context.transaction.catalog, get_current_role(context)
+    for access in list_view_accesses(context.binder(), view):
+        found = access.relation
+        if not isinstance(found, str) and not list_object_privileges(catalog, access.role or current, found) & enough:
+            raise make_denied_error(describe_kind(found), found.name)
 
 
 def _truncate(context: Context, node: Any) -> None:
@@ -249,10 +271,10 @@ def _truncate(context: Context, node: Any) -> None:
 def _require_any(context: Context, node: Any, privileges: set[str]) -> None:
     may_use_schema_of(context, node)
     found = resolve_range(context, node)
-    if isinstance(found, Table):
+    if isinstance(found, Table | View):
         held = list_object_privileges(context.transaction.catalog, get_current_role(context), found)
         if not held & privileges:
-            raise make_denied_error("table" if found.kind == "r" else "materialized view", found.name)
+            raise make_denied_error(describe_kind(found), found.name)
 
 
 CHECKS: Mapping[str, Check] = {

@@ -11,6 +11,7 @@ from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, get_implementation
+from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
@@ -216,8 +217,11 @@ def _resolve_function(context: Context, option: Any, types: tuple[SqlType, ...])
     for argument, parameter in zip(types, candidate.types, strict=True):
         if parameter.name not in resolve.POLYMORPHIC and not _is_binary_compatible(argument, parameter):
             raise SqlError.of("datatype_mismatch", f"function {shown} requires run-time type coercion")
-    if all(each.oid != function.oid for each in routines):
+    own = next((each for each in routines if each.oid == function.oid), None)
+    if own is None:
         get_implementation(function)
+    else:
+        check_privilege(context.transaction.catalog, get_current_role(context), own, "X")
     if any(each.name in resolve.POLYMORPHIC for each in types):
         return function, function.result
     return function, resolve.bind_polymorphic(candidate.types, types, function.result)[1]

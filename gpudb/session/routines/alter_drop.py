@@ -18,7 +18,7 @@ from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.sql.parse.parser import inner, parse, strings
 
-KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
+KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
 
 
 def find_routine(context: Context, node: Any, what: str) -> Routine | None:
@@ -100,7 +100,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         if (query := get_stored_query(relation)) is not None
         and (routine.schema, routine.name) in _called_functions(query)
     ]
-    what = f"{routine.noun} {routine.identity}"
+    what = f"function {routine.identity}"
     aggregates = find_aggregates(catalog, routine)
     found = [Dependent(f"function {each.identity}", what) for each in aggregates]
     removed: dict[int, Relation] = {}

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Key, Table
 from gpudb.catalog.postgres.deparse import quote_name
-from gpudb.errors import SqlError
+from gpudb.errors import ShownValues, SqlError
 from gpudb.functions.equality import has_many_representations
 from gpudb.functions.equality import render_equality_key as comparable
 from gpudb.storage.iceberg.scan import data_errors, scan_sql
@@ -77,7 +77,8 @@ class KeyChecker:
             columns = ", ".join(quote_name(name) for name in key.columns)
             objects = {"schema": table.schema, "table": table.name, "constraint": key.name}
             detail = f"Key ({columns})=({values}) {how}."
-            raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)
+            shown = ShownValues(dict.fromkeys(key.columns, values))
+            raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects, shown=shown)
 
     def find_first(self, table: Table, key: Key, sql: str) -> str | None:
         """Returns the first row of a query over a key's columns, formatted for messages; None if there is none."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Key, Table
 from gpudb.catalog.postgres.deparse import quote_name
-from gpudb.errors import SerializationFailure, SqlError
+from gpudb.errors import SerializationFailure, ShownValues, SqlError
 from gpudb.storage.catalog.merge import Change
 from gpudb.storage.constraints.keys import KeyChecker, comparable_names, format_key, render_keys
 
@@ -30,7 +30,10 @@ def check_references(
     )
     if found is not None:
         detail = f'Key ({_join_names(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
-        raise _violation_error(table, foreign, detail)
+        shown = ShownValues(
+            dict.fromkeys(foreign.columns, found), without=f'Key is not present in table "{referenced.name}".'
+        )
+        raise _violation_error(table, foreign, detail, shown)
 
 
 def _check_match_full(keys: KeyChecker, table: Table, files: Sequence[DataFile], foreign: ForeignKey) -> None:
@@ -44,9 +47,10 @@ def _check_match_full(keys: KeyChecker, table: Table, files: Sequence[DataFile],
         raise _violation_error(table, foreign, "MATCH FULL does not allow mixing of null and nonnull key values.")
 
 
-def _violation_error(table: Table, foreign: ForeignKey, detail: str) -> SqlError:
+def _violation_error(table: Table, foreign: ForeignKey, detail: str, shown: ShownValues | None = None) -> SqlError:
     message = f'insert or update on table "{table.name}" violates foreign key constraint "{foreign.name}"'
-    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_error_objects(table, foreign))
+    objects = _error_objects(table, foreign)
+    return SqlError.of("foreign_key_violation", message, detail=detail, objects=objects, shown=shown)
 
 
 def still_referenced_error(table: Table, foreign: ForeignKey, referenced: Table, row: pa.RecordBatch) -> SqlError:
@@ -55,9 +59,15 @@ def still_referenced_error(table: Table, foreign: ForeignKey, referenced: Table,
         f'update or delete on table "{referenced.name}" violates foreign key constraint "{foreign.name}"'
         f' on table "{table.name}"'
     )
-    shown = format_key(referenced, Key("", foreign.referenced), row)
-    detail = f'Key ({_join_names(foreign.referenced)})=({shown}) is still referenced from table "{table.name}".'
-    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_error_objects(table, foreign))
+    key = format_key(referenced, Key("", foreign.referenced), row)
+    detail = f'Key ({_join_names(foreign.referenced)})=({key}) is still referenced from table "{table.name}".'
+    shown = ShownValues(
+        dict.fromkeys(foreign.referenced, key),
+        table=(referenced.schema, referenced.name),
+        without=f'Key is still referenced from table "{table.name}".',
+    )
+    objects = _error_objects(table, foreign)
+    return SqlError.of("foreign_key_violation", message, detail=detail, objects=objects, shown=shown)
 
 
 def _error_objects(table: Table, foreign: ForeignKey) -> dict[str, str]:

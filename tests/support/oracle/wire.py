@@ -20,6 +20,13 @@ _STATUS = {
     pq.TransactionStatus.INTRANS: "T",
     pq.TransactionStatus.INERROR: "E",
 }
+_NOTICE_FIELDS = (
+    pq.DiagnosticField.SEVERITY_NONLOCALIZED,
+    pq.DiagnosticField.SQLSTATE,
+    pq.DiagnosticField.MESSAGE_PRIMARY,
+    pq.DiagnosticField.MESSAGE_DETAIL,
+    pq.DiagnosticField.MESSAGE_HINT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +56,15 @@ class ServerSilent(Exception):
 
 
 class WireClient:
-    """One session over the PostgreSQL protocol; every wait ends after `timeout_s` seconds."""
+    """One session over the PostgreSQL protocol; every wait ends after `timeout_s` seconds.
+
+    `notices` has severity, SQLSTATE, message, detail and hint of each notice of the last call.
+    """
 
     def __init__(self, dsn: str, timeout_s: float = 30.0) -> None:
         self.dsn = dsn
         self.timeout_s = timeout_s
+        self.notices: list[tuple[str | None, ...]] = []
         self._pgconn = self._connect()
 
     def __enter__(self) -> WireClient:
@@ -135,8 +146,11 @@ class WireClient:
         if pgconn.status != pq.ConnStatus.OK:
             raise ConnectionError(pgconn.get_error_message())
         pgconn.nonblocking = 1
-        pgconn.notice_handler = _ignore_notice
+        pgconn.notice_handler = self._hear
         return pgconn
+
+    def _hear(self, notice: PGresult) -> None:
+        self.notices.append(tuple(_text(notice.error_field(field)) for field in _NOTICE_FIELDS))
 
     def _deadline(self) -> float:
         return time.monotonic() + self.timeout_s
@@ -214,6 +228,7 @@ class WireClient:
         )
 
     def _guarded(self, ask: Callable[[], Outcome]) -> Outcome:
+        self.notices.clear()
         try:
             return ask()
         except (ServerSilent, OSError) as error:
@@ -228,7 +243,3 @@ class WireClient:
 
 def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode()
-
-
-def _ignore_notice(_: PGresult) -> None:
-    return None

@@ -82,7 +82,8 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
 def _bind_target(binder: Binder, relation: Any) -> Table:
     try:
         if relation.schemaname in {"pg_catalog", "information_schema"}:
-            raise SqlError.of("insufficient_privilege", f"permission denied for table {relation.relname}")
+            message = f"permission denied for table {relation.relname}"
+            raise SqlError.of("insufficient_privilege", message, position=0)
         found = find_relation(binder, relation.schemaname, relation.relname)
     except GpudbError as error:
         raise binder.locate(error, relation.location) from None

@@ -48,7 +48,8 @@ ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 def bind_target(binder: Binder, node: Any, verb: str, rel: int) -> ChangeTarget:
     """Returns the target of a change over relation `rel`; 42501 for a system catalog, 55000 for other views."""
     if node.schemaname in {"pg_catalog", "information_schema"}:
-        raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
+        message = f"permission denied for table {node.relname}"
+        raise SqlError.of("insufficient_privilege", message, position=0)
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')

@@ -24,7 +24,7 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import conjunction
 from gpudb.sql.bind.expressions.records import add_presence_columns
 from gpudb.sql.bind.query.from_clause import bind_from
-from gpudb.sql.bind.query.sources import Source, build_entries, build_source, table_columns
+from gpudb.sql.bind.query.sources import Source, build_barrier, build_entries, build_source, table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
@@ -32,6 +32,7 @@ from gpudb.sql.bound import (
     Column,
     Cte,
     Delete,
+    Derived,
     Expr,
     From,
     Join,
@@ -41,6 +42,7 @@ from gpudb.sql.bound import (
     Update,
 )
 from gpudb.sql.parse.parser import present
+from gpudb.sql.traverse import replace_nodes
 from gpudb.types import INT8, TEXT
 
 
@@ -76,7 +78,7 @@ def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete
 
 def _bind_target(
     binder: Binder, node: Any, verb: str, outer: Scope | None
-) -> tuple[ChangeTarget, Scope, Scan, tuple[Cte, ...]]:
+) -> tuple[ChangeTarget, Scope, Scan | Derived, tuple[Cte, ...]]:
     rel = binder.new_rel()
     try:
         changed = bind_target(binder, node.relation, verb, rel)
@@ -87,7 +89,7 @@ def _bind_target(
     table = changed.table
     scope = Scope(parent=outer)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    scan = Scan(rel, table, row_ids=True)
+    scan = _build_scan(binder, changed)
     alias = node.relation.alias if node.relation.HasField("alias") else None
     if changed.view is None:
         source = build_source(
@@ -101,8 +103,33 @@ def _bind_target(
     return changed, scope, scan, ctes
 
 
+def _build_scan(binder: Binder, changed: ChangeTarget) -> Scan | Derived:
+    """Returns the rows of a target with their positions: of a security barrier view those that it shows."""
+    table, rel, begun = changed.table, changed.rel, 0
+    columns = (*table_columns(table), *ROW_ID)
+    source: Scan | Derived = Scan(rel, table, row_ids=True)
+    if changed.barriers:
+        rel = binder.new_rel()
+        source = Scan(rel, table, row_ids=True)
+    for end in changed.barriers:
+        tests = [_move(test, changed.rel, rel) for test in changed.where[begun:end]]
+        values = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(columns))
+        query = build_barrier(Select(columns, values, source, conjunction(tests) if tests else None))
+        rel = changed.rel if end == changed.barriers[-1] else binder.new_rel()
+        source, begun = Derived(rel, query), end
+    return source
+
+
+def _move(expr: Expr, old: int, new: int) -> Expr:
+    """Returns an expression over relation `old` as one over relation `new`."""
+    moved: Expr = replace_nodes(
+        expr, lambda node: replace(node, rel=new) if isinstance(node, Column) and node.rel == old else None
+    )
+    return moved
+
+
 def _join_others(
-    binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]
+    binder: Binder, scope: Scope, scan: Scan | Derived, node: Any, nodes: Several[Any]
 ) -> tuple[From, OtherRelations]:
     """Returns the target joined to the relations of FROM or USING, and the columns of these for RETURNING."""
     items, columns = len(scope.items), len(scope.columns)
@@ -121,8 +148,8 @@ def _join_others(
 
 
 def _bind_where(binder: Binder, scope: Scope, node: Any, changed: ChangeTarget) -> Expr | None:
-    """Returns the condition of the rows to change: that of the view, if the target is one, and WHERE."""
-    tests = list(changed.where)
+    """Returns the condition of the rows to change: that of the view, unless it is a barrier, and WHERE."""
+    tests = list(changed.where[changed.barriers[-1] if changed.barriers else 0 :])
     if present(node.where_clause):
         scope.clause = "WHERE"
         tests.append(coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"))

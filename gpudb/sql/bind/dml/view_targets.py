@@ -33,8 +33,9 @@ class ChangeTarget:
     """A table as the target of a change, under its own columns or through the columns and rows of a view.
 
     `columns` are the names that the statement sees, over the columns of the table's relation `rel`; `where` are the
-    conditions of the view. `layers` are the relation that the statement names and those below it, each with its columns
-    over `rel`.
+    conditions of the view, of those that it reads first. `layers` are the relation that the statement names and those
+    below it, each with its columns over `rel`. `barriers` count the conditions up to each security barrier: no other
+    condition may see a row before these hold.
     """
 
     table: Table
@@ -43,6 +44,7 @@ class ChangeTarget:
     where: tuple[Expr, ...] = ()
     view: View | None = None
     layers: tuple[tuple[Table | View, Columns], ...] = ()
+    barriers: tuple[int, ...] = ()
 
     def column(self, name: str, verb: str) -> TableColumn | None:
         """Returns the table's column of a name; None without one, 0A000 for a computed one; `verb` is the verb."""
@@ -72,8 +74,6 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     reason = _find_syntactic_reason(node) or _find_bound_reason(binder, relation)
     if reason is not None:
         raise _not_updatable(relation, verb, reason)
-    if relation.security_barrier:
-        raise FeatureNotSupported(f'changes through the security barrier view "{relation.name}" are not supported')
     base = inner(node.from_clause[0])
     below = binder.catalog.find(base.relname, (base.schemaname,))
     if not isinstance(below, Table | View) or (isinstance(below, Table) and below.query is not None):
@@ -103,7 +103,9 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
         raise _not_updatable(relation, verb, "that have no updatable columns are not automatically updatable")
     table = result.table if verb == "delete from" else _apply_defaults(result.table, rel, relation, view_columns)
     layers = ((relation, view_columns), *result.layers)
-    return ChangeTarget(table, rel, view_columns, (*result.where, *own), relation, layers)
+    where = (*result.where, *own)
+    barriers = (*result.barriers, len(where)) if relation.security_barrier else result.barriers
+    return ChangeTarget(table, rel, view_columns, where, relation, layers, barriers)
 
 
 def _apply_defaults(table: Table, rel: int, view: View, view_columns: Columns) -> Table:

@@ -114,10 +114,17 @@ def get_routine(routines: Sequence[Routine], candidate: resolve.Candidate, args:
 
 
 def complete_call(
-    binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
+    binder: Binder,
+    routine: Routine,
+    candidate: resolve.Candidate,
+    args: Sequence[Expr],
+    role: str | None = None,
 ) -> tuple[Routine, list[Expr]]:
-    """Returns the routine with the types of a call, and its converted arguments with defaults, in order."""
-    binder.accesses.add_routine(routine)
+    """Returns the routine with the types of a call, and its converted arguments with defaults, in order.
+
+    `role` needs the right to call it; with None that is the role that runs the statement.
+    """
+    binder.accesses.add_routine(routine, role)
     routine, types = resolve_polymorphic(routine, candidate, args)
     args = convert_arguments(binder, routine, candidate, args, types)
     places = candidate.positions or tuple(range(len(args)))

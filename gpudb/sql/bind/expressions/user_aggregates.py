@@ -53,7 +53,7 @@ def bind_user_aggregate(
     arg_types = [arg.type for arg in args]
     resolved, values = complete_call(binder, routine, candidate, args)
     state = resolve.bind_polymorphic(declared, arg_types, routine.aggregate.state)[1]
-    strict = get_function(binder, routine.aggregate.transition).strict
+    strict = get_function(binder, _get_aggregation(routine).transition).strict
     if strict and values:
         known = tuple(Test(value, "NULL", True) for value in values)
         filter_expr = BoolOp("AND", (*known, *(() if filter_expr is None else (filter_expr,))))
@@ -70,8 +70,8 @@ def bind_user_aggregate(
             scope,
             Aggregate(collected.function, collected.args, collected.type, node.agg_distinct, order, (), filter_expr),
         )
-    folded = _build_fold(binder, routine.aggregate, rows, row.type, state, values, strict=strict)
-    result = _apply_final(binder, routine.aggregate, folded, values)
+    folded = _build_fold(binder, routine, rows, row.type, state, values, strict=strict)
+    result = _apply_final(binder, routine, folded, values)
     if any(isinstance(each, Query.__args__) for each in walk(result)):
         if not isinstance(rows, Aggregate):
             raise FeatureNotSupported(f"window aggregate {routine.name}, whose final function is a query")
@@ -88,7 +88,7 @@ def _build_row(values: Sequence[Expr]) -> Row:
 
 def _build_fold(
     binder: Binder,
-    aggregation: Aggregation,
+    routine: Routine,
     rows: Expr,
     row: SqlType,
     state: SqlType,
@@ -100,9 +100,10 @@ def _build_fold(
 
     A strict function without initial state starts from the first argument.
     """
+    aggregation = _get_aggregation(routine)
     now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
     parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
-    body = coerce_exactly(binder, call_by_oid(binder, aggregation.transition, [now, *parts]), state)
+    body = coerce_exactly(binder, _call_by_oid(binder, aggregation.transition, [now, *parts], routine.owner), state)
     if any(isinstance(part, Query.__args__) for part in walk(body)):
         raise FeatureNotSupported("aggregates whose state function is a query are not supported")
     initial: Expr = Constant(None, state)
@@ -116,21 +117,27 @@ def _build_fold(
     return Fold(_STATE, _ITEM, rows, initial, body, state)
 
 
-def _apply_final(binder: Binder, aggregation: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:
+def _apply_final(binder: Binder, routine: Routine, folded: Expr, values: Sequence[Expr]) -> Expr:
+    aggregation = _get_aggregation(routine)
     if not aggregation.final:
         return folded
     nulls = [Constant(None, value.type) for value in values] if aggregation.final_extra else []
-    return call_by_oid(binder, aggregation.final, [folded, *nulls])
+    return _call_by_oid(binder, aggregation.final, [folded, *nulls], routine.owner)
 
 
-def call_by_oid(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:
-    """Returns a call of a function by its OID."""
+def _get_aggregation(routine: Routine) -> Aggregation:
+    assert routine.aggregate is not None
+    return routine.aggregate
+
+
+def _call_by_oid(binder: Binder, oid: int, args: Sequence[Expr], owner: str) -> Expr:
+    """Returns a call of a function by its OID, for which the aggregate's owner needs the right."""
     routine = _find_routine(binder, oid)
     if routine is None:
         function = library.functions_by_oid()[oid]
         return build_call(binder, resolve.Candidate(function, function.args), args)
     candidate = resolve.Candidate(as_function(routine), tuple(each.type for each in routine.inputs))
-    return bind_scalar(binder, *complete_call(binder, routine, candidate, args))
+    return bind_scalar(binder, *complete_call(binder, routine, candidate, args, owner))
 
 
 def get_function(binder: Binder, oid: int) -> Function:

@@ -13,6 +13,7 @@ from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.sql.accesses import RelationAccess
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -21,6 +22,7 @@ from gpudb.sql.bind.query.past_tables import bind_past_table, is_past
 from gpudb.sql.bind.query.sources import (
     Source,
     add_hidden,
+    build_barrier,
     build_entries,
     build_source,
     build_system_source,
@@ -47,9 +49,7 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
-from gpudb.types import INT8, OID
-
-_ALL_ROWS = (1 << 63) - 1
+from gpudb.types import OID
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 
@@ -149,14 +149,19 @@ def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
             query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
         binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
-    if view.security_barrier and query.limit is None:
-        # No engine moves a condition below a limit, so none sees a row that the view hides
-        query = replace(query, limit=Constant(_ALL_ROWS, INT8))
+    if view.security_barrier:
+        query = build_barrier(query)
     columns = tuple(
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
     )
     return build_source(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, get_row_type(view))
+
+
+def list_view_accesses(binder: Binder, view: View) -> list[RelationAccess]:
+    """Returns the relations that a view reads, with the roles that read them, in the order of its text."""
+    _bind_view(binder, binder.new_rel(), view, None)
+    return binder.accesses.relations[1:]
 
 
 def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Source:

@@ -11,12 +11,13 @@ from gpudb.errors import SqlError, UndefinedTable
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.name_errors import Entry
 from gpudb.sql.bind.scope import Columns, NamespaceItem
-from gpudb.sql.bound import Column, From, OutputColumn, SystemScan
+from gpudb.sql.bound import Column, Constant, From, OutputColumn, Query, SystemScan
 from gpudb.sql.parse.parser import strings
-from gpudb.types import SqlType
+from gpudb.types import INT8, SqlType
 
 _HIDDEN = ("tableoid", "xmin")
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
+_ALL_ROWS = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,12 @@ def build_source(
         for index, (name, column) in enumerate(zip(names, columns, strict=True))
     )
     return Source(relation, (NamespaceItem(alias, result, schema, row_type=row),), result, frozenset({rel}))
+
+
+def build_barrier(query: Query) -> Query:
+    """Returns the query of a security barrier view: no condition of a query over it sees a row that it hides."""
+    # No engine moves a condition below a limit
+    return query if query.limit is not None else replace(query, limit=Constant(_ALL_ROWS, INT8))
 
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:

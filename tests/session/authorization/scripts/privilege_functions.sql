@@ -1,0 +1,23 @@
+-- has_table_privilege and its family: OIDs of nothing, names of privileges that are no constants, system relations.
+create table things (one int, two int);
+select has_table_privilege('pg_class', x) from (values ('select'), ('INSERT, select with grant option')) as v(x);
+select has_table_privilege('pg_class', x) from (values ('select'), ('foo')) as v(x);
+create sequence q;
+create role x;
+select has_sequence_privilege('q','select'), has_sequence_privilege('q'::regclass,'select'), has_sequence_privilege('x','q'::regclass,'select');
+select has_sequence_privilege('things','select');
+select has_sequence_privilege(1,'select');
+select has_table_privilege(1,'select'), has_function_privilege(1,'execute'), has_type_privilege(1,'usage'), has_schema_privilege(1,'usage'), has_database_privilege(999999,'connect');
+select has_table_privilege('x', 1,'select'), has_function_privilege('x', 1,'execute'), has_type_privilege('x', 1,'usage'), has_schema_privilege('x',1,'usage'), has_database_privilege('x',999999,'connect');
+select has_table_privilege('x', 'pg_settings','update'), has_table_privilege('pg_read_all_stats', 'pg_shmem_allocations','select'), has_table_privilege('x', 'pg_shmem_allocations','select');
+select has_table_privilege('x', 'q', 'rule'), has_table_privilege('q', 'rule, select'),  has_table_privilege('q', 'rule with grant option');
+select has_column_privilege(7777,77::int2,'select'), has_column_privilege('q',99::int2,'select'),  has_column_privilege('pg_class',1::int2,'select'), has_any_column_privilege(1,'select');
+select has_column_privilege('x', 7777,77::int2,'select'), has_column_privilege('x', 'q',99::int2,'select'),  has_column_privilege('x', 'pg_class',1::int2,'select'), has_any_column_privilege('x', 1,'select');
+select has_table_privilege('q', x) from (values ('select'), (null), ('  insert,truncate ')) as v(x);
+select has_table_privilege('x', 'q', x) from (values ('select'), (null), ('  insert,truncate ')) as v(x);
+select has_table_privilege('x', 'q', x) from (values ('select'), (null), ('usage')) as v(x);
+select has_schema_privilege('x', 'public', x), has_database_privilege('x', 'gpudb', 'Temp'), has_database_privilege('x', 'gpudb', 'TEMPORARY') from (values ('usage'), (null), ('create')) as v(x);
+select has_sequence_privilege('x', 'q', x) from (values ('usage'), (null), ('select')) as v(x);
+select has_column_privilege('x', 'pg_class', 'relname', x) from (values ('insert'), (null), ('select')) as v(x);
+select count(*) from pg_class c where has_table_privilege('x', c.oid, 'select') and c.oid < 16384 and relname like 'pg_s%' and relkind in ('r','v');
+select count(*) from information_schema.columns where table_name='pg_class';

@@ -25,7 +25,7 @@ from benchmarks import tables
 
 def adopt_table(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
     """Adopts the files of a suite's table."""
-    from gpudb.catalog.model import Table
+    from gpudb.catalog.tables import Table
 
     files = f"{where}/*.parquet" if where.is_dir() else str(where)
     (create,) = [each for each in tables.adopted_schema(suite) if each.split()[2] == name]

@@ -23,7 +23,7 @@ def decoding_steps(paths: Sequence[Path], columns: Sequence[str], threads: int) 
     import pylibcudf as plc
     from rmm.pylibrmm.stream import CudaStreamFlags, Stream
 
-    from gpudb.catalog.model import DataFile
+    from gpudb.catalog.tables import DataFile
     from gpudb.engine.gpu.cache.host_columns import split_rows
     from gpudb.engine.gpu.cudf.reader import read_footer
     from gpudb.engine.gpu.fused.packed_cache import read_batches

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpudb.catalog.model import Catalog, Role
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import Role
 from gpudb.catalog.secured_objects import get_database
 
 

@@ -8,7 +8,8 @@ from functools import cache
 from types import MappingProxyType
 
 from gpudb import pgdata
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Membership, Role
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog
+from gpudb.catalog.roles import Membership, Role
 
 DATABASE_OWNER = "pg_database_owner"
 """The role whose one member is the database's owner, without a grant."""

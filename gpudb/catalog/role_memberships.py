@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Membership, Role
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
+from gpudb.catalog.roles import Membership, Role
 
 Grants = Mapping[str, tuple[Membership, ...]]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.catalog.model import Argument, Catalog, Relation, Routine
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.routines import Argument, Routine
 from gpudb.types import SqlType, UserType
 
 

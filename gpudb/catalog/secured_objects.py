@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gpudb.catalog.model import (
-    BOOTSTRAP_ROLE_OID,
-    Catalog,
-    Database,
-    Relation,
-    Routine,
-    Schema,
-    Sequence,
-    Table,
-    TypeDefinition,
-    View,
-)
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Database, Schema
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
+from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.role_memberships import get_database_owner
+from gpudb.catalog.routines import Routine
+from gpudb.catalog.tables import Table
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.values.acl import Acl, make_default_acl, rename_role
 
 SecuredObject = Relation | Schema | Routine | TypeDefinition | Database

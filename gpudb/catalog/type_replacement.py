@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from gpudb.catalog.model import Catalog, Column, Sequence, TypeDefinition
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.tables import Column
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.types import SqlType, UserType
 
 

@@ -9,7 +9,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import Table
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudb.catalog.initial_settings import list_initial_settings
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.certificates import CertificateFiles
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.session.results import Notice, Prepared, Result
 
 

@@ -17,7 +17,8 @@ import postgast
 import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Role
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gpudb.catalog.model import Relation, Routine, View
+from gpudb.catalog.relations import Relation, View
+from gpudb.catalog.routines import Routine
 from gpudb.sql.bound import Column, Expr
 from gpudb.sql.traverse import walk
 

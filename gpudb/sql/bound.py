@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.functions.registry import Function
 from gpudb.sql.prepared import Prepared
 from gpudb.types import BOOL, INT4, RECORD, SqlType

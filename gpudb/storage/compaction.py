@@ -19,7 +19,7 @@ from typing import Protocol
 import duckdb
 import pyarrow as pa
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
 from gpudb.storage.garbage import Garbage
 from gpudb.storage.iceberg.scan import data_errors, scan_sql

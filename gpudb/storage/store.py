@@ -28,16 +28,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.model import (
-    Catalog,
-    DataFile,
-    Sequence,
-    Table,
-    TableSnapshot,
-    UnreadableFiles,
-    make_initial_catalog,
-)
+from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.predefined_roles import with_predefined_roles
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.tables import DataFile, Table, TableSnapshot, UnreadableFiles
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge

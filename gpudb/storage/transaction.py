@@ -10,7 +10,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, Column, DataFile, ForeignKey, Key, Relation, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import Column, DataFile, ForeignKey, Key, Table
 from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references

@@ -8,7 +8,7 @@ import hmac
 
 import pytest
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import GpudbError
 from gpudb.server.wire.auth import Scram, is_loopback, is_trusted
 from gpudb.values.scram import derive_keys, make_verifier, parse_verifier, password_matches, saslprep

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.server import PgServer

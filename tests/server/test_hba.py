@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.hba.matching import ConnectionRequest

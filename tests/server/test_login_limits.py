@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.server.wire.failed_logins import FREE_FAILURES, FailedLogins
 from gpudb.server.wire.messages import SSL_REQUEST
 from gpudb.server.wire.pending_connections import PendingConnections, get_client_network

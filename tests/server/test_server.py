@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.server.wire.messages import CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST
 from gpudb.server.wire.server import PgServer, check_exposure

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, make_initial_catalog
+from gpudb.catalog.model import Catalog, make_initial_catalog
+from gpudb.catalog.routines import Argument, Routine
+from gpudb.catalog.tables import Column, Table
 from gpudb.sql import bound, rewrite
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query

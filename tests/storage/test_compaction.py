@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gpudb.catalog.model import Column
+from gpudb.catalog.tables import Column
 from gpudb.errors import GpudbError
 from gpudb.storage.compaction import SMALL_FILES, compact, select_files
 from gpudb.storage.store import Store

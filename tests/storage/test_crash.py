@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.history import list_data_files
 from gpudb.storage.iceberg.scan import scan_sql

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.storage.iceberg import samples
 from gpudb.storage.iceberg.column_layout import FIELD_ID
 from gpudb.storage.iceberg.samples import MAX_FILES, SAMPLED_VALUES, sample_column

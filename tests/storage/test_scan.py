@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudb import types
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql

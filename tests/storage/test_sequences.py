@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.catalog.model import Sequence
+from gpudb.catalog.relations import Sequence
 from gpudb.errors import SqlError
 from gpudb.storage.catalog.sequences import AHEAD, Sequences, SequenceState
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.table import StaticTable
 
-from gpudb.catalog.model import Column, Table, TableSnapshot
+from gpudb.catalog.tables import Column, Table, TableSnapshot
 from gpudb.storage.catalog.records import encode
 from gpudb.storage.compaction import SMALL_FILES, compact
 from gpudb.storage.iceberg.history import Retention, select_kept

@@ -14,7 +14,10 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from gpudb.catalog.model import Distribution, Role, Schema, View
+from gpudb.catalog.model import Schema
+from gpudb.catalog.relations import View
+from gpudb.catalog.roles import Role
+from gpudb.catalog.tables import Distribution
 from gpudb.duckdb.errors import data_file_error
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.append import verify_checksums

@@ -13,7 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gpudb.catalog.model import ColumnStatistics, Role, Schema, View
+from gpudb.catalog.model import Schema
+from gpudb.catalog.relations import View
+from gpudb.catalog.roles import Role
+from gpudb.catalog.tables import ColumnStatistics
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store

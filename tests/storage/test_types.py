@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from gpudb import types
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.column_layout import encode_initial, stored_type, to_stored
 from gpudb.storage.store import Store

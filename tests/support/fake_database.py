@@ -17,7 +17,7 @@ from dataclasses import replace
 import duckdb
 import pyarrow as pa
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError, WorkerLost
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
 from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, exact_numeric, type_by_oid

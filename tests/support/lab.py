@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.cli.machine import list_visible_gpus, query_gpus
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.gpu.cluster.cluster import Cluster

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.scan import scan_sql

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction

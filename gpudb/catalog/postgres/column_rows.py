@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 
 from gpudb import pgdata
-from gpudb.catalog.model import Column
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, deparse_with_parentheses
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.tables import Column
 from gpudb.types import SqlType
 
 # System columns of every PostgreSQL table: name, type, number, length, by value, alignment.

@@ -7,12 +7,13 @@ from functools import cache
 from typing import NamedTuple
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, Check, Column, ForeignKey, Index, Table, Unique
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.tables import Check, Column, ForeignKey, Index, Table, Unique
 from gpudb.types import SqlType
 
 _METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}

@@ -8,7 +8,8 @@ from functools import lru_cache
 import postgast
 from google.protobuf.message import Message
 
-from gpudb.catalog.model import Catalog, Relation, get_stored_query
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, get_stored_query
 
 
 def list_referenced_relations(view: Relation, catalog: Catalog) -> list[int]:

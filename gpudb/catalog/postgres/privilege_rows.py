@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from functools import cache
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, Database, Schema, Sequence, Table, View
+from gpudb.catalog.model import Catalog, Database, Schema
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.role_memberships import list_roles_of
 from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_database, get_kind, get_owner
+from gpudb.catalog.tables import Table
 from gpudb.values.acl import APPLICABLE, PUBLIC, Acl, format_acl
 
 _CODES = {"table": "r", "sequence": "r", "schema": "n", "function": "f", "type": "T", "database": "d"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpudb.catalog.initial_settings import iter_initial_settings
-from gpudb.catalog.model import Catalog, Membership
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.role_memberships import index_grants, list_roles_of
+from gpudb.catalog.roles import Membership
 
 
 def add_roles(builder: SystemRows, catalog: Catalog) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, quote_name
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.types import SqlType
 
 _SQL_LANGUAGE = 14

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, Table, get_stored_query
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import list_indexes
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
@@ -17,8 +17,10 @@ from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence_dependencies
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type
+from gpudb.catalog.relations import get_stored_query
 from gpudb.catalog.row_types import refresh_row_types
 from gpudb.catalog.secured_objects import get_database, get_owner, get_stored_acl
+from gpudb.catalog.tables import Table
 from gpudb.values.acl import format_acl
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Sequence, Table
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_hidden_columns
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.tables import Table
 
 
 def add_sequence(rows: SystemRows, sequence: Sequence, namespace: int, owner: int) -> None:

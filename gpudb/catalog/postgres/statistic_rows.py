@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Table
 from gpudb.catalog.postgres.column_rows import get_type_facts
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.tables import Table
 
 _HEADER = 1
 """Bytes of the length header of a short value of variable length."""

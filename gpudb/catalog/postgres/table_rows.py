@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, Table, View, get_stored_query
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
@@ -10,6 +10,8 @@ from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 from gpudb.catalog.postgres.statistic_rows import add_statistics
+from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
+from gpudb.catalog.tables import Table
 
 
 def add_relation(

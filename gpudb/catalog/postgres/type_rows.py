@@ -8,13 +8,14 @@ from dataclasses import replace
 from functools import cache
 
 from gpudb import pgdata
-from gpudb.catalog.model import Column, TypeDefinition
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column
 from gpudb.catalog.postgres.deparse import deparse_default
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
+from gpudb.catalog.tables import Column
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.types import SqlType
 
 _FUNCTIONS = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Column, ColumnStatistics, Table
+from gpudb.catalog.tables import Column, ColumnStatistics, Table
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.functions import equality
 from gpudb.storage.iceberg.scan import scan_sql

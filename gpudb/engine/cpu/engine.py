@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from gpudb.catalog.model import Column, ColumnStatistics, DataFile, Table
+from gpudb.catalog.tables import Column, ColumnStatistics, DataFile, Table
 from gpudb.duckdb.errors import (
     ENGINE_ERRORS,
     EngineRestarted,

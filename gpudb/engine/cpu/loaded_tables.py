@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.duckdb.output_casts import cast_output
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader

@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, View, make_initial_catalog
+from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import RELATIONS, get_function_columns
 from gpudb.catalog.postgres.names import (
@@ -34,6 +34,7 @@ from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation
 from gpudb.catalog.postgres.role_rows import list_reached_roles
 from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
 from gpudb.catalog.postgres.rows import build_rows, build_sizes
+from gpudb.catalog.relations import View
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.duckdb.system_relations import FUNCTION_PREFIX
 from gpudb.engine.protocol import Settings

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.cost.sampling import sample_column
 from gpudb.types import SqlType

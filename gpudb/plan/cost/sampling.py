@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node
 from gpudb.sql import bound

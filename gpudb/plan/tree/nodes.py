@@ -12,7 +12,7 @@ from dataclasses import Field, dataclass, fields
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
 from gpudb.types import INT8, SqlType

@@ -18,7 +18,7 @@ import ipaddress
 import re
 import secrets
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import GpudbError, SqlError
 from gpudb.server.wire.messages import ProtocolViolation
 from gpudb.values.scram import ITERATIONS, MECHANISM, SALT_BYTES, Verifier, make_verifier, parse_verifier

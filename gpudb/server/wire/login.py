@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Protocol
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import GpudbError, SqlError
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from gpudb.catalog.model import Catalog, Relation, Sequence
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.secured_objects import describe_kind
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import (

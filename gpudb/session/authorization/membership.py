@@ -6,8 +6,9 @@ alone: what a superuser may do is not a matter of inheritance.
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Membership
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.role_memberships import index_grants, list_inherited_roles, list_roles_of
+from gpudb.catalog.roles import Membership
 
 
 def is_superuser(catalog: Catalog, role: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, make_type_key
+from gpudb.catalog.model import Catalog, Schema
+from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.secured_objects import (
     SecuredObject,
     describe_kind,
@@ -13,6 +14,7 @@ from gpudb.catalog.secured_objects import (
     get_database,
     get_owner,
 )
+from gpudb.catalog.user_types import make_type_key
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import inherited_roles, is_superuser
 from gpudb.session.context import Context, SessionState

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from gpudb.catalog.model import Catalog, Role
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import is_admin, is_superuser
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
 
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Membership, Role, quote_names
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
+from gpudb.catalog.roles import Membership, Role
+from gpudb.catalog.user_types import quote_names
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.authorization.membership import (
     find_best_admin,

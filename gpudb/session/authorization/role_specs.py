@@ -6,7 +6,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Role
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError, UndefinedObject
 from gpudb.session.context import SessionState
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudb.catalog.model import Catalog, Role
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import can_set_role, is_superuser
 from gpudb.session.context import SessionState

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Relation
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation
 from gpudb.errors import GpudbError, ShownValues
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import list_column_privileges, list_object_privileges

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.gpu.rpc.messages import CacheAction
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.authorization.privileges import check_privilege, get_current_role

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.authorize import check_accesses, check_named_relation
 from gpudb.session.context import Context

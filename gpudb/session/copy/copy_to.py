@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Sequence, View, get_stored_query
+from gpudb.catalog.relations import Sequence, View, get_stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.copy.copy_from import NOT_IN_COPY

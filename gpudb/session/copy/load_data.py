@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context

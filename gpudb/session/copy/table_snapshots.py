@@ -5,7 +5,7 @@ The definition stays the current one. The snapshot's files become the table's ag
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Table, TableSnapshot
+from gpudb.catalog.tables import Table, TableSnapshot
 from gpudb.errors import SqlError, UndefinedFunction, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned

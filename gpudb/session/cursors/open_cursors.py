@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.context import SessionState
 

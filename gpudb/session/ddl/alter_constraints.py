@@ -8,7 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Check, Constraint, ForeignKey, Table, Unique
+from gpudb.catalog.tables import Check, Constraint, ForeignKey, Table, Unique
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import add_constraints

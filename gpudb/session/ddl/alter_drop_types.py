@@ -7,9 +7,12 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Routine, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.relations import Sequence, View
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import replace_owner
+from gpudb.catalog.tables import Table
 from gpudb.catalog.type_replacement import contains_type, replace_type_definition
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import without_columns

@@ -7,8 +7,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column, Relation, Table, View
+from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.secured_objects import replace_owner
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions.resolve import can_coerce
 from gpudb.session.context import Context

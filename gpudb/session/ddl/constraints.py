@@ -8,7 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Check, Table, Unique
+from gpudb.catalog.tables import Check, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.foreign_keys import build_foreign_key

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.grants import grant
-from gpudb.catalog.model import Catalog, DefaultAcl
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import DefaultAcl
 from gpudb.catalog.secured_objects import (
     SecuredObject,
     get_kind,

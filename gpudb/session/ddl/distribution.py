@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Column, Distribution, Table
+from gpudb.catalog.tables import Column, Distribution, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import rewrite_query

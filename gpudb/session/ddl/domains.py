@@ -8,8 +8,10 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Check, Column, Table, TypeDefinition
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import Check, Column, Table
 from gpudb.catalog.type_replacement import contains_type
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.parse_nodes import definition_field

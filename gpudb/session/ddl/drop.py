@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Relation, Sequence, Table
+from gpudb.catalog.relations import Relation, Sequence
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned

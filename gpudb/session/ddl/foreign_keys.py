@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, ForeignKey, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.session.authorization.privileges import check_references, get_current_role

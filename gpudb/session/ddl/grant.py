@@ -7,8 +7,10 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Routine, Sequence, TypeDefinition
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import SecuredObject, get_database
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject, UndefinedTable
 from gpudb.functions.library import functions_by_name
 from gpudb.session.authorization.privileges import get_current_role

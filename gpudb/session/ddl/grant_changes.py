@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gpudb.catalog.grants import choose_grantor, grant, revoke
-from gpudb.catalog.model import Column, Relation, Sequence, Table, View
+from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner, replace_acl
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.authorization.membership import inherited_roles, is_superuser
 from gpudb.session.authorization.privileges import (

@@ -8,7 +8,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column, Sequence, Table
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.sequences import change_sequence, new_sequence

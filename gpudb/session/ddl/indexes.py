@@ -11,7 +11,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Constraint, Index, Table, Unique
+from gpudb.catalog.tables import Constraint, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Column, Table, Unique
+from gpudb.catalog.tables import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import act_as, check_column_types

@@ -8,7 +8,9 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.grants import revoke
-from gpudb.catalog.model import FIRST_USER_OID, Database, Routine, Schema, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.model import FIRST_USER_OID, Database, Schema
+from gpudb.catalog.relations import Sequence, View
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import (
     SecuredObject,
     get_owner,
@@ -16,6 +18,8 @@ from gpudb.catalog.secured_objects import (
     map_object_acls,
     replace_owner,
 )
+from gpudb.catalog.tables import Table
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.authorization.privileges import get_current_role

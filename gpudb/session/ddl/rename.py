@@ -7,7 +7,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column, Relation, Sequence, Table, View
+from gpudb.catalog.relations import Relation, Sequence, View
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import constraints_after_rename, rename_constraint

@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.role_checks import check_may_change_members

@@ -7,7 +7,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Database, Role
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Database
+from gpudb.catalog.roles import Role
 from gpudb.catalog.secured_objects import list_secured_objects, map_acls, replace_owner
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.authorization.role_checks import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, get_stored_query
+from gpudb.catalog.model import Catalog, Schema
+from gpudb.catalog.relations import Relation, Sequence, get_stored_query
 from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.type_replacement import replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject

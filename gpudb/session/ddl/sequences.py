@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Sequence, Table
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values

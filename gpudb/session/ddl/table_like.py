@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Check, Column, Index, Table, Unique
+from gpudb.catalog.tables import Check, Column, Index, Table, Unique
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import Definition

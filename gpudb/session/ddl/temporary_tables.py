@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Relation, Table
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import Table
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
 from gpudb.session.context import Context, SessionState

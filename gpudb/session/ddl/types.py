@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, TypeDefinition
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres.oids import type_array
 from gpudb.catalog.type_replacement import replace_type_definition
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import check_column_type

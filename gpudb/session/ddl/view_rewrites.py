@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, get_stored_query
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, Sequence, get_stored_query
 from gpudb.sql.parse.parser import deparse, parse, strings
 
 

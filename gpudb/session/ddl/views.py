@@ -7,7 +7,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column, View
+from gpudb.catalog.relations import View
+from gpudb.catalog.tables import Column
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.authorization.privileges import check_column_types
 from gpudb.session.context import Context

@@ -12,7 +12,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.model import Catalog, DataFile, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import check_inserted

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from gpudb.catalog.model import ForeignKey, Table
+from gpudb.catalog.tables import ForeignKey, Table
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.execution.queries import fetch_query

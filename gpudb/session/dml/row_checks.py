@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context

@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import ForeignKey
+from gpudb.catalog.tables import ForeignKey
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
 from gpudb.session.context import Context, SessionState

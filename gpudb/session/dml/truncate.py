@@ -6,7 +6,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.privileges import check_owner, check_privilege, get_current_role
 from gpudb.session.context import Context

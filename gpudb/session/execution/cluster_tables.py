@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudb.catalog.distribution import BUCKETS
-from gpudb.catalog.model import Node, Table
+from gpudb.catalog.model import Node
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Routine
+from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.registry import Function
 from gpudb.session.authorization.privileges import act_as

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, Sequence
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError, UndefinedTable
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import (

@@ -9,9 +9,9 @@ from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
-from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES, SNAPSHOTS
+from gpudb.catalog.relations import Sequence
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import cluster_tables, sequence_values

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, ForeignKey, Index, Table, Unique
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import ForeignKey, Index, Table, Unique
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Table, get_stored_query
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres.deparse import quote_name
+from gpudb.catalog.relations import Relation, get_stored_query
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.objects.names import schema_path

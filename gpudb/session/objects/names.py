@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Container, Iterable
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Relation, Schema
+from gpudb.catalog.model import Catalog, Schema
+from gpudb.catalog.relations import Relation
 from gpudb.errors import DuplicateTable, FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Column, Relation, Table
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import UndefinedColumn
 from gpudb.session.context import Context
 

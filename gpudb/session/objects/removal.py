@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import replace
 
-from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, Sequence
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
+from gpudb.catalog.tables import Table
 from gpudb.catalog.type_replacement import contains_type
 from gpudb.session.context import Context
 from gpudb.session.objects.constraints import referencing_keys

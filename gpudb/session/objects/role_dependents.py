@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudb.catalog.model import Database, Role, Routine, Schema, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.model import Database, Schema
 from gpudb.catalog.postgres.deparse import quote_name
+from gpudb.catalog.relations import Sequence, View
+from gpudb.catalog.roles import Role
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import SecuredObject, get_owner, list_secured_objects
+from gpudb.catalog.tables import Table
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.objects.dependents import describe_relation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.catalog.model import Sequence
+from gpudb.catalog.relations import Sequence
 from gpudb.session.context import Context
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Table, View
+from gpudb.catalog.relations import View
 from gpudb.catalog.secured_objects import describe_kind
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import (

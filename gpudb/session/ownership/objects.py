@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpudb.catalog.model import Relation, Schema, TypeDefinition
+from gpudb.catalog.model import Schema
+from gpudb.catalog.relations import Relation
 from gpudb.catalog.secured_objects import describe_kind, get_database
+from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import can_set_role
 from gpudb.session.authorization.privileges import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Aggregation, Argument, Routine
+from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, get_implementation

@@ -7,7 +7,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Routine, get_stored_query
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, get_stored_query
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import refresh_row_types
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Routine
+from gpudb.catalog.routines import Routine
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.session.authorization.authorize import check_accesses

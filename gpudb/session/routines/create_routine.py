@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Argument, Routine, Table
+from gpudb.catalog.routines import Argument, Routine
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.authorization.privileges import check_owner, get_current_role

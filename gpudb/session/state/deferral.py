@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from gpudb.catalog.model import DataFile, ForeignKey
+from gpudb.catalog.tables import DataFile, ForeignKey
 
 
 @dataclass(frozen=True, slots=True)

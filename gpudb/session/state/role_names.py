@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Catalog, Role
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.roles import Role
 
 
 class RoleName(str):

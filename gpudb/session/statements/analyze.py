@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Relation, Table
+from gpudb.catalog.relations import Relation
 from gpudb.catalog.secured_objects import get_database
+from gpudb.catalog.tables import Table
 from gpudb.errors import UndefinedTable
 from gpudb.session.authorization.privileges import get_current_role, is_owner
 from gpudb.session.context import Context

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.catalog.model import Catalog, View
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import View
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.dml.view_targets import resolve_target

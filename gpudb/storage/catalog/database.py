@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from gpudb.catalog.model import Catalog, Relation, Table, make_initial_catalog
+from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.predefined_roles import with_predefined_roles
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode, encode
 from gpudb.storage.private_files import create_file

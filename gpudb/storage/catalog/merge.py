@@ -15,7 +15,9 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from gpudb.catalog.model import Catalog, ColumnStatistics, DataFile, Relation, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import ColumnStatistics, DataFile, Table
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.catalog.database import list_object_kinds
 from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants

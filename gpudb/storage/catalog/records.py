@@ -12,8 +12,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from gpudb.catalog import model
+from gpudb.catalog import model, relations, roles, routines, tables, user_types
 from gpudb.types import Label, SqlType, UserType
+from gpudb.values.acl import AclItem
 
 # Stored in other rows, or computed anew at every commit.
 _OMITTED = {("Table", "files"), ("Table", "metadata_location")}
@@ -81,5 +82,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 @cache
 def _classes() -> dict[str, Any]:
-    found = {name: cls for name, cls in vars(model).items() if isinstance(cls, type) and is_dataclass(cls)}
-    return {**found, "SqlType": SqlType, "UserType": UserType, "Label": Label}
+    modules = (model, relations, roles, routines, tables, user_types)
+    named = (pair for module in modules for pair in vars(module).items())
+    found = {name: cls for name, cls in named if isinstance(cls, type) and is_dataclass(cls)}
+    return {**found, "SqlType": SqlType, "UserType": UserType, "Label": Label, "AclItem": AclItem}

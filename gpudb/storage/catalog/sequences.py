@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudb.catalog.model import Sequence
+from gpudb.catalog.relations import Sequence
 from gpudb.errors import GpudbError, SqlError
 
 AHEAD = 32

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Key, Table
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres.deparse import quote_name
+from gpudb.catalog.tables import DataFile, ForeignKey, Key, Table
 from gpudb.errors import SerializationFailure, ShownValues, SqlError
 from gpudb.storage.catalog.merge import Change
 from gpudb.storage.constraints.keys import KeyChecker, comparable_names, format_key, render_keys

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gpudb.catalog.model import Column
+from gpudb.catalog.tables import Column
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.binary_numeric import parse_numerics
 from gpudb.storage.copy.binary_split import BinaryBlock, Offsets, sliding_windows

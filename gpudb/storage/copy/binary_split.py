@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpudb.catalog.model import Column
+from gpudb.catalog.tables import Column
 from gpudb.errors import SqlError
 from gpudb.storage.copy.errors import RowError, bad_format_error
 from gpudb.storage.copy.reader import Block

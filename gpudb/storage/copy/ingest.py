@@ -15,7 +15,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 import pyarrow as pa
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError, InvalidText, QueryCanceled, SqlError
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.pipeline import Pipeline, Stopped

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.model import Column
+from gpudb.catalog.tables import Column
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.byte_probes import ByteProbes, count_byte
 from gpudb.storage.copy.conversion import Clock, convert_text

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, InternalError
 from gpudb.storage.iceberg.buckets import split_by_bucket
 from gpudb.storage.iceberg.column_layout import stored_schema, to_stored

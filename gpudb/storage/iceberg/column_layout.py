@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.model import Column
+from gpudb.catalog.tables import Column
 from gpudb.errors import InternalError, SqlError
 from gpudb.types import SqlType
 from gpudb.values.inet import format_network_column

@@ -6,7 +6,7 @@ import datetime as dt
 import uuid
 from collections.abc import Iterator, Sequence
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.functions.library import COMMUTATORS, get_comparison
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.sql.widening import WIDENING_CASTS

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.checksums import mark_verified
 from gpudb.storage.iceberg.statistics import file_statistics

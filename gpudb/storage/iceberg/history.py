@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpudb.catalog.model import TableSnapshot
+from gpudb.catalog.tables import TableSnapshot
 
 DEFINITION_PROPERTY = "gpudb.definition"
 """Property of a table's metadata: its encoded definition, from which a lost catalog is rebuilt."""

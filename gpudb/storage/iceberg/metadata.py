@@ -27,7 +27,7 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from gpudb.catalog.model import Table, TableSnapshot
+from gpudb.catalog.tables import Table, TableSnapshot
 from gpudb.storage.iceberg.disk_files import DiskFile, to_path, to_uri
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.history import (

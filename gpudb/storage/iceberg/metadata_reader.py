@@ -16,7 +16,7 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from gpudb.catalog.distribution import NULLS
-from gpudb.catalog.model import Column, DataFile, Table, TableSnapshot
+from gpudb.catalog.tables import Column, DataFile, Table, TableSnapshot
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.disk_files import DiskInput, RelocatedIO, to_path, to_uri
 from gpudb.storage.iceberg.history import COMMITTED_SUMMARY, LOCATIONS_PROPERTY, PAST_DEFINITION_PROPERTY

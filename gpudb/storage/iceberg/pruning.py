@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpudb.catalog.model import DataFile
+from gpudb.catalog.tables import DataFile
 
 
 @dataclass(frozen=True, slots=True)

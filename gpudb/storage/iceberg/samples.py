@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.lru import LruCache
 from gpudb.plan.cost.sampling import Sample
 from gpudb.storage.iceberg.column_layout import names_by_id

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.duckdb.errors import data_file_error
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.storage.iceberg.checksums import verify_files

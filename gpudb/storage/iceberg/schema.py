@@ -35,7 +35,7 @@ from pyiceberg.types import (
 )
 
 from gpudb.catalog.distribution import BUCKETS, NULLS
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.storage.iceberg.column_layout import member_ids
 from gpudb.types import SqlType
 

@@ -14,7 +14,7 @@ from decimal import Context, Decimal
 
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.storage.iceberg.column_layout import leaf_count, leaf_ids
 from gpudb.types import SqlType
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table.metadata import TableMetadataV2
 
-from gpudb.catalog.model import TableSnapshot
+from gpudb.catalog.tables import TableSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.storage.iceberg.column_layout import is_stored_as_struct, stored_type
 from gpudb.storage.iceberg.file_writer import disk_errors, sync

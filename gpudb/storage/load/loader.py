@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError, SqlError, UndefinedColumn
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.errors import RowError

@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Catalog, DataFile, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogDatabase, Pointer
 from gpudb.storage.catalog.records import decode

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from gpudb.catalog.model import Catalog, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogDatabase, Pointer
 from gpudb.storage.lockfile import LockFile

@@ -16,7 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gpudb.catalog.model import Catalog, DataFile, Schema, Sequence, Table, make_initial_catalog
+from gpudb.catalog.model import Catalog, Schema, make_initial_catalog
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Pointer, iter_objects
 from gpudb.storage.catalog.records import decode

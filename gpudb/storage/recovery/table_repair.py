@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpudb.catalog.model import DataFile, Table, TableSnapshot
+from gpudb.catalog.tables import DataFile, Table, TableSnapshot
 from gpudb.errors import GpudbError, UndefinedTable
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.records import decode

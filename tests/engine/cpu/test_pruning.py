@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.cpu.statement import statement_sql

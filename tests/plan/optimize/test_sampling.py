@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.plan.cost import sampling
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.profile import profile_table

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from gpudb.catalog.model import Membership, Role, make_initial_catalog
+from gpudb.catalog.model import make_initial_catalog
 from gpudb.catalog.predefined_roles import with_predefined_roles
+from gpudb.catalog.roles import Membership, Role
 from gpudb.errors import SerializationFailure
 from gpudb.session.authorization.membership import (
     can_set_role,

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
 from gpudb.session.authorization.authorize import authorize

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.fast_reader import FastReader

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from gpudb.catalog.model import Catalog, Table
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.tables import Table
 
 
 class CacheInvalidation:

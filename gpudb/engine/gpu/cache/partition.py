@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudb.catalog.distribution import BUCKETS, get_bucket_worker
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.plan.tree.nodes import Scan
 
 

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.gpu.cache.column_cache import CachedColumnInfo
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS

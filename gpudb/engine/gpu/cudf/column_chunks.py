@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 import pylibcudf as plc
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cudf.arrays import (
     KINDS,
     encode_texts,

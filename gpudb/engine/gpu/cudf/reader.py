@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pylibcudf as plc
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition

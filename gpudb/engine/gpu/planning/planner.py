@@ -13,7 +13,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.admission import Cost
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases

@@ -8,7 +8,7 @@ import platform
 from dataclasses import astuple
 from typing import Any
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables

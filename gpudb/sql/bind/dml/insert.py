@@ -8,8 +8,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column as TableColumn
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Column as TableColumn
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import compute_generated

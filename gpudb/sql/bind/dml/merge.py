@@ -8,7 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.accesses import RelationAccess
 from gpudb.sql.bind.base import Binder

@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Key, Table, Unique
+from gpudb.catalog.tables import Key, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpudb.catalog.model import Column as TableColumn
+from gpudb.catalog.tables import Column as TableColumn
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder

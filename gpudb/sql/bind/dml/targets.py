@@ -8,9 +8,10 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column as TableColumn
-from gpudb.catalog.model import Sequence, Table
+from gpudb.catalog.relations import Sequence
 from gpudb.catalog.row_types import get_row_type
+from gpudb.catalog.tables import Column as TableColumn
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.part_assignments import assign_part

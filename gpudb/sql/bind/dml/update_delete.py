@@ -6,8 +6,8 @@ from collections.abc import Sequence as Several
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Table
 from gpudb.catalog.row_types import get_row_type
+from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import compute_generated

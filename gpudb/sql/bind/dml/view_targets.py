@@ -7,9 +7,11 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Table, View
-from gpudb.catalog.model import Column as TableColumn
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.row_types import get_row_type
+from gpudb.catalog.tables import Column as TableColumn
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression

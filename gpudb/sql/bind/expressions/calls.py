@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Routine
+from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import functions_by_name, get_default_text

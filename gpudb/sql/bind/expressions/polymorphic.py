@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudb.catalog.model import Routine
+from gpudb.catalog.routines import Routine
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.coercion import coerce, drop_modifier

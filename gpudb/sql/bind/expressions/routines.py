@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from gpudb.catalog.model import Routine
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpudb.catalog.model import Aggregation, Routine
+from gpudb.catalog.routines import Aggregation, Routine
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, get_implementation

@@ -9,8 +9,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.accesses import RelationAccess

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import FIRST_USER_OID, Table, TableSnapshot
+from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.catalog.row_types import get_row_type
+from gpudb.catalog.tables import Table, TableSnapshot
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression

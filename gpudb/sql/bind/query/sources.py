@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudb.catalog.model import Relation, Table
+from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError, UndefinedTable
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.name_errors import Entry

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import call_function

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows
 from gpudb.storage.iceberg.column_layout import encode_initial
 from gpudb.types import INT4, INTERVAL, TEXT

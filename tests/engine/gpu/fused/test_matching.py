@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.tables import Table
 from gpudb.engine.gpu.explain.operators import describe_operator
 from gpudb.engine.gpu.fused.planning import matching
 from gpudb.engine.gpu.fused.planning.matching import find_scan

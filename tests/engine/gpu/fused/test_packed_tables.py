@@ -9,7 +9,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.build_cache import required_stages
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE

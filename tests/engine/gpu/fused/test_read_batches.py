@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.packed_cache import read_batches

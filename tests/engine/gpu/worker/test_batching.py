@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.catalog.model import ColumnStatistics
+from gpudb.catalog.tables import ColumnStatistics
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes

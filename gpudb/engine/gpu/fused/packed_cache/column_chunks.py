@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, concatenate, pack, pack_texts
 from gpudb.engine.gpu.fused.columns.text_columns import raw_text_from_offsets

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import polars as pl
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.tables import Column, Table
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 SPARE_TEXTS = 1 << 16

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows, stored_width
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT
 from gpudb.engine.gpu.lower.values import physical_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.engine.gpu.cache.partition import Partition
 
 RUN_ROWS, MAX_RUN_ROWS = 1 << 28, 1 << 30

@@ -1,0 +1,289 @@
+"""Tables: their columns, constraints and files in one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from gpudb.errors import GpudbError
+from gpudb.types import SqlType
+from gpudb.values.acl import Acl
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table or view. `field_id` is Iceberg's and stable over renames; `default` is SQL text.
+
+    With `field_id` 0 storage assigns a new one. `initial` is the value of rows that were written before the column
+    existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None is NULL.
+    `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; the `default` then draws from the
+    column's sequence. `generated` is the expression of a stored generated column. Texts name sequences by OID:
+    `nextval('16390'::regclass)`. `acl` is the column's own list, which adds to that of its relation.
+    """
+
+    name: str
+    type: SqlType
+    not_null: bool = False
+    default: str | None = None
+    field_id: int = 0
+    comment: str | None = None
+    initial: str | None = None
+    identity: str = ""
+    generated: str | None = None
+    acl: Acl | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One immutable Parquet file of a table. Statistics are by field id; a missing one means unknown.
+
+    `minimums` and `maximums` are bool, int, float, Decimal, str and bytes; dates are days and times of every kind
+    microseconds (since 1970 in UTC, or since midnight) as int, uuids their canonical text. A float has a maximum only
+    if no value is NaN. Strings compare by code point; long ones are truncated, so bounds need not be values. Struct
+    columns with a field id above `last_field_id` were added after the file was written. `bucket` is the bucket of all
+    its rows (`catalog.distribution`), None if they belong to several.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    minimums: Mapping[int, object] = field(default_factory=dict, compare=False)
+    maximums: Mapping[int, object] = field(default_factory=dict, compare=False)
+    nulls: Mapping[int, int] = field(default_factory=dict, compare=False)
+    last_field_id: int = field(default=0, compare=False)
+    bucket: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """ANALYZE's statistics of the column with a field id: among `rows` rows, `nulls` NULLs and about `distinct` other
+    values of `width` bytes on average. `distinct` is 0 for a type without equality.
+    """
+
+    field_id: int
+    rows: int
+    nulls: int
+    distinct: int
+    width: int
+
+    def estimate_distinct(self, rows: int) -> float:
+        """Returns the estimated number of distinct values in a table of `rows` rows: constant, or proportional to the
+        rows if it was above a tenth of them, as in PostgreSQL.
+        """
+        return self.distinct * (rows / self.rows if self.distinct > self.rows / 10 else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How rows are distributed over workers: `kind` is hash, replication or roundrobin; `columns` is hash's one
+    column.
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint of a table or a domain: `expression` is SQL text over the columns, or VALUE.
+
+    `columns` are the table's columns that it names. If it is not `validated` (NOT VALID) it applies to new rows only.
+    """
+
+    oid: int
+    name: str
+    expression: str
+    columns: tuple[str, ...] = ()
+    validated: bool = True
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A UNIQUE constraint, or a unique index (`index`): no two rows have the same `columns`.
+
+    NULLs are distinct unless `nulls_distinct` is false.
+    """
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    nulls_distinct: bool = True
+    index: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index that is only declared; `method` and `options` (pg_index.indoption, one a column) are shown."""
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    method: str = "btree"
+    options: tuple[int, ...] = ()
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A FOREIGN KEY: each row without NULL in `columns` has a row in table `table` (an OID) with equal `referenced`.
+
+    `on_delete` and `on_update` are pg_constraint's letters: a (no action), r (restrict), c (cascade), n (set null), d
+    (set default); the last two set `delete_columns` on deletion, if there are any. With `match_full` either all columns
+    are NULL or none. A `deferrable` constraint can be checked at the end of the transaction; a `deferred` one is by
+    default.
+    """
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    table: int
+    referenced: tuple[str, ...]
+    on_delete: str = "a"
+    on_update: str = "a"
+    match_full: bool = False
+    validated: bool = True
+    comment: str | None = None
+    delete_columns: tuple[str, ...] = ()
+    deferrable: bool = False
+    deferred: bool = False
+
+
+Constraint = Check | Unique | Index | ForeignKey
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Columns whose values are unique in a table, and the name of the constraint."""
+
+    name: str
+    columns: tuple[str, ...]
+    nulls_distinct: bool = True
+
+
+class UnreadableFiles(tuple[DataFile, ...]):
+    """The files of a table whose metadata cannot be read: each access raises the XX001 that says why."""
+
+    error: GpudbError
+
+    def __new__(cls, error: GpudbError) -> UnreadableFiles:
+        files = super().__new__(cls)
+        files.error = error
+        return files
+
+    def _fail(self, *_: object) -> NoReturn:
+        raise GpudbError(str(self.error), condition="data_corrupted", detail=self.error.detail, hint=self.error.hint)
+
+    __iter__ = __len__ = __bool__ = __getitem__ = __contains__ = __add__ = __radd__ = _fail
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __repr__(self) -> str:
+        return "UnreadableFiles()"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table and the files of its rows in this snapshot.
+
+    A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
+    `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
+    OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
+    is of no other table.
+    """
+
+    oid: int
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    owner: str
+    primary_key: tuple[str, ...] = ()
+    primary_key_name: str | None = None
+    distribution: Distribution | None = None
+    temporary: bool = False
+    comment: str | None = None
+    files: tuple[DataFile, ...] = ()
+    metadata_location: str | None = None
+    statistics: tuple[ColumnStatistics, ...] = ()
+    kind: str = "r"
+    query: str | None = None
+    populated: bool = True
+    on_commit: str = ""
+    last_field_id: int = 0
+    constraints: tuple[Constraint, ...] = ()
+    acl: Acl | None = None
+    past_of: int = 0
+
+    @property
+    def catalog_oid(self) -> int:
+        """The OID of the table in the catalog: of an earlier snapshot that of its table."""
+        return self.past_of or self.oid
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the table's metadata could be read; otherwise each access to `files` raises XX001."""
+        return not isinstance(self.files, UnreadableFiles)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in the snapshot."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def hashed_by(self) -> Column | None:
+        """The column whose buckets partition the rows; None for a table that is not distributed by hash."""
+        if self.distribution is None or self.distribution.kind != "hash":
+            return None
+        return next(column for column in self.columns if column.name == self.distribution.columns[0])
+
+    @property
+    def bucketed(self) -> bool:
+        """Whether equal values of that column are on one worker: every file belongs to one bucket."""
+        return self.hashed_by is not None and all(file.bucket is not None for file in self.files)
+
+    @property
+    def replicated(self) -> bool:
+        """Whether every worker has all rows."""
+        return self.distribution is not None and self.distribution.kind == "replication"
+
+    @property
+    def key_name(self) -> str:
+        """The primary key's name."""
+        return self.primary_key_name or f"{self.name}_pkey"
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The table's keys: the primary key first, then unique constraints in order of creation."""
+        first = (Key(self.key_name, self.primary_key),) if self.primary_key else ()
+        rest = (Key(c.name, c.columns, c.nulls_distinct) for c in self.constraints if isinstance(c, Unique))
+        return (*first, *rest)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The CHECK constraints in the order in which PostgreSQL evaluates them: by name."""
+        return tuple(sorted((c for c in self.constraints if isinstance(c, Check)), key=lambda c: c.name))
+
+    @property
+    def foreign_keys(self) -> tuple[ForeignKey, ...]:
+        """The FOREIGN KEY constraints."""
+        return tuple(c for c in self.constraints if isinstance(c, ForeignKey))
+
+    @property
+    def index_names(self) -> tuple[str, ...]:
+        """The names of its indexes, which share the namespace of relations."""
+        others = (c.name for c in self.constraints if isinstance(c, Unique | Index))
+        return (*((self.key_name,) if self.primary_key else ()), *others)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSnapshot:
+    """A table as one commit left it: `table` is its definition and files then, `id` Iceberg's number of the snapshot.
+
+    `committed` is in microseconds since 1970 UTC. `operation` is Iceberg's: append, overwrite, delete or replace.
+    """
+
+    id: int
+    committed: int
+    operation: str
+    table: Table

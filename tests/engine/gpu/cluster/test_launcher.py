@@ -79,8 +79,14 @@ def test_a_nanny_that_is_late_is_no_sign_that_its_worker_is_gone(error: OSError,
     assert asyncio.run(Cluster._is_alive(cluster, "tcp://here:1")) is alive
 
 
+class _NoClient:
+    """In the place of Dask's client: it connects to nothing."""
+
+    def __init__(self, *_: object, **__: object) -> None: ...
+
+
 def test_workers_are_numbered_whatever_their_gpus_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("distributed.Client", lambda *_, **__: None)
+    monkeypatch.setattr("distributed.Client", _NoClient)
     for names in ([0, 1], [2, 3], ["GPU-1f", "GPU-2a"], [1, 2]):
         states = {
             f"tcp://here:{number}": SimpleNamespace(address=f"tcp://here:{number}", name=name, nanny="")

@@ -5,13 +5,15 @@ A statement that runs chunk by chunk adds nothing to the cache. It reads cached 
 
 from __future__ import annotations
 
+import os
+import time
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
@@ -42,6 +44,11 @@ _Key = tuple[str, int, SqlType, Partition]
 _Rows = tuple[int, int]
 """The first row, and the row after the last."""
 
+
+COLUMN_BYTES = 8 << 10
+"""Least bytes in memory of a cached column of a file, however few its rows are."""
+CHECK_SECONDS = 5.0
+"""Least time between two searches for columns of files that are removed."""
 
 _Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
@@ -89,6 +96,7 @@ class ResidentTables:
         self.columns: ColumnCache[_Key, pl.DataFrame] = ColumnCache()
         # A repeated statement has the same nodes. With parameters the excluded files may differ.
         self._scans: LruCache[tuple[IdentityKey[Scan], Partition], _PartitionScan] = LruCache(64)
+        self._next_check = 0.0
 
     def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
@@ -126,13 +134,23 @@ class ResidentTables:
             for (column, key), made in zip(missing, lanes_of, strict=True):
                 found[key] = made if read == wanted else made.slice(first - held[0], last - first)
                 if partition.chunks == 1:
-                    self.columns.put(key, made, int(made.estimated_size()), table.oid, column.name)
+                    size = max(int(made.estimated_size()), COLUMN_BYTES)
+                    self.columns.put(key, made, size, table.oid, column.name)
+            self._evict_removed()
             self.columns.shrink(self._budget)
         parts = [
             found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
             for place, key in enumerate(keys)
         ]
         return pl.DataFrame([series for part in parts for series in part])
+
+    def _evict_removed(self) -> None:
+        """Evicts the columns of files that are removed: no snapshot reads them."""
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + CHECK_SECONDS
+            exists = cache(os.path.exists)
+            self.columns.discard_where(lambda key: not exists(key[0]))
 
     @property
     def bytes(self) -> int:

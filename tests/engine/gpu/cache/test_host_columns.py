@@ -12,12 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.tables import Column, DataFile
-from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows
+from gpudb.engine.gpu.cache import host_columns
+from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables, read_concurrently, split_rows
+from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.plan.tree.nodes import Scan
 from gpudb.storage.iceberg.column_layout import encode_initial
+from gpudb.storage.store import Store
 from gpudb.types import INT4, INTERVAL, TEXT
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded
 from tests.support.lab import Lab
+from tests.support.store_tables import ab, created, table_of
 
 
 def test_rows_before_a_column_have_its_initial_value() -> None:
@@ -45,6 +50,31 @@ def test_rows_before_a_column_have_its_initial_value() -> None:
             assert sorted(map(repr, local_stages.rows(request, workers, lab.database.cpu))) == wanted
     finally:
         lab.close()
+
+
+def test_columns_of_removed_files_are_evicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a small table that changes often fills a worker's memory with what nobody reads any more."""
+    monkeypatch.setattr(host_columns, "CHECK_SECONDS", 0.0)
+    tables = ResidentTables(2**30)
+    with Store(tmp_path / "data", compaction=False, keep_seconds=0) as store:
+        oid = created(store, "t")
+        sizes = []
+        for number in range(5):
+            with store.begin() as transaction:
+                transaction.replace(oid, transaction.table(oid).files, [ab((number, "x"))])
+                transaction.commit()
+            read = tables.frame(Scan(table_of(store, oid), (0, 1)), Partition(0, 1), ()).lazy.collect()
+            assert read.height == 1
+            sizes.append(tables.bytes)
+        assert sizes == [2 * COLUMN_BYTES] * 5
+        # Within the time between two searches they may stay.
+        monkeypatch.setattr(host_columns, "CHECK_SECONDS", 60.0)
+        for expected in (2, 4):
+            with store.begin() as transaction:
+                transaction.replace(oid, transaction.table(oid).files, [ab((9, "x"))])
+                transaction.commit()
+            tables.frame(Scan(table_of(store, oid), (0, 1)), Partition(0, 1), ())
+            assert tables.bytes == expected * COLUMN_BYTES
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])

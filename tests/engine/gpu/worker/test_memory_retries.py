@@ -14,7 +14,7 @@ import pytest
 
 from gpudb.engine.gpu.backend.base import Priority
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
-from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.figures import StageFigures
@@ -133,7 +133,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
         _filled(lab, tables)
         frames.columns = [tables.columns, packed.columns]
         # Without the unused columns there is room.
-        frames.room = (8 if fuse else 32) * ROWS + 2**12
+        frames.room = (8 if fuse else 32) * ROWS + 2**12 + 4 * COLUMN_BYTES
         given, told = _run(lab, computing, _planned(lab, request, fuse=fuse))
         assert sorted_rows(given) == wanted
         assert (frames.failed, frames.made_room) == (1, 1)

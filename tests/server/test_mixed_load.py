@@ -56,6 +56,7 @@ class _Served:
             "GPUDB_BACKUP_INTERVAL": "10",
             "GPUDB_BACKUP_KEEP": "3",
             "GPUDB_SNAPSHOT_RETENTION": "20",
+            "GPUDB_SNAPSHOT_LIMIT": "10",
         }
         self.server = Program(self.data, *ENGINES[engine], environment=environment)
         self.load = MixedLoad(self.server.dsn, 7, pause=pause)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from gpudb.errors import FeatureNotSupported
+from gpudb.sql.parse.clause_text import hide_quoted
 
 _CLAUSE = re.compile(
     r"\bDISTRIBUTE\s+BY\s+(?P<kind>HASH|REPLICATION|ROUNDROBIN|MODULO|RANGE)\b\s*(\((?P<columns>[^()]*)\))?",
@@ -18,7 +19,6 @@ _CLAUSE = re.compile(
 _ALTERED = re.compile(r"\bALTER\s+(?:FOREIGN\s+)?TABLE\b[^;]*\Z", re.I)
 TABLESPACE = "spread"
 _ACTION = f"SET TABLESPACE {TABLESPACE}"
-QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def extract_distribution(text: str) -> tuple[str, list[DistributeBy]]:
     """Returns the text with its DISTRIBUTE BY clauses blanked, and those clauses."""
     if "distribute" not in text.lower():
         return text, []
-    hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    hidden = hide_quoted(text)
     found = []
     for match in _CLAUSE.finditer(hidden):
         kind = match["kind"].lower()

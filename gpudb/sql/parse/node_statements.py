@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.errors import SqlError
-from gpudb.sql.parse.distribute_by import QUOTED, fold_identifier
+from gpudb.sql.parse.clause_text import QUOTED
+from gpudb.sql.parse.distribute_by import fold_identifier
 
 _STATEMENT = re.compile(
     r"(?:\A|;)\s*(?P<all>(?P<verb>CREATE|ALTER|DROP)\s+NODE\s+(?P<name>[^\s;(]+)(?:\s+WITH\s*\((?P<options>[^()]*)\))?"

@@ -19,7 +19,8 @@ from postgast.errors import check_error
 from postgast.native import lib
 
 from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
-from gpudb.sql.parse.distribute_by import QUOTED, DistributeBy, extract_distribution
+from gpudb.sql.parse.clause_text import hide_quoted
+from gpudb.sql.parse.distribute_by import DistributeBy, extract_distribution
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
 from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
@@ -242,7 +243,7 @@ def position(text: str, location: int) -> int | None:
 
 def parameter_position(text: str, number: int) -> int | None:
     """Returns PostgreSQL's position of the first `$number` outside quotes of a valid text; None if there is none."""
-    found = re.search(rf"\${number}(?!\d)", QUOTED.sub(lambda match: "x" * len(match.group()), text))
+    found = re.search(rf"\${number}(?!\d)", hide_quoted(text))
     return None if found is None else found.start() + 1
 
 

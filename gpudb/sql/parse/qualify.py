@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gpudb.sql.parse.distribute_by import QUOTED
+from gpudb.sql.parse.clause_text import find_clause_end, hide_quoted
 
 WINDOW = "gpudb qualify"
 """The name of the WindowDef that holds the condition, as its only sort key."""
@@ -33,7 +33,7 @@ class QualifyClause:
 
 def extract_qualify(text: str) -> tuple[str, list[QualifyClause]]:
     """Returns the text with its QUALIFY clauses blanked, of the same length in bytes, and those clauses."""
-    hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    hidden = hide_quoted(text)
     found: list[QualifyClause] = []
     plain, done = "", 0
     selects = [-1]
@@ -48,24 +48,12 @@ def extract_qualify(text: str) -> tuple[str, list[QualifyClause]]:
         elif word == "select":
             selects[-1] = match.start()
         elif word == "qualify" and selects[-1] >= 0:
-            end = _end(hidden, match.end())
+            end = find_clause_end(hidden, match.end(), _END)
             at, select = (len(text[:place].encode()) for place in (match.end(), selects[-1]))
             found.append(QualifyClause(text[match.end() : end], at, select))
             plain += text[done : match.start()] + " " * len(text[match.start() : end].encode())
             done = end
     return plain + text[done:], found
-
-
-def _end(hidden: str, start: int) -> int:
-    depth = 0
-    for match in _END.finditer(hidden, start):
-        if match.lastgroup == "open":
-            depth += 1
-        elif match.lastgroup == "close" and depth:
-            depth -= 1
-        elif not depth:
-            return match.start()
-    return len(hidden)
 
 
 def attach_condition(tree: Any, select: int, condition: Any) -> None:

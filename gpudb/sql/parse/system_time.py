@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudb.errors import SyntaxError_
-from gpudb.sql.parse.distribute_by import QUOTED
+from gpudb.sql.parse.clause_text import find_clause_end, hide_quoted
 
 METHODS = {"time": "system time", "version": "system version"}
 """The names of the methods by the clause's word."""
@@ -42,14 +42,14 @@ class SystemTimeClause:
 
 def extract_system_times(text: str, is_expression: Callable[[str], bool]) -> tuple[str, list[SystemTimeClause]]:
     """Returns the text with its clauses blanked, of the same length in bytes, and those clauses."""
-    hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    hidden = hide_quoted(text)
     found: list[SystemTimeClause] = []
     plain, done = "", 0
     for match in _CLAUSE.finditer(hidden):
         if match.start() < done:
             continue
         start = match.end()
-        end = _find_end(hidden, start)
+        end = find_clause_end(hidden, start, _END)
         if not is_expression(text[start:end]) and (alias := _ALIAS.search(text[start:end])) is not None:
             end = start + alias.start("alias")
         before, offset = (len(text[:place].encode()) for place in (match.start(), start))
@@ -57,18 +57,6 @@ def extract_system_times(text: str, is_expression: Callable[[str], bool]) -> tup
         plain += text[done : match.start()] + " " * len(text[match.start() : end].encode())
         done = end
     return plain + text[done:], found
-
-
-def _find_end(hidden: str, start: int) -> int:
-    depth = 0
-    for match in _END.finditer(hidden, start):
-        if match.lastgroup == "open":
-            depth += 1
-        elif match.lastgroup == "close" and depth:
-            depth -= 1
-        elif not depth:
-            return match.start()
-    return len(hidden)
 
 
 def attach_system_time(tree: Any, text: str, clause: SystemTimeClause, start: int, expression: Any) -> None:

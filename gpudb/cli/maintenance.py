@@ -47,6 +47,8 @@ def repair_table(data_dir: Path, name: str, number: int | None) -> int:
 
     Returns the exit status, 1 if no snapshot is whole.
     """
+    from gpudb.catalog.user_types import quote_names
+    from gpudb.functions.text_literal import quote_literal
     from gpudb.session.database import Database
     from gpudb.sql.parse.distribute_by import fold_identifier
     from gpudb.storage.recovery.table_repair import repair_table as run
@@ -67,8 +69,8 @@ def repair_table(data_dir: Path, name: str, number: int | None) -> int:
     database = Database(data_dir)
     try:
         session = database.session("gpudb")
-        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table)).replace("'", "''")
-        for result in session.run(f"SELECT gpudb_restore_snapshot('{quoted}', {number})"):
+        quoted = quote_literal(quote_names(schema, table))
+        for result in session.run(f"SELECT gpudb_restore_snapshot({quoted}, {number})"):
             rows = sum(batch.column(0)[0].as_py() for batch in result.batches)
         print(f"the table is restored from snapshot {number}: {rows} rows")
     finally:

@@ -30,7 +30,7 @@ def _iter_rows(context: Context) -> Iterator[Mapping[str, object]]:
                 "snapshot_id": each.id,
                 "committed_at": _EPOCH + dt.timedelta(microseconds=each.committed),
                 "operation": each.operation,
-                "rows": sum(file.rows for file in files),
+                "rows": each.table.rows,
                 "files": len(files),
                 "bytes": sum(file.bytes for file in files),
                 "current": each is snapshots[-1],

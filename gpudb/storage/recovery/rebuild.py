@@ -7,9 +7,8 @@ Other objects (schemas, views, sequences, types, routines, roles) are those of t
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,11 +22,9 @@ from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Pointer, iter_objects
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
-from gpudb.storage.iceberg.history import DEFINITION_PROPERTY
 from gpudb.storage.iceberg.metadata_reader import load
+from gpudb.storage.recovery.metadata_versions import MetadataVersion, exists_whole, iter_versions
 from gpudb.storage.recovery.opening import (
-    COMMIT_PROPERTY,
-    COMMIT_TABLES_PROPERTY,
     lock_closed_directory,
     read_current_catalog,
     require_catalog,
@@ -47,16 +44,6 @@ class RepairReport:
     rows: int = 0
     saved: Path | None = None
     changes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """A metadata file of a table that can be read whole."""
-
-    path: Path
-    commit: int
-    commit_tables: int
-    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +85,8 @@ def _rebuild(directory: Path) -> RepairReport:
         report.changes.append("no catalog and no backup of one can be read: only tables are rebuilt")
     else:
         report.changes.append(f'objects that are not tables are those of "{old.path.name}", of commit {old.commit}')
-    versions = {oid: found for oid in _list_oids(directory) if (found := list(_iter_versions(directory, oid)))}
+    tables = directory / "tables"
+    versions = {oid: found for oid in _list_oids(directory) if (found := _list_whole_versions(tables / str(oid)))}
     last = max([old.commit, *(each.commit for found in versions.values() for each in found)])
     last = _drop_incomplete_commit(versions, last, old.commit, report)
     relations = dict(old.catalog.relations)
@@ -138,26 +126,13 @@ def _list_oids(directory: Path) -> list[int]:
     return [int(path.name) for path in (directory / "tables").iterdir() if path.name.isdigit()]
 
 
-def _iter_versions(directory: Path, oid: int) -> Iterator[_Version]:
-    folder = directory / "tables" / str(oid)
-    for path in (folder / "metadata").glob("*.metadata.json"):
-        try:
-            properties = json.loads(path.read_bytes())["properties"]
-            table: Any = decode(properties[DEFINITION_PROPERTY])
-            commit, tables = int(properties[COMMIT_PROPERTY]), int(properties[COMMIT_TABLES_PROPERTY])
-            _, files = load(folder, path.name, table, decode)
-        except (GpudbError, OSError, ValueError, KeyError, TypeError):
-            continue
-        if all(_exists_whole(file) for file in files):
-            yield _Version(path, commit, tables, table)
+def _list_whole_versions(folder: Path) -> list[MetadataVersion]:
+    return [each for each in iter_versions(folder) if all(map(exists_whole, each.files))]
 
 
-def _exists_whole(file: DataFile) -> bool:
-    path = Path(file.path)
-    return path.is_file() and path.stat().st_size == file.bytes
-
-
-def _drop_incomplete_commit(versions: dict[int, list[_Version]], last: int, known: int, report: RepairReport) -> int:
+def _drop_incomplete_commit(
+    versions: dict[int, list[MetadataVersion]], last: int, known: int, report: RepairReport
+) -> int:
     """Removes the last commit's versions if a crash left only some of its tables; returns the last commit kept."""
     newest = [each for found in versions.values() for each in found if each.commit == last]
     if last <= known or not newest or len(newest) == newest[0].commit_tables:
@@ -171,7 +146,7 @@ def _drop_incomplete_commit(versions: dict[int, list[_Version]], last: int, know
 
 
 def _add_table(
-    relations: dict[tuple[str, str], Any], pointers: dict[int, Pointer], version: _Version, report: RepairReport
+    relations: dict[tuple[str, str], Any], pointers: dict[int, Pointer], version: MetadataVersion, report: RepairReport
 ) -> None:
     table = version.table
     for key, relation in list(relations.items()):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +11,9 @@ from gpudb.errors import GpudbError, UndefinedTable
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
-from gpudb.storage.iceberg.history import DEFINITION_PROPERTY
 from gpudb.storage.iceberg.metadata_reader import load
-from gpudb.storage.iceberg.table_state import TableState
-from gpudb.storage.recovery.opening import COMMIT_PROPERTY, lock_closed_directory, read_current_catalog
+from gpudb.storage.recovery.metadata_versions import exists_whole, iter_versions
+from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +48,12 @@ def repair_table(directory: Path, schema: str, name: str) -> TableRepair:
                 raise GpudbError("the catalog has no metadata of it", condition="data_corrupted")
             state, _ = load(folder, pointer.file, table, decode)
         except GpudbError as damage:
-            found = max(_iter_versions(folder, schema, name), key=lambda each: each[0], default=None)
+            found = max(iter_versions(folder), key=lambda each: each.commit, default=None)
             if found is None:
                 message = f'no version of the metadata of table "{schema}.{name}" can be read: {damage}'
                 raise GpudbError(message, condition="data_corrupted") from None
-            _, swapped, table, state = found
+            swapped, state = found.path, found.state
+            table = replace(found.table, schema=schema, name=name)
             changes = CatalogChanges(catalog.version + 1, catalog.next_oid, database.last_commit())
             changes.relations = {table.oid: table}
             changes.pointers = [(pointer, Pointer(schema, name, f"file://{swapped}"))]
@@ -67,25 +65,12 @@ def repair_table(directory: Path, schema: str, name: str) -> TableRepair:
         return TableRepair(swapped, None, False)
 
 
-def _iter_versions(folder: Path, schema: str, name: str) -> Iterator[tuple[int, Path, Table, TableState]]:
-    """Yields the readable versions of a table's metadata with the numbers of their commits."""
-    for path in (folder / "metadata").glob("*.metadata.json"):
-        try:
-            properties = json.loads(path.read_bytes())["properties"]
-            table = replace(decode(properties[DEFINITION_PROPERTY]), schema=schema, name=name)
-            state, _ = load(folder, path.name, table, decode)
-            yield int(properties[COMMIT_PROPERTY]), path, table, state
-        except (GpudbError, OSError, ValueError, KeyError, TypeError):
-            continue
-
-
 def _is_whole(file: DataFile, known: dict[str, bool]) -> bool:
     if file.path not in known:
-        path = Path(file.path)
         try:
-            known[file.path] = path.stat().st_size == file.bytes
+            known[file.path] = exists_whole(file)
             if known[file.path]:
-                verify_checksums(path)
+                verify_checksums(Path(file.path))
         except (OSError, GpudbError):
             known[file.path] = False
     return known[file.path]

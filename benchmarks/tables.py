@@ -153,9 +153,27 @@ def adopted_schema(suite: Suite) -> list[str]:
     statements = []
     for name, path in suite.tables.items():
         fields = pq.read_schema(list_files(path)[0])
-        columns = ", ".join(f"{field.name} {_sql_type(field.type)} NOT NULL" for field in fields)
-        statements.append(f"CREATE TABLE {name} ({columns})")
+        whole = _columns_without_null(path)
+        columns = (f"{each.name} {_sql_type(each.type)}{' NOT NULL' * (each.name in whole)}" for each in fields)
+        statements.append(f"CREATE TABLE {name} ({', '.join(columns)})")
     return statements
+
+
+def _columns_without_null(path: Path) -> set[str]:
+    """Returns the columns of a table's files whose statistics count no NULL."""
+    import pyarrow.parquet as pq
+
+    nullable: set[str] = set()
+    names: set[str] = set()
+    for file in list_files(path):
+        metadata = pq.read_metadata(file)
+        for group in range(metadata.num_row_groups):
+            for place in range(metadata.num_columns):
+                column = metadata.row_group(group).column(place)
+                names.add(column.path_in_schema)
+                if column.statistics is None or column.statistics.null_count != 0:
+                    nullable.add(column.path_in_schema)
+    return names - nullable
 
 
 def _sql_type(kind: Any) -> str:
@@ -178,6 +196,18 @@ def tpcds(scale: float, folder: Path) -> Suite:
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
     return Suite("tpcds", schema("tpcds"), tables, queries("tpcds"), _index_statements({}, _TPCDS_FOREIGN))
+
+
+def groupby_join(scale: float, folder: Path) -> Suite:
+    """The group-by and join benchmark: 100 million rows at scale 100. Queries return sums, not their million rows."""
+    from benchmarks.data import groupby_join as maker
+
+    where = folder / f"groupby_join-{scale:g}"
+    if not (where / "done").exists():
+        maker.write(where, round(1_000_000 * scale))
+        (where / "done").touch()
+    tables = {name: where / name for name in maker.TABLES}
+    return Suite("groupby_join", schema("groupby_join"), tables, queries("groupby_join"), [])
 
 
 def taxi(rows: int, folder: Path) -> Suite:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from gpudb.plan.optimize.defer_columns import defer_columns
 from gpudb.plan.optimize.defer_strings import defer_strings
 from gpudb.plan.optimize.dynamic_filters import add_dynamic_filters
+from gpudb.plan.optimize.exact_moments import use_exact_moments
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants, fold_immutable
 from gpudb.plan.optimize.group_before_joins import group_before_joins
 from gpudb.plan.optimize.inline_shared import inline_shared
@@ -45,6 +46,7 @@ class Rule:
 
 RULES: tuple[Rule, ...] = (
     Rule("query", fold_immutable, needs="evaluate"),
+    Rule("query", use_exact_moments),
     Rule("query", prune_empty),
     Rule("query", inline_shared),
     Rule("query", merge_projects),

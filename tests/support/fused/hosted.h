@@ -7,7 +7,7 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __noinline__
+#define __noinline__ inline
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
 
@@ -32,6 +32,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
 }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
 inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 template <class To, class From> To same_bits(From x) {
     static_assert(sizeof(To) == sizeof(From), "as many bits");

@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
+from gpudb.engine.gpu.backend.exact_calls import ExactCall
+
 _T = TypeVar("_T")
 TURN, TURNS = 648_056, 1_048_573
 """Multiplier and prime modulus that map a row's number to a turn, so that equal rows alternate between parts."""
@@ -122,6 +124,12 @@ class Backend(Protocol):
 
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """Computes a lazy frame for a step that runs on the host; `why` names the step in EXPLAIN ANALYZE."""
+
+    def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> ComputedFrame:
+        """Computes exact functions over the columns of a lazy frame; returns the columns of their results.
+
+        Raises 22003 for a result of more than 38 digits.
+        """
 
     def from_host(self, frame: pl.DataFrame) -> ComputedFrame:
         """Moves a host frame to where this backend computes."""

@@ -19,6 +19,7 @@ from gpudb.engine.gpu.backend.base import (
     Priority,
     SortOrder,
 )
+from gpudb.engine.gpu.backend.exact_calls import ExactCall, compute_exact
 from gpudb.plan.errors import NotSupportedOnWorkers
 
 _T = TypeVar("_T")
@@ -111,6 +112,11 @@ class HostBackend:
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `Backend`."""
         return collect(lazy)
+
+    def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> HostFrame:
+        """See `Backend`."""
+        operands = collect(lazy)
+        return HostFrame(pl.DataFrame([column for call in calls for column in compute_exact(operands, call)]))
 
     def from_host(self, frame: pl.DataFrame) -> HostFrame:
         """See `Backend`."""

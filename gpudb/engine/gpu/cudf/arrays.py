@@ -1,4 +1,7 @@
-"""Views libcudf columns as CuPy arrays without a copy; derived arrays are on the calling thread's stream."""
+"""Views libcudf columns as CuPy arrays, and arrays as columns, without a copy.
+
+Derived arrays are on the calling thread's stream.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,9 @@ KINDS: dict[Any, Any] = {
     plc.TypeId.TIMESTAMP_DAYS: np.int32,
     plc.TypeId.TIMESTAMP_MICROSECONDS: np.int64,
 }
+
+_MASK = 64
+"""A bitmap's length is a multiple of this many bytes."""
 
 
 def values_array(column: Any) -> Any:
@@ -95,3 +101,14 @@ def view_bytes(span: Any, size: int, owner: Any) -> Any:
         return cupy.empty(0, np.uint8)
     memory = cupy.cuda.UnownedMemory(span.ptr, size, (span, owner))
     return cupy.ndarray((size,), np.uint8, cupy.cuda.MemoryPointer(memory, 0))
+
+
+def make_column(kind: Any, rows: int, values: Any, valid: Any | None) -> Any:
+    """Returns values of fixed width as a column of a libcudf type; `valid` is None if all are."""
+    data = plc.gpumemoryview(values.reshape(-1).view(np.uint8))
+    if valid is None:
+        return plc.Column(kind, rows, data, None, 0, 0, [])
+    bits = cupy.packbits(valid, bitorder="little")
+    mask = cupy.zeros(-(-len(bits) // _MASK) * _MASK, np.uint8)
+    mask[: len(bits)] = bits
+    return plc.Column(kind, rows, data, plc.gpumemoryview(mask), int((~valid).sum()), 0, [])

@@ -32,6 +32,7 @@ from gpudb.engine.gpu.backend.base import (
     Priority,
     SortOrder,
 )
+from gpudb.engine.gpu.backend.exact_calls import ExactCall
 from gpudb.engine.gpu.backend.host import SEED, HostFrame, beyond_calendar, collect
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
@@ -46,6 +47,7 @@ from gpudb.engine.gpu.cudf.arrays import (
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device, to_host
 from gpudb.engine.gpu.cudf.declared_types import cast_to_declared
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
+from gpudb.engine.gpu.cudf.exact_kernels import ExactKernels
 from gpudb.engine.gpu.cudf.pinned_memory import PinnedFrame, offload
 from gpudb.engine.gpu.cudf.slicing import copy_small_slices, estimate_own_bytes
 from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream, set_priority, synchronize, synchronize_all
@@ -201,6 +203,7 @@ class CudfBackend:
         dialect.install()
         self._state = _StatementState()
         self._pool = blocks
+        self._exact = ExactKernels()
         self.shrink: Callable[[], None] = lambda: None
         """Evicts what can be read again."""
 
@@ -254,6 +257,19 @@ class CudfBackend:
         """See `Backend`."""
         self._state.reasons.append(why)
         return self.compute(lazy).to_polars()
+
+    def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> CudfFrame:
+        """See `Backend`."""
+        operands = self.compute(lazy).table
+
+        def work() -> Any:
+            current_stream()
+            try:
+                return self._exact.compute(operands, calls)
+            finally:
+                synchronize()
+
+        return CudfFrame(self.retry_with_memory(work), self)
 
     def from_host(self, frame: pl.DataFrame) -> CudfFrame:
         """See `Backend`; raises MemoryError where GPU memory is too small even after room was made."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.arrays import KINDS
+from gpudb.engine.gpu.cudf.arrays import KINDS, make_column
 from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
@@ -20,8 +20,6 @@ from gpudb.lru import IdentityKey, LruCache
 
 _MAX_DICTIONARIES = 16
 """Maximum dictionaries whose texts are cached on the GPU."""
-_MASK = 64
-"""A bitmap's length is a multiple of this many bytes."""
 
 
 class ResultFrameBuilder:
@@ -84,18 +82,8 @@ def _build_wide_column(result: ResultColumn) -> Any:
         # The low limb's sum is not negative, so the carry is at most one.
         carried = (total < low).astype(np.int64)
         halves[:, 0], halves[:, 1] = total, ((above >> 32) + carried).view(np.uint64)
-    return _make_column(plc.DataType(plc.TypeId.DECIMAL128, scale=0), result.rows, halves, result.valid)
+    return make_column(plc.DataType(plc.TypeId.DECIMAL128, scale=0), result.rows, halves, result.valid)
 
 
 def _build_numbers(values: Any, kind: Any, valid: Any | None) -> Any:
-    return _make_column(plc.DataType(kind), len(values), cupy.ascontiguousarray(values), valid)
-
-
-def _make_column(kind: Any, rows: int, values: Any, valid: Any | None) -> Any:
-    data = plc.gpumemoryview(values.reshape(-1).view(np.uint8))
-    if valid is None:
-        return plc.Column(kind, rows, data, None, 0, 0, [])
-    bits = cupy.packbits(valid, bitorder="little")
-    mask = cupy.zeros(-(-len(bits) // _MASK) * _MASK, np.uint8)
-    mask[: len(bits)] = bits
-    return plc.Column(kind, rows, data, plc.gpumemoryview(mask), int((~valid).sum()), 0, [])
+    return make_column(plc.DataType(kind), len(values), cupy.ascontiguousarray(values), valid)

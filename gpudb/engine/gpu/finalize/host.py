@@ -16,7 +16,6 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.exchange.result_codec import result_schema
-from gpudb.engine.gpu.finalize.averages import divide_averages
 from gpudb.engine.gpu.finalize.merge import (
     MAX_MERGED_ROWS,
     FrameStates,
@@ -29,10 +28,16 @@ from gpudb.engine.gpu.finalize.merge import (
 )
 from gpudb.engine.gpu.fused.planning.top_n import constant_count
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+from gpudb.engine.gpu.lower.aggregates import DEVIATIONS, deviation_options, is_exact_deviation
 from gpudb.engine.gpu.lower.arrow import to_numerics
 from gpudb.engine.gpu.lower.groups import Aggregation
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.errors import GpudbError
+from gpudb.exact import words
+from gpudb.exact.arrow import to_decimals
+from gpudb.exact.deviations import deviations
+from gpudb.exact.numerics import Numerics
+from gpudb.exact.quotients import divide
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.tree.stage_nodes import Final, Receive
 from gpudb.sql import bound
@@ -40,8 +45,6 @@ from gpudb.types import MAX_DIGITS, SqlType
 
 MAX_GROUPS = 1 << 16
 """Limit of groups."""
-MAX_AVERAGED_GROUPS = 1024
-"""Limit of groups where values are computed one by one: numeric averages."""
 MAX_PLAIN_ROWS = 2048
 """Limit of rows that are not groups; `MAX_MERGED_ROWS` if all their texts are cached."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
@@ -222,9 +225,8 @@ def _rank_ascending(column: OutputColumn) -> Array:
     values = column.values
     if column.texts is not None:
         return column.texts.rank(values)
-    if values.dtype == object:
-        order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
-        return np.array([order[value] for value in values.tolist()], np.int64)
+    if words.is_wide(values):
+        return words.rank(values)
     if values.dtype.kind != "f":
         return values.astype(np.int64, copy=False)
     bits = (values + 0.0).view(np.int64)
@@ -272,13 +274,7 @@ def _to_arrow(kind: SqlType, column: OutputColumn) -> pa.Array:
 
 def _to_decimals(values: Array, mask: Array | None) -> pa.Array:
     """Converts unscaled integers to decimals of scale 0."""
-    kind = pa.decimal128(MAX_DIGITS, 0)
-    if values.dtype == object:
-        return pa.array(values if mask is None else np.where(mask, None, values), kind)  # type: ignore[call-overload]
-    halves = np.empty((len(values), 2), np.int64)
-    halves[:, 0], halves[:, 1] = values, values >> 63
-    there = None if mask is None else pa.array(~mask).buffers()[1]
-    return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(halves)])
+    return to_decimals(_widen(values), None if mask is None else ~mask, 0)
 
 
 # ---------------------------------------------------------------------------------------------- columns of groups
@@ -325,11 +321,11 @@ def _sum_maker(name: str, call: bound.Aggregate) -> Maker:
         return _float_maker(name, average=False)
     if kind.name not in _NUMBERS or call.type.name not in _NUMBERS:
         raise _Unsupported
-    low, high = INTEGER_RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
+    _, high = INTEGER_RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
     def make(states: MergedGroups) -> OutputColumn:
         totals, valid, _ = _sum_totals(name, states)
-        if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
+        if words.is_wide(totals) and words.magnitude_at_least(totals, high + 1).any():
             raise _Unsupported
         return OutputColumn(
             totals, valid, None, states.values(name + "s", "max").values if call.type.is_carried else None
@@ -347,14 +343,37 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
     def make(states: MergedGroups) -> OutputColumn:
-        if states.height > MAX_AVERAGED_GROUPS:
-            raise _Unsupported
         totals, valid, counts = _sum_totals(name, states)
         shown = states.values(name + "s", "max").values if kind.is_carried else np.full(states.height, scale)
-        values, shown = divide_averages(totals, counts, scale, shown)
-        return OutputColumn(values, valid, None, shown)
+        made = divide(_widen(totals), scale, words.widen(counts), 0, shown)
+        return _numeric_output(made, valid)
 
     return make
+
+
+def _deviation_maker(name: str, call: bound.Aggregate) -> Maker:
+    if not is_exact_deviation(call):
+        raise _Unsupported
+    scale, sample, root = deviation_options(call)
+
+    def make(states: MergedGroups) -> OutputColumn:
+        totals, _, counts = _sum_totals(name, states)
+        squares = states.values(name + "q", "sum").values
+        valid = counts > int(sample)
+        made = deviations(counts, _widen(totals), _widen(squares), scale, sample=sample, root=root)
+        return _numeric_output(made, None if valid.all() else valid)
+
+    return make
+
+
+def _widen(values: Array) -> Array:
+    return values if words.is_wide(values) else words.widen(values)
+
+
+def _numeric_output(made: Numerics, valid: Array | None) -> OutputColumn:
+    if made.overflow.any():
+        raise _Unsupported
+    return OutputColumn(made.values, valid, None, made.shown)
 
 
 def _float_maker(name: str, *, average: bool) -> Maker:
@@ -371,6 +390,7 @@ _CALLS: Mapping[str, Callable[[str, bound.Aggregate], Maker]] = {
     "count": partial(_pick_maker, "sum"),
     "sum": _sum_maker,
     "avg": _average_maker,
+    **dict.fromkeys(DEVIATIONS, _deviation_maker),
     **dict.fromkeys(("min", "bool_and", "every"), partial(_pick_maker, "min")),
     **dict.fromkeys(("max", "bool_or"), partial(_pick_maker, "max")),
     "any_value": partial(_pick_maker, "any"),

@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
+from gpudb.engine.gpu.backend.exact_calls import from_series
 from gpudb.engine.gpu.cache.strings import MAX_BYTES, StringCache
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, to_frame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+from gpudb.exact import words
 
 MAX_NEW_TEXT_ROWS = 4096
 """Limit of rows of several workers whose keys are texts seen for the first time; above it frames group faster."""
@@ -36,7 +38,7 @@ class NotMergeable(Exception):
 class StateColumn:
     """A column's values. Where they are not `valid` (None: all are) they are 0.
 
-    Integers and datetimes are int64, or Python integers where they are wider; `texts` is the dictionary of codes.
+    Integers and datetimes are int64, or (low, high) words where one is wider; `texts` is the dictionary of codes.
     """
 
     values: Array
@@ -47,7 +49,7 @@ class StateColumn:
         """Returns the values as Python objects, None for NULL."""
         if self.texts is not None:
             return self.texts.decode(self.values, self.valid).to_list()
-        found: list[Any] = self.values.tolist()
+        found: list[Any] = words.to_integers(self.values) if words.is_wide(self.values) else self.values.tolist()
         if self.valid is None:
             return found
         return [value if ok else None for value, ok in zip(found, self.valid.tolist(), strict=True)]
@@ -173,11 +175,14 @@ class MergedGroups:
             raise NotMergeable
         values = values[self._order]
         if how == "sum":
-            beyond = _BEYOND // len(values)
-            if values.dtype.kind == "i" and max(-int(values.min()), int(values.max())) > beyond:
-                values = values.astype(object)
+            wide = words.is_wide(values)
+            if not wide and values.dtype.kind == "i":
+                wide = max(-int(values.min()), int(values.max())) > _BEYOND // len(values)
+                values = words.widen(values) if wide else values
+            if wide:
+                return StateColumn(words.narrow(words.sum_groups(values, self._starts)))
             return StateColumn(np.add.reduceat(values, self._starts))
-        if values.dtype == object:
+        if words.is_wide(values):
             raise NotMergeable
         if valid is None:
             return StateColumn(_UFUNCS[how].reduceat(values, self._starts))
@@ -194,7 +199,10 @@ def _concat(parts: Sequence[StateColumn]) -> StateColumn:
         every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
         valid = np.concatenate(list(every))
     if parts[0].texts is None:
-        return StateColumn(np.concatenate([each.values for each in parts]), valid)
+        values = [each.values for each in parts]
+        if any(map(words.is_wide, values)):
+            values = [each if words.is_wide(each) else words.widen(each) for each in values]
+        return StateColumn(np.concatenate(values), valid)
     texts = tuple(each.texts for each in parts if each.texts is not None)
     if all(each is texts[0] for each in texts):
         return StateColumn(np.concatenate([each.values for each in parts]), valid, texts[0])
@@ -226,7 +234,9 @@ def _number_groups(columns: Sequence[StateColumn], count: int) -> Array:
     room = 1
     for each in columns:
         values = each.values
-        if values.dtype == object or (low := int(values.min())) < -_BEYOND or (high := int(values.max())) > _BEYOND:
+        if words.is_wide(values):
+            values = words.rank(values)
+        if (low := int(values.min())) < -_BEYOND or (high := int(values.max())) > _BEYOND:
             values, low, high = (places := np.unique(values, return_inverse=True)[1]), 0, int(places.max())
         size = high - low + 2
         if room * size > _BEYOND:
@@ -305,8 +315,10 @@ class KernelStates:
         """See `States`."""
         lane = self._lanes[name]
         values, *more = lane.parts
-        if more or values.dtype == object:
-            values = _to_int64(lane.parts)
+        if more:
+            values = words.narrow(words.from_parts(lane.parts))
+        elif values.dtype == object:
+            values = words.narrow(words.from_integers(values.tolist()))
         elif lane.kind == pl.Boolean:
             values = values.astype(bool)
         elif values.dtype.kind != "f":
@@ -314,17 +326,9 @@ class KernelStates:
         valid = lane.valid
         if valid is not None and valid.all():
             valid = None
-        return StateColumn(
-            values if valid is None else np.where(valid, values, values.dtype.type(0)), valid, lane.dictionary
-        )
-
-
-def _to_int64(parts: Sequence[Array]) -> Array:
-    """Converts integers of several words, or Python integers, to int64 if all of them fit."""
-    rows = zip(*(part.tolist() for part in parts), strict=True)
-    found = [sum(part << 32 * number for number, part in enumerate(row)) for row in rows]
-    fits = all(-(2**63) <= value < 2**63 for value in found)
-    return np.array(found, np.int64 if fits else object)
+        if valid is not None:
+            values = np.where(valid[:, None] if words.is_wide(values) else valid, values, values.dtype.type(0))
+        return StateColumn(values, valid, lane.dictionary)
 
 
 _UFUNCS = {"min": np.minimum, "max": np.maximum}
@@ -340,15 +344,15 @@ def _neutral_value(kind: Any, how: MergeFunction) -> Any:
 def to_numpy(series: pl.Series) -> tuple[Array, Array | None]:
     """Returns the values of a lane of integers, floats, booleans or datetimes, and their validity (None: no NULLs).
 
-    NULLs are 0. Integers are int64, or Python integers where they are wider. Series methods that are expressions
+    NULLs are 0. Integers are int64, or (low, high) words where one is wider. Series methods that are expressions
     internally take longer than everything else here.
     """
     if series.dtype == pl.Int128:
         narrow = series.cast(pl.Int64, strict=False)
         if narrow.null_count() > series.null_count():
-            # Arrow has no 128-bit integers.
             known = series.is_not_null().to_numpy() if series.null_count() else None
-            return np.array([value or 0 for value in series.to_list()], object), known
+            wide = from_series(series)
+            return wide if known is None else np.where(known[:, None], wide, 0), known
         series = narrow
     elif series.dtype.is_temporal():
         series = series.cast(pl.Int64)

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.lower import co_moments
 from gpudb.engine.gpu.lower.arithmetic import integer_result
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, error_if
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plan.optimize.exact_moments import is_exact
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact_numeric
 
@@ -26,6 +28,8 @@ _MAX_ROWS = 2**31
 _FLOATS = {"float4", "float8"}
 _INTEGERS = {"int2", "int4", "int8"}
 _LIMIT = 10**MAX_DIGITS
+DEVIATIONS = ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
+"""Variances and standard deviations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,19 @@ class State:
 
 def is_mergeable(call: bound.Aggregate) -> bool:
     """Returns whether a call has a small state; otherwise all rows of a group must be on one worker."""
-    if (call.distinct and call.function.name not in {"min", "max"}) or call.function.name not in _MERGEABLE:
+    name = call.function.name
+    if (call.distinct and name not in {"min", "max"}) or not (
+        name in _MERGEABLE or is_exact_deviation(call) or co_moments.is_co_moment(call)
+    ):
         return False
     return unsupported_reason(call) is None
+
+
+def is_exact_deviation(call: bound.Aggregate) -> bool:
+    """Returns whether a call is a variance or standard deviation of integers, or of numerics of one scale."""
+    if call.function.name not in DEVIATIONS or call.distinct:
+        return False
+    return is_exact(call.args[0].type)
 
 
 def unsupported_reason(call: bound.Aggregate) -> str | None:
@@ -59,9 +73,18 @@ def unsupported_reason(call: bound.Aggregate) -> str | None:
     return None
 
 
+def deviation_options(call: bound.Aggregate) -> tuple[int, bool, bool]:
+    """Returns the decimals of an exact deviation's argument, whether it is a sample's, and whether its root."""
+    kind, name = call.args[0].type, call.function.name
+    scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
+    return scale, not name.endswith("_pop"), name.startswith("stddev")
+
+
 def skips_nulls(call: bound.Aggregate) -> bool:
     """Returns whether a NULL argument is ignored: then FILTER sets arguments to NULL and keeps the rows."""
     name = call.function.name
+    if co_moments.is_co_moment(call):
+        return True
     return (name in _MERGEABLE and name != "single_value") or name in _WHOLE
 
 
@@ -78,6 +101,14 @@ def _state(call: bound.Aggregate) -> State:
         return _first_value_state(call)
     if name in _MERGEABLE and not (call.distinct and name not in {"min", "max", "bool_and", "bool_or", "every"}):
         return _MERGEABLE[name](call)
+    if is_exact_deviation(call):
+        return _exact_deviation_state(call)
+    if co_moments.is_co_moment(call):
+        return State(
+            lambda args, name: co_moments.partial(args, name, call),
+            lambda name: co_moments.merge(name, call),
+            lambda name, deferred: co_moments.final(name, call, deferred),
+        )
     if call.distinct or name in _WHOLE:
         return _whole_group_state(call)
     raise NotSupportedOnWorkers(f"aggregate {call.function}")
@@ -99,19 +130,29 @@ MAX_PARTIAL_SUM = 2**112
 """Partial sums are less: 16,384 of them, one a share, add up to at most 38 digits."""
 
 
-def may_overflow(call: bound.Aggregate | bound.Window, value: Value) -> bool:
+def may_overflow(call: bound.Aggregate, value: Value) -> bool:
     """Returns whether a partial sum of such values may overflow, judged by known bounds alone."""
-    if call.function.name not in {"sum", "avg"} or value.type.name != "numeric":
+    power = summed_power(call)
+    if not power or (power == 1 and value.type.name != "numeric"):
         return False
-    most = _sum_bound(value)
-    return most is None or most >= MAX_PARTIAL_SUM
+    limits = value.bounds or type_bounds(value.type)
+    return limits is None or max(-limits[0], limits[1]) ** power * _MAX_ROWS >= MAX_PARTIAL_SUM
 
 
-def check_sums(computed: ComputedFrame, names: Sequence[str]) -> None:
-    """Raises NotSupportedOnWorkers if a sum of values of one of these columns may overflow, for any grouping."""
-    for name in names:
+def summed_power(call: bound.Aggregate) -> int:
+    """Returns the greatest power of its exact argument that a call adds up: 1, 2 for squares, 0 for none."""
+    if is_exact_deviation(call) or co_moments.is_co_moment(call):
+        return 2
+    return int(call.function.name in {"sum", "avg"})
+
+
+def check_sums(computed: ComputedFrame, columns: Sequence[tuple[str, int]]) -> None:
+    """Raises NotSupportedOnWorkers if a sum of a column's values to a power may overflow, for any grouping."""
+    for name, power in columns:
         least, largest = computed.min_integer(name), computed.max_integer(name)
-        if least is not None and largest is not None and max(-least, largest) * computed.rows >= MAX_PARTIAL_SUM:
+        if least is None or largest is None:
+            continue
+        if max(-least, largest) ** power * computed.rows >= MAX_PARTIAL_SUM:
             raise NotSupportedOnWorkers("a sum that may exceed 128 bits")
 
 
@@ -188,6 +229,22 @@ def _avg_state(call: bound.Aggregate) -> State:
         return deferred.defer_quotient(total, count, shown, call.type).with_error(None)
 
     return State(lambda args, name: _partial_sum(args[0], name), lambda name: _merge_sums(kind, name), final)
+
+
+def _exact_deviation_state(call: bound.Aggregate) -> State:
+    """Returns the state of a variance or standard deviation of exact numbers: their count, sum, and sum of squares."""
+    kind = call.args[0].type
+    scale, sample, root = deviation_options(call)
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        value = args[0].expr.cast(pl.Int128)
+        return [*_partial_sum(args[0], name), (value * value).sum().cast(pl.Int128).alias(name + "q")]
+
+    return State(
+        partial,
+        lambda name: [*_merge_sums(kind, name), pl.col(name + "q").sum()],
+        lambda name, deferred: deferred.defer_deviation(name, scale, call.type, sample=sample, root=root),
+    )
 
 
 def _float_state(call: bound.Aggregate, *, average: bool) -> State:
@@ -323,7 +380,7 @@ def _whole_group_state(call: bound.Aggregate) -> State:
         return _distinct_state(call)
     if compute is None or (call.distinct and not (name == "string_agg" and _sorts_itself(call))):
         raise NotSupportedOnWorkers(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
-    if name.startswith(("std", "var")) and call.args[0].type.name not in _FLOATS:
+    if name in DEVIATIONS and call.args[0].type.name not in _FLOATS:
         raise NotSupportedOnWorkers(f"{name} of exact numbers")
     if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
         raise NotSupportedOnWorkers("string_agg of bytea, or with a separator that is not constant")
@@ -409,5 +466,5 @@ _MERGEABLE: dict[str, Callable[[bound.Aggregate], State]] = {
 }
 _WHOLE: dict[str, Whole] = {
     "string_agg": _string_agg,
-    **{name: _deviation(name) for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")},
+    **{name: _deviation(name) for name in DEVIATIONS},
 }

@@ -15,6 +15,7 @@ from gpudb.engine.gpu.lower.aggregates import (
     is_mergeable,
     may_overflow,
     skips_nulls,
+    summed_power,
     unsupported_reason,
 )
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
@@ -42,7 +43,7 @@ class Aggregation:
         columns = [expr for n, key in enumerate(keys) for expr in key.as_columns(f"k{n}")]
         errors = [key.error for key in keys]
         calls: list[pl.Expr] = []
-        large: list[str] = []
+        large: list[tuple[str, int]] = []
         hosted: list[tuple[int, bound.Aggregate]] = []
         percentiles: list[tuple[int, bound.Aggregate]] = []
         rows: list[tuple[int, list[str]]] = []
@@ -75,7 +76,7 @@ class Aggregation:
             result, named = self._argument_columns(args, call, expressions, number)
             columns += result
             calls += aggregate_state(call).partial(named, f"a{number}")
-            large += [f"x{number}_0"] if named and may_overflow(call, named[0]) else []
+            large += [(f"x{number}_{n}", summed_power(call)) for n, arg in enumerate(named) if may_overflow(call, arg)]
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred)
         lazy = lazy.with_columns(columns) if columns else lazy
         if large:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.aggregates import aggregate_state, check_sums, is_narrow, may_overflow
+from gpudb.engine.gpu.lower.aggregates import aggregate_state, check_sums, is_narrow, may_overflow, summed_power
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.values import Value, physical_columns
 from gpudb.engine.gpu.lower.window_frames import Run
@@ -74,9 +74,10 @@ def _add_differences(rows: SortedRows, number: int, call: bound.Window, runs: Se
 
 def _check_overflow(rows: SortedRows, number: int, call: bound.Window) -> None:
     """Raises NotSupportedOnWorkers if a frame's sum may overflow."""
-    if call.args and may_overflow(call, Value(call.args[0].type, POSITION)):
+    aggregate = as_aggregate(call)
+    if call.args and may_overflow(aggregate, Value(call.args[0].type, POSITION)):
         rows.compute()
-        check_sums(rows.computed, [f"x{number}_0"])
+        check_sums(rows.computed, [(f"x{number}_0", summed_power(aggregate))])
 
 
 def _sum_over_runs(running: str, runs: Sequence[Run], dtype: pl.DataType) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import polars as pl
@@ -9,11 +10,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gpudb.engine.gpu.backend.base import SortOrder
+from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, QuotientCall
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.limits import HOST_ROWS
-from gpudb.engine.gpu.lower.exact_division import exact_quotients
 from gpudb.engine.gpu.lower.joins import key_columns
+from gpudb.errors import GpudbError
+from tests.support.exact_numbers import pick
 
 pytestmark = pytest.mark.gpu
 
@@ -274,13 +277,35 @@ def test_rows_go_to_their_ranges(frames: Any, spread: bool, away: bool) -> None:
     assert {part.rows for part in nothing} == {0}
 
 
-def test_quotients(frames: Any) -> None:
+@pytest.mark.parametrize("rows", [6, 5000])
+def test_exact_functions(frames: Any, rows: int) -> None:
+    """Quotients, deviations and co-moments on the GPU equal those of NumPy; NULLs and divisors of 0 have none."""
+    draw = random.Random(rows)
+    columns = {
+        "a": [None if draw.random() < 0.1 else pick(draw, 100) for _ in range(rows)],
+        "b": [None if draw.random() < 0.1 else pick(draw, 60) for _ in range(rows)],
+        "t": [pick(draw, 40) for _ in range(rows)],
+        "q": [2**90 + abs(pick(draw, 60)) for _ in range(rows)],
+    }
     parts = pl.DataFrame(
-        {"a": pl.Series([1, -10, 0, None, 12345], dtype=pl.Int128), "b": [3, 7, 5, 1, 0], "s": [0, 2, 2, 2, 2]}
+        {name: pl.Series(values, dtype=pl.Int128) for name, values in columns.items()}
+        | {
+            "n": pl.Series([draw.choice((0, 1, 2, 50)) for _ in range(rows)], dtype=pl.Int64),
+            "s": pl.Series([draw.randint(0, 20) for _ in range(rows)], dtype=pl.Int32),
+        }
     )
-    lazy = exact_quotients(frames.from_host(parts).lazy, 2, 0)
-    assert_frame_equal(frames.compute(lazy).to_polars(), exact_quotients(parts.lazy(), 2, 0).collect())
+    calls = [
+        QuotientCall("x", "t", 2, "b", 0, "s"),
+        DeviationCall("y", "n", "t", "q", 2, sample=True, root=True),
+        DeviationCall("z", "n", "t", "q", 0, sample=False, root=False),
+        CoMomentCall("w", "n", "t", "t", "q"),
+    ]
+    made = frames.compute_exact(frames.from_host(parts).lazy, calls)
+    assert_frame_equal(made.to_polars(), HostBackend().compute_exact(parts.lazy(), calls).to_polars())
     assert frames.take_host_steps() == ()
+    with pytest.raises(GpudbError) as error:
+        frames.compute_exact(frames.from_host(parts).lazy, [QuotientCall("x", "q", 0, "t", 20, "s")])
+    assert error.value.sqlstate == "22003"
 
 
 def test_repeated_rows(frames: Any) -> None:

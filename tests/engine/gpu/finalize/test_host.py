@@ -36,7 +36,9 @@ INSERT INTO t SELECT nullif(g % 5, 4), nullif(g % 3, 0) = 1, g - 20, g::int8 << 
 FINISHED = (
     "SELECT k, count(*), count(i), sum(i), avg(i) FROM t GROUP BY k ORDER BY k DESC",
     "SELECT sum(l), avg(l), sum(n), avg(n), sum(x), avg(x), sum(r), avg(r) FROM t WHERE r = r",
-    "SELECT avg(i), sum(n), max(s), min(x) FROM t WHERE k = 77",
+    "SELECT avg(i), sum(n), max(s), min(x), stddev(n), var_pop(l) FROM t WHERE k = 77",
+    "SELECT i, j, avg(i), avg(l * 3000) FROM t, generate_series(1, 20) j GROUP BY i, j ORDER BY i, j",
+    "SELECT k, stddev(n), var_pop(i), variance(l / 1000000), stddev_pop(n) FROM t GROUP BY k ORDER BY 2 DESC, 1",
     "SELECT s, min(d), max(m), min(z), bool_and(b), bool_or(b), max(n), min(x) FROM t GROUP BY s ORDER BY 1 NULLS FIRST",
     "SELECT b, s, sum(n) FROM t GROUP BY s, b ORDER BY 3 DESC, b NULLS FIRST, s LIMIT 5 OFFSET 2",
     "SELECT max(r) AS h, k FROM t GROUP BY k ORDER BY h DESC NULLS LAST, k",
@@ -54,7 +56,6 @@ LEFT = (
     "SELECT k, sum(i) + 1 FROM t GROUP BY k",
     "SELECT p FROM t GROUP BY p ORDER BY p",
     "SELECT k, sum(r) FROM t WHERE r < 3 GROUP BY k HAVING sum(r) > 1",
-    "SELECT i, j, avg(i) FROM t, generate_series(1, 20) j GROUP BY i, j",
     "SELECT sum(r * 4e306) FROM t WHERE r <> 'NaN'",
     "SELECT k FROM t",
 )

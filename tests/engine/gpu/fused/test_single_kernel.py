@@ -52,15 +52,14 @@ STRAIGHT = (
     "SELECT s, min(d), max(m), bool_and(b), bool_or(b), max(n), max(e) FROM t GROUP BY s ORDER BY 1 NULLS FIRST",
     "SELECT b, s, sum(n) FROM t GROUP BY s, b ORDER BY 3 DESC, b NULLS FIRST, s LIMIT 5 OFFSET 2",
     "SELECT max(r) AS h, k FROM t GROUP BY k ORDER BY h DESC NULLS LAST, k",
+    "SELECT d, e, m, avg(i) FROM t GROUP BY d, e, m ORDER BY d, e, m",
+    "SELECT k, stddev(n), var_pop(i), avg(i + 7), sum(i - 3), variance(n + 1) FROM t GROUP BY k ORDER BY k",
     "SELECT e, d, s, count(*) FROM t GROUP BY e, d, s ORDER BY s DESC, e, d DESC LIMIT 300",
     "SELECT d, m, b, count(*) FROM t GROUP BY d, m, b ORDER BY m DESC, d, b LIMIT 70",
     "SELECT e, s FROM t GROUP BY e, s ORDER BY e LIMIT 1 OFFSET 9000",
     "SELECT s, e, max(e) FROM t WHERE k IS NULL AND s IS NULL GROUP BY s, e ORDER BY e DESC",
 )
-FRAMES = (
-    "SELECT d, e, m, avg(i) FROM t GROUP BY d, e, m",
-    "SELECT sum(CASE WHEN r = 5 THEN 'infinity'::float8 ELSE r END) FROM t WHERE r <> 'NaN'",
-)
+FRAMES = ("SELECT sum(CASE WHEN r = 5 THEN 'infinity'::float8 ELSE r END) FROM t WHERE r <> 'NaN'",)
 """Statements that need frames, which is only known from the groups."""
 MORE = ("SELECT k, sum(i) + 1 FROM t GROUP BY k", "SELECT i, n FROM t WHERE i = 7", "SELECT a.s FROM t a, t b LIMIT 1")
 

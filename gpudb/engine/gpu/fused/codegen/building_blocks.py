@@ -8,12 +8,14 @@ from pathlib import Path
 HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")
 TEXT_HEADER = "text.cuh"
 """Header of kernels that read raw text."""
+EXACT_HEADER = "exact.cuh"
+"""Header of kernels that compute quotients, roots and deviations of numerics."""
 
 
 @cache
 def load_headers() -> dict[str, str]:
     """Returns the headers' sources, by name."""
-    return {name: read_source(name) for name in (*HEADERS, TEXT_HEADER)}
+    return {name: read_source(name) for name in (*HEADERS, TEXT_HEADER, EXACT_HEADER)}
 
 
 def read_source(name: str) -> str:

@@ -16,6 +16,7 @@ import polars as pl
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Accumulator,
+    Arithmetic,
     CaseWhen,
     Compare,
     Expr,
@@ -34,7 +35,8 @@ from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, array_module
 from gpudb.engine.gpu.fused.translate.translator import Translator
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, TypedValue
-from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM
+from gpudb.engine.gpu.lower import co_moments
+from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM, is_exact_deviation
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -81,6 +83,11 @@ class Accumulators:
             found.append(self._add("add", Limb(bounds, value.nullable, value, number, last)))
         return found
 
+    def fits_word(self, value: Expr, offset: int) -> bool:
+        """Returns whether one word holds every sum of value + offset, and both its terms."""
+        assert value.bounds is not None
+        return (max(-value.bounds[0], value.bounds[1]) + abs(offset)) * max(self._rows, 1) < 2**63
+
     def add(self, op: Any, value: Expr) -> int:
         """Adds an accumulator of one word; returns its index."""
         return self._add(op, value)
@@ -93,6 +100,8 @@ def translate_aggregate(
     name = f"a{number}"
     if call.distinct and call.function.name not in {"min", "max"}:
         raise NotFused(f"{call.function.name}(DISTINCT …)")
+    if co_moments.is_co_moment(call):
+        return _co_moments(name, call, translator, made)
     if call.within_group or len(call.args) > 1:
         raise NotFused(f"aggregate {call.function}")
     value = translator.translate(call.args[0]) if call.args else None
@@ -111,21 +120,27 @@ def translate_aggregate(
             return _float_sum(name, value, made)
         case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
             return _exact_sum(name, value, made)
+        case _ if value is not None and is_exact_deviation(call):
+            return _exact_deviation(name, value, made)
         case "min" | "max" | "any_value" | "bool_and" | "every" | "bool_or" if value is not None:
             return _min_or_max(name, call, value, made, tables)
     raise NotFused(f"aggregate {call.function}")
 
 
 def _exact_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
-    positions, count = made.add_sum(value.expr), made.add_count(value.expr)
+    base, offset = _split_offset(value.expr)
+    if offset and not made.fits_word(base, offset):
+        base, offset = value.expr, 0
+    positions, count = made.add_sum(base), made.add_count(base)
     display_scale = value.display_scale
     if value.type.is_carried and display_scale is None:
         raise NotFused("a sum of numerics of varying scale")
     most = made.add("max", display_scale) if isinstance(display_scale, Expr) and value.type.is_carried else None
 
     def column(words: Words) -> list[ResultColumn]:
+        parts = tuple(words[position] for position in positions)
         found = [
-            ResultColumn(name, pl.Int128(), tuple(words[position] for position in positions)),
+            ResultColumn(name, pl.Int128(), (parts[0] + offset * words[count],) if offset else parts),
             ResultColumn(name + "n", pl.Int64(), (words[count],)),
         ]
         if value.type.is_carried:
@@ -140,19 +155,83 @@ def _exact_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns
     return column
 
 
+def _split_offset(expr: Expr) -> tuple[Expr, int]:
+    """Splits x + constant, which cannot fail, into x and the constant: sums of several such expressions share x's."""
+    if isinstance(expr, Arithmetic) and expr.op in "+-" and not expr.code:
+        left, right = expr.left, expr.right
+        if isinstance(right, Literal) and isinstance(right.value, int):
+            return left, right.value if expr.op == "+" else -right.value
+        if expr.op == "+" and isinstance(left, Literal) and isinstance(left.value, int):
+            return right, left.value
+    return expr, 0
+
+
+def _co_moments(name: str, call: bound.Aggregate, translator: Translator, made: Accumulators) -> StateColumns:
+    """Adds the sums that a correlation or regression needs, over rows in which both values are there."""
+    values = [translator.translate(arg).expr for arg in call.args]
+    if call.filter is not None:
+        condition = translator.translate_condition(call.filter)
+        values = [_keep_where(condition, value) for value in values]
+    y, x = (_keep_where(_is_there(other), value) for value, other in zip(values, reversed(values), strict=True))
+    factors = {"y": y, "x": x}
+    sums = {
+        each: made.add_sum(factors[each] if len(each) == 1 else _multiply(*(factors[letter] for letter in each)))
+        for each in co_moments.sums_of(call)
+    }
+    count = made.add_count(y)
+
+    def column(words: Words) -> list[ResultColumn]:
+        wide = [
+            ResultColumn(name + each, pl.Int128(), tuple(words[position] for position in positions))
+            for each, positions in sums.items()
+        ]
+        return [ResultColumn(name + "n", pl.Int64(), (words[count],)), *wide]
+
+    return column
+
+
+def _is_there(value: Expr) -> Expr | None:
+    """Returns the condition that a value is not NULL; None if it never is."""
+    return IsNull(BOOLEAN, False, value, True) if value.nullable else None
+
+
+def _keep_where(condition: Expr | None, value: Expr) -> Expr:
+    """Returns a value that is NULL where a condition is not true."""
+    if condition is None:
+        return value
+    return CaseWhen(value.bounds, True, ((condition, value),), Literal(value.bounds, True, None))
+
+
+def _multiply(left: Expr, right: Expr) -> Expr:
+    """Returns the product of two integers; raises NotFused beyond 127 bits."""
+    assert left.bounds is not None
+    assert right.bounds is not None
+    ends = [one * other for one in left.bounds for other in right.bounds]
+    if max(-min(ends), max(ends)) >= 2**126:
+        raise NotFused("a product of more than 127 bits")
+    return Arithmetic((min(ends), max(ends)), left.nullable or right.nullable, "*", left, right)
+
+
+def _exact_deviation(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
+    total = _exact_sum(name, value, made)
+    positions = made.add_sum(_multiply(value.expr, value.expr))
+
+    def column(words: Words) -> list[ResultColumn]:
+        squares = ResultColumn(name + "q", pl.Int128(), tuple(words[position] for position in positions))
+        return [*total(words), squares]
+
+    return column
+
+
 def _apply_filter(condition: Expr, value: TypedValue | None) -> TypedValue:
     """Returns a value that is NULL where FILTER is not true."""
     if value is None:
         nothing = Literal((1, 1), True, None)
         return TypedValue(SqlType("int4"), CaseWhen((1, 1), True, ((condition, _ONE),), nothing))
-    nothing = Literal(value.expr.bounds, True, None)
-    made = CaseWhen(value.expr.bounds, True, ((condition, value.expr),), nothing)
     display_scale = value.display_scale
     if isinstance(display_scale, Expr):
-        display_scale = CaseWhen(
-            display_scale.bounds, True, ((condition, display_scale),), Literal(display_scale.bounds, True, None)
-        )
-    return TypedValue(value.type, made, value.dictionary, display_scale)
+        display_scale = _keep_where(condition, display_scale)
+    return TypedValue(value.type, _keep_where(condition, value.expr), value.dictionary, display_scale)
 
 
 def _float_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:

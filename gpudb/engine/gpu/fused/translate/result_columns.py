@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.backend.exact_calls import to_series
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+from gpudb.exact.words import from_integers, from_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +57,15 @@ def _to_series(column: ResultColumn) -> pl.Series:
     if column.dictionary is not None:
         return column.dictionary.decode(column.parts[0], column.valid).alias(column.name)
     if len(column.parts) > 1:
-        made = _join_limbs(column.parts)
+        made = to_series(from_parts(column.parts))
     elif column.parts[0].dtype == object:
-        made = pl.Series(column.parts[0].tolist(), dtype=pl.Int128)
+        made = to_series(from_integers(column.parts[0].tolist()))
     else:
         made = pl.Series(column.parts[0])
     # The value at a NULL may be out of range for the column's type.
     return _cast_series(made if column.valid is None else made.set(pl.Series(~column.valid), None), column.kind).alias(
         column.name
     )
-
-
-def _join_limbs(parts: Sequence[Any]) -> pl.Series:
-    rows = zip(*(part.tolist() for part in parts), strict=True)
-    return pl.Series([sum(part << 32 * n for n, part in enumerate(row)) for row in rows], dtype=pl.Int128)
 
 
 def _cast_series(series: pl.Series, held: pl.DataType) -> pl.Series:

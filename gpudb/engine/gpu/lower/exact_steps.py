@@ -1,0 +1,71 @@
+"""Steps of exact arithmetic, whose results' display scales depend on the values: deferred, between two lazy frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
+from gpudb.engine.gpu.lower.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ExactStep:
+    """A call of an exact function, and its operands as named expressions over the frame."""
+
+    call: ExactCall
+    operands: tuple[pl.Expr, ...]
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The columns that it adds to a frame."""
+        name = self.call.name
+        return (name,) if isinstance(self.call, CoMomentCall) else (name, name + "s")
+
+    def reads(self, names: set[str]) -> bool:
+        """Returns whether an operand reads one of some columns."""
+        return any(not names.isdisjoint(each.meta.root_names()) for each in self.operands)
+
+
+def quotient_step(name: str, dividend: Value, divisor: Value, shown: pl.Expr) -> ExactStep:
+    """Returns the step that divides two values; `shown` is their greater display scale."""
+    a, b, s = (name + suffix for suffix in ("_a", "_b", "_s"))
+    operands = _wide(dividend.expr, a), _wide(divisor.expr, b), shown.cast(pl.Int32).alias(s)
+    return ExactStep(QuotientCall(name, a, dividend.scale, b, divisor.scale, s), operands)
+
+
+def deviation_step(name: str, state: str, scale: int, *, sample: bool, root: bool) -> ExactStep:
+    """Returns the step that computes a variance or standard deviation from the columns of its state.
+
+    They are `state` + "n" (the count), `state` (the sum) and `state` + "q" (the sum of squares).
+    """
+    n, t, q = (name + suffix for suffix in ("_n", "_t", "_q"))
+    operands = pl.col(state + "n").cast(pl.Int64).alias(n), _wide(pl.col(state), t), _wide(pl.col(state + "q"), q)
+    return ExactStep(DeviationCall(name, n, t, q, scale, sample, root), operands)
+
+
+def co_moment_step(name: str, state: str, one: str, other: str) -> ExactStep:
+    """Returns the step that computes the co-moment of x and y, or of one with itself, from the sums of a state.
+
+    They are `state` + "n" (the count), `state` + `one`, `state` + `other`, and `state` + both, the sum of products.
+    """
+    suffixes = "n", one, other, one + other
+    operands = (pl.col(state + each).cast(pl.Int64 if each == "n" else pl.Int128) for each in suffixes)
+    names = [f"{name}_{each}" for each in suffixes]
+    named = {at: expr.alias(at) for at, expr in zip(names, operands, strict=True)}
+    return ExactStep(CoMomentCall(name, *names), tuple(named.values()))
+
+
+def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:
+    """Adds the columns of steps to a frame; none of the steps reads another's."""
+    operands = [each for step in steps for each in step.operands]
+    # Constants get the frame's length.
+    lazy = result.lazy.with_columns(operands).select(each.meta.output_name() for each in operands)
+    return result.add_columns(frames.compute_exact(lazy, [step.call for step in steps]))
+
+
+def _wide(expr: pl.Expr, name: str) -> pl.Expr:
+    return expr.cast(pl.Int128).alias(name)

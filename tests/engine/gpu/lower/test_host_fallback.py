@@ -142,7 +142,7 @@ _AGGREGATES = (
     "array_agg(label ORDER BY id DESC), count(*), sum(id)",
     "json_object_agg(label, id), jsonb_agg(k), min(label)",
     "percentile_cont(0.5) WITHIN GROUP (ORDER BY id), mode() WITHIN GROUP (ORDER BY k)",
-    "string_agg(DISTINCT k::text, label), regr_count(id, k), stddev(id / 3.0::float8), var_pop(id::numeric)",
+    "string_agg(DISTINCT k::text, label), regr_count(id, k), stddev(id), var_pop(id::numeric)",
     "sum(id * interval '1 hour'), avg(id * interval '1 hour'), sum(id::money)",
     "array_agg(id) FILTER (WHERE k > 2), bit_and(id), bool_or(k > 3)",
 )

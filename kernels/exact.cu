@@ -37,14 +37,18 @@ extern "C" __global__ void __launch_bounds__(256) quotients(
     }
 }
 
+// `high` (null: 0) × 2⁶⁴ adds to the sums of squares.
 extern "C" __global__ void __launch_bounds__(256) deviations(
-    const i64* counts, const i128* totals, const i128* squares, int scale, int sample, int root, i64 rows, i128* values,
-    signed char* scales, u8* found, u32* flags, int place) {
+    const i64* counts, const i128* totals, const i128* squares, const i128* high, int scale, int sample, int root,
+    i64 rows, i128* values, signed char* scales, u8* found, u32* flags, int place) {
     const Results results = {values, scales, found, flags, place};
     for (i64 row = (i64)blockIdx.x * BLOCK + threadIdx.x; row < rows; row += (i64)gridDim.x * BLOCK) {
         const bool is_there = counts[row] > (sample ? 1 : 0);
         Numeric made = {0, 0, false};
-        if (is_there) made = deviation(counts[row], totals[row], squares[row], scale, sample, root);
+        if (is_there) {
+            const u128 above = high ? (u128)high[row] : 0;
+            made = deviation(counts[row], totals[row], (u128)squares[row], above, scale, sample, root);
+        }
         results.put(row, is_there, made);
     }
 }

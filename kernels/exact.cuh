@@ -302,10 +302,11 @@ __device__ inline Wide rounded_root(const Wide& x) {
 }
 
 // The variance, or with `root` the standard deviation, of `count` values of `scale` decimals: their sum, and that of
-// their squares. A population's variance is divided by count², a sample's by count * (count - 1).
-__device__ inline Numeric deviation(i64 count, i128 total, i128 squares, int scale, bool sample, bool root) {
+// their squares, which is squares + high * 2^64. A population's variance is divided by count², a sample's by count * (count - 1).
+__device__ inline Numeric deviation(i64 count, i128 total, u128 squares, u128 high, int scale, bool sample, bool root) {
     const Wide rows = widen((u128)count), size = widen(magnitude(total));
-    const Wide above = multiply(rows, widen((u128)squares)), below = multiply(size, size);
+    const Wide sum = add(widen(squares), multiply(widen(high), widen((u128)1 << 64)));
+    const Wide above = multiply(rows, sum), below = multiply(size, size);
     if (count <= (sample ? 1 : 0) || compare(above, below) <= 0) return {0, 0, false};
     const Wide upper = subtract(above, below), lower = multiply(rows, widen((u128)count - (sample ? 1 : 0)));
     const int decimals = min(quotient_scale(upper, 2 * scale, lower, 0, 2 * scale), CARRIED);

@@ -11,11 +11,14 @@ from gpudb.exact.quotients import divide_to_scale
 from gpudb.types import CARRIED_SCALE
 
 
-def deviations(counts: Array, totals: Array, squares: Array, scale: int, *, sample: bool, root: bool) -> Numerics:
+def deviations(
+    counts: Array, totals: Array, squares: Array, high: Array | None, scale: int, *, sample: bool, root: bool
+) -> Numerics:
     """Returns variances, or with `root` standard deviations, with CARRIED_SCALE decimals.
 
     `counts` are int64; `totals` and `squares` are the sums of unscaled values of `scale` decimals, and of their
-    squares, as (low, high) words a row. Rows whose count is 0, or 1 in a sample, are 0.
+    squares, as (low, high) words a row; `high` × 2⁶⁴ adds to the latter. Rows whose count is 0, or 1 in a sample,
+    are 0.
     """
     rows = len(counts)
     made = Numerics(np.empty((rows, 2), np.int64), np.empty(rows, np.int8), np.empty(rows, bool))
@@ -24,6 +27,8 @@ def deviations(counts: Array, totals: Array, squares: Array, scale: int, *, samp
         _, count = limbs.split_words(counts[part])
         _, total = limbs.split(totals[part])
         _, square = limbs.split(squares[part])
+        if high is not None:
+            square = limbs.add(square, limbs.shift_words(limbs.split(high[part])[1]))
         values, shown, overflow = _deviate(count, total, square, scale, sample=sample, root=root)
         made.values[part] = limbs.join(values, np.zeros(len(shown), bool))
         made.shown[part], made.overflow[part] = shown, overflow

@@ -117,6 +117,11 @@ def add(left: Limbs, right: Limbs) -> Limbs:
     return trim([*made, carry])
 
 
+def shift_words(limbs: Limbs) -> Limbs:
+    """Returns the number × 2⁶⁴."""
+    return [np.zeros_like(limbs[0]), np.zeros_like(limbs[0]), *limbs]
+
+
 def add_bit(limbs: Limbs, bit: Array) -> Limbs:
     """Returns the number, or the next one where `bit` is true."""
     return add(limbs, [bit.astype(np.uint64)])

@@ -75,8 +75,8 @@ def test_many_quotients_are_not_divided_one_by_one(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("seed", range(24))
 def test_deviations_are_those_of_integers(seed: int) -> None:
-    counts, totals, squares, groups, scale, sample, root = _deviation_case(seed)
-    made = deviations(counts, totals, squares, scale, sample=sample, root=root)
+    counts, totals, squares, high, groups, scale, sample, root = _deviation_case(seed)
+    made = deviations(counts, totals, squares, high, scale, sample=sample, root=root)
     for values, result in zip(groups, _rows(made), strict=True):
         wanted = find_deviation(values, scale, sample=sample, root=root)
         if wanted is None:
@@ -85,17 +85,31 @@ def test_deviations_are_those_of_integers(seed: int) -> None:
             assert result == (wanted if wanted[0] < LIMIT else None)
 
 
-def _deviation_case(seed: int) -> tuple[Any, Any, Any, list[list[int]], int, bool, bool]:
+def _deviation_case(seed: int) -> tuple[Any, Any, Any, Any, list[list[int]], int, bool, bool]:
     draw = random.Random(seed)
-    bits, scale = draw.choice((4, 12, 30, 50)), draw.choice((0, 2, 5, 10, 18))
+    bits, scale = draw.choice((4, 12, 30, 50, 63)), draw.choice((0, 2, 5, 10, 18))
     groups = []
     for _ in range(ROWS):
         size = draw.choice((1, 2, 3, 10, 40))
         values = [pick(draw, bits) for _ in range(size)]
         groups.append([values[0]] * size if draw.random() < 0.2 else values)
     totals = words.from_integers([sum(values) for values in groups])
-    squares = words.from_integers([sum(value * value for value in values) for values in groups])
-    return np.array([len(each) for each in groups]), totals, squares, groups, scale, seed % 2 > 0, seed % 4 > 1
+    squares = [[value * value for value in values] for values in groups]
+    if bits < 63:
+        low, high = words.from_integers(list(map(sum, squares))), None
+    else:
+        low, high = (
+            words.from_integers([sum(part(v) for v in values) for values in squares]) for part in (_low, _high)
+        )
+    return np.array([len(each) for each in groups]), totals, low, high, groups, scale, seed % 2 > 0, seed % 4 > 1
+
+
+def _low(value: int) -> int:
+    return value % 2**64
+
+
+def _high(value: int) -> int:
+    return value >> 64
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -131,11 +145,11 @@ def test_the_kernels_quotients_are_the_same(seed: int, kernels: HostedFile) -> N
 @needs_compiler
 @pytest.mark.parametrize("seed", range(24))
 def test_the_kernels_deviations_are_the_same(seed: int, kernels: HostedFile) -> None:
-    counts, totals, squares, _, scale, sample, root = _deviation_case(seed)
+    counts, totals, squares, high, _, scale, sample, root = _deviation_case(seed)
     made = _Results()
     options = np.int32(scale), np.int32(sample), np.int32(root), np.int64(ROWS)
-    kernels("deviations", 2, (counts, totals, squares, *options, *made.arguments))
-    made.check(deviations(counts, totals, squares, scale, sample=sample, root=root), counts > sample)
+    kernels("deviations", 2, (counts, totals, squares, high, *options, *made.arguments))
+    made.check(deviations(counts, totals, squares, high, scale, sample=sample, root=root), counts > sample)
 
 
 @needs_compiler

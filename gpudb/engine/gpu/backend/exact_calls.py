@@ -42,13 +42,15 @@ class QuotientCall:
 class DeviationCall:
     """The variance, or the standard deviation where `root`, of `count` values of `scale` decimals.
 
-    `total` and `squares` are their sum and the sum of their squares. NULL for too few values: none, or one of a sample.
+    `total` and `squares` are their sum and the sum of their squares, to which `high` × 2⁶⁴ adds where it is there. NULL
+    for too few values: none, or one of a sample.
     """
 
     name: str
     count: str
     total: str
     squares: str
+    high: str | None
     scale: int
     sample: bool
     root: bool
@@ -90,7 +92,8 @@ def _divide(frame: pl.DataFrame, call: QuotientCall) -> list[pl.Series]:
 def _deviate(frame: pl.DataFrame, call: DeviationCall) -> list[pl.Series]:
     counts = frame[call.count].to_numpy()
     total, squares = from_series(frame[call.total]), from_series(frame[call.squares])
-    made = deviations(counts, total, squares, call.scale, sample=call.sample, root=call.root)
+    high = None if call.high is None else from_series(frame[call.high])
+    made = deviations(counts, total, squares, high, call.scale, sample=call.sample, root=call.root)
     return _numerics(call.name, made, counts > int(call.sample))
 
 

@@ -108,12 +108,13 @@ def _start_quotient(kernels: ExactKernels, columns: Columns, call: QuotientCall,
 def _start_deviation(kernels: ExactKernels, columns: Columns, call: DeviationCall, flags: Any, place: int) -> _Results:
     counts, total, squares = (columns[name] for name in (call.count, call.total, call.squares))
     rows = counts.size()
+    high = np.uint64(0) if call.high is None else integer_halves(columns[call.high])
     made = _Results(call.name, rows)
     kernels.start(
         "deviations",
         rows,
         (
-            *(values_array(counts), integer_halves(total), integer_halves(squares), np.int32(call.scale)),
+            *(values_array(counts), integer_halves(total), integer_halves(squares), high, np.int32(call.scale)),
             *(np.int32(call.sample), np.int32(call.root), np.int64(rows)),
             *(made.values, made.shown, made.valid, flags, np.int32(place)),
         ),

@@ -28,7 +28,7 @@ from gpudb.engine.gpu.finalize.merge import (
 )
 from gpudb.engine.gpu.fused.planning.top_n import constant_count
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.engine.gpu.lower.aggregates import DEVIATIONS, deviation_options, is_exact_deviation
+from gpudb.engine.gpu.lower.aggregates import DEVIATIONS, deviation_options, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.arrow import to_numerics
 from gpudb.engine.gpu.lower.groups import Aggregation
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
@@ -355,12 +355,14 @@ def _deviation_maker(name: str, call: bound.Aggregate) -> Maker:
     if not is_exact_deviation(call):
         raise _Unsupported
     scale, sample, root = deviation_options(call)
+    wide = has_wide_squares(call.args[0].type)
 
     def make(states: MergedGroups) -> OutputColumn:
         totals, _, counts = _sum_totals(name, states)
         squares = states.values(name + "q", "sum").values
+        high = _widen(states.values(name + "r", "sum").values) if wide else None
         valid = counts > int(sample)
-        made = deviations(counts, _widen(totals), _widen(squares), scale, sample=sample, root=root)
+        made = deviations(counts, _widen(totals), _widen(squares), high, scale, sample=sample, root=root)
         return _numeric_output(made, None if valid.all() else valid)
 
     return make

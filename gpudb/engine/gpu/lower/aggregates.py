@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 
 import polars as pl
 
@@ -17,7 +18,7 @@ from gpudb.engine.gpu.lower.arithmetic import integer_result
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, error_if
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES, MAX_INT64, Value, physical_columns, two_to_64, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.optimize.exact_moments import is_exact
 from gpudb.sql import bound
@@ -132,27 +133,29 @@ MAX_PARTIAL_SUM = 2**112
 
 def may_overflow(call: bound.Aggregate, value: Value) -> bool:
     """Returns whether a partial sum of such values may overflow, judged by known bounds alone."""
-    power = summed_power(call)
-    if not power or (power == 1 and value.type.name != "numeric"):
+    largest = _largest_summed(call, _MAX_ROWS)
+    if largest is None:
         return False
     limits = value.bounds or type_bounds(value.type)
-    return limits is None or max(-limits[0], limits[1]) ** power * _MAX_ROWS >= MAX_PARTIAL_SUM
+    return limits is None or max(-limits[0], limits[1]) > largest
 
 
-def summed_power(call: bound.Aggregate) -> int:
-    """Returns the greatest power of its exact argument that a call adds up: 1, 2 for squares, 0 for none."""
-    if is_exact_deviation(call) or co_moments.is_co_moment(call):
-        return 2
-    return int(call.function.name in {"sum", "avg"})
+def _largest_summed(call: bound.Aggregate, rows: int) -> int | None:
+    """Returns the largest value of which a call's sums over some rows surely fit; None if any value does."""
+    if is_exact_deviation(call):
+        return MAX_INT64
+    if co_moments.is_co_moment(call):
+        return isqrt(MAX_PARTIAL_SUM // max(rows, 1))
+    summed = call.function.name in {"sum", "avg"} and call.args[0].type.name == "numeric"
+    return MAX_PARTIAL_SUM // max(rows, 1) if summed else None
 
 
-def check_sums(computed: ComputedFrame, columns: Sequence[tuple[str, int]]) -> None:
-    """Raises NotSupportedOnWorkers if a sum of a column's values to a power may overflow, for any grouping."""
-    for name, power in columns:
+def check_sums(computed: ComputedFrame, columns: Sequence[tuple[str, bound.Aggregate]]) -> None:
+    """Raises NotSupportedOnWorkers if a call's sums of a column's values may overflow, for any grouping."""
+    for name, call in columns:
         least, largest = computed.min_integer(name), computed.max_integer(name)
-        if least is None or largest is None:
-            continue
-        if max(-least, largest) ** power * computed.rows >= MAX_PARTIAL_SUM:
+        limit = _largest_summed(call, computed.rows)
+        if least is not None and largest is not None and limit is not None and max(-least, largest) > limit:
             raise NotSupportedOnWorkers("a sum that may exceed 128 bits")
 
 
@@ -236,15 +239,33 @@ def _exact_deviation_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
     scale, sample, root = deviation_options(call)
 
+    wide = has_wide_squares(kind)
+
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         value = args[0].expr.cast(pl.Int128)
-        return [*_partial_sum(args[0], name), (value * value).sum().cast(pl.Int128).alias(name + "q")]
+        square = value * value
+        result = _partial_sum(args[0], name)
+        if not wide:
+            return [*result, square.sum().cast(pl.Int128).alias(name + "q")]
+        high = square // two_to_64()
+        low = square - high * two_to_64()
+        return [*result, *(part.sum().cast(pl.Int128).alias(name + at) for part, at in ((low, "q"), (high, "r")))]
 
     return State(
         partial,
-        lambda name: [*_merge_sums(kind, name), pl.col(name + "q").sum()],
-        lambda name, deferred: deferred.defer_deviation(name, scale, call.type, sample=sample, root=root),
+        lambda name: [*_merge_sums(kind, name), *(pl.col(name + at).sum() for at in ("qr" if wide else "q"))],
+        lambda name, deferred: deferred.defer_deviation(name, scale, call.type, wide=wide, sample=sample, root=root),
     )
+
+
+def has_wide_squares(kind: SqlType) -> bool:
+    """Returns whether sums of a type's squares may exceed 128 bits: the state then has their high words too.
+
+    The square of a value is low + high × 2⁶⁴; the state's column "q" is the sum of the low words, "r" of the high ones.
+    """
+    limits = type_bounds(kind)
+    assert limits is not None
+    return limits[1] ** 2 * _MAX_ROWS >= MAX_PARTIAL_SUM
 
 
 def _float_state(call: bound.Aggregate, *, average: bool) -> State:

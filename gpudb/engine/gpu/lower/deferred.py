@@ -33,10 +33,10 @@ class DeferredSteps:
         error = None if known else error_if((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
         return Value(kind, pl.col(name), error, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
 
-    def defer_deviation(self, state: str, scale: int, kind: SqlType, *, sample: bool, root: bool) -> Value:
+    def defer_deviation(self, state: str, scale: int, kind: SqlType, *, wide: bool, sample: bool, root: bool) -> Value:
         """Defers a variance or standard deviation of the columns of a state; returns its future columns."""
         name = f"{self.prefix}{len(self.steps)}"
-        self.steps.append(deviation_step(name, state, scale, sample=sample, root=root))
+        self.steps.append(deviation_step(name, state, scale, wide=wide, sample=sample, root=root))
         return Value(kind, pl.col(name), None, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
 
     def defer_co_moment(self, state: str, one: str, other: str) -> pl.Expr:

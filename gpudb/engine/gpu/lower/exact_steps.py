@@ -37,14 +37,17 @@ def quotient_step(name: str, dividend: Value, divisor: Value, shown: pl.Expr) ->
     return ExactStep(QuotientCall(name, a, dividend.scale, b, divisor.scale, s), operands)
 
 
-def deviation_step(name: str, state: str, scale: int, *, sample: bool, root: bool) -> ExactStep:
+def deviation_step(name: str, state: str, scale: int, *, wide: bool, sample: bool, root: bool) -> ExactStep:
     """Returns the step that computes a variance or standard deviation from the columns of its state.
 
-    They are `state` + "n" (the count), `state` (the sum) and `state` + "q" (the sum of squares).
+    They are `state` + "n" (the count), `state` (the sum), `state` + "q" (the sum of squares) and, if `wide`, `state` +
+    "r" (the sum of the squares' high words).
     """
-    n, t, q = (name + suffix for suffix in ("_n", "_t", "_q"))
-    operands = pl.col(state + "n").cast(pl.Int64).alias(n), _wide(pl.col(state), t), _wide(pl.col(state + "q"), q)
-    return ExactStep(DeviationCall(name, n, t, q, scale, sample, root), operands)
+    n, t, q, r = (name + suffix for suffix in ("_n", "_t", "_q", "_r"))
+    operands = [pl.col(state + "n").cast(pl.Int64).alias(n), _wide(pl.col(state), t), _wide(pl.col(state + "q"), q)]
+    if wide:
+        operands.append(_wide(pl.col(state + "r"), r))
+    return ExactStep(DeviationCall(name, n, t, q, r if wide else None, scale, sample, root), tuple(operands))
 
 
 def co_moment_step(name: str, state: str, one: str, other: str) -> ExactStep:

@@ -15,7 +15,6 @@ from gpudb.engine.gpu.lower.aggregates import (
     is_mergeable,
     may_overflow,
     skips_nulls,
-    summed_power,
     unsupported_reason,
 )
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
@@ -43,7 +42,7 @@ class Aggregation:
         columns = [expr for n, key in enumerate(keys) for expr in key.as_columns(f"k{n}")]
         errors = [key.error for key in keys]
         calls: list[pl.Expr] = []
-        large: list[tuple[str, int]] = []
+        large: list[tuple[str, bound.Aggregate]] = []
         hosted: list[tuple[int, bound.Aggregate]] = []
         percentiles: list[tuple[int, bound.Aggregate]] = []
         rows: list[tuple[int, list[str]]] = []
@@ -76,7 +75,7 @@ class Aggregation:
             result, named = self._argument_columns(args, call, expressions, number)
             columns += result
             calls += aggregate_state(call).partial(named, f"a{number}")
-            large += [(f"x{number}_{n}", summed_power(call)) for n, arg in enumerate(named) if may_overflow(call, arg)]
+            large += [(f"x{number}_{n}", call) for n, arg in enumerate(named) if may_overflow(call, arg)]
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred)
         lazy = lazy.with_columns(columns) if columns else lazy
         if large:

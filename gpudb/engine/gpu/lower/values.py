@@ -271,6 +271,11 @@ def _wide_literal(digits: int) -> pl.Expr:
     return _wide_literal(high) * 10**18 + pl.lit(low, pl.Int64)
 
 
+def two_to_64() -> pl.Expr:
+    """Returns a literal of 2⁶⁴."""
+    return _wide_literal(2**64)
+
+
 def _numeric_literal(value: Decimal, kind: SqlType) -> Value:
     digits = unscaled_digits(value, kind.numeric_digits[1])
     if abs(digits) >= 10**MAX_DIGITS:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.aggregates import aggregate_state, check_sums, is_narrow, may_overflow, summed_power
+from gpudb.engine.gpu.lower.aggregates import aggregate_state, check_sums, is_narrow, may_overflow
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.values import Value, physical_columns
 from gpudb.engine.gpu.lower.window_frames import Run
@@ -77,7 +77,7 @@ def _check_overflow(rows: SortedRows, number: int, call: bound.Window) -> None:
     aggregate = as_aggregate(call)
     if call.args and may_overflow(aggregate, Value(call.args[0].type, POSITION)):
         rows.compute()
-        check_sums(rows.computed, [(f"x{number}_0", summed_power(aggregate))])
+        check_sums(rows.computed, [(f"x{number}_0", aggregate)])
 
 
 def _sum_over_runs(running: str, runs: Sequence[Run], dtype: pl.DataType) -> pl.Expr:

@@ -286,6 +286,7 @@ def test_exact_functions(frames: Any, rows: int) -> None:
         "b": [None if draw.random() < 0.1 else pick(draw, 60) for _ in range(rows)],
         "t": [pick(draw, 40) for _ in range(rows)],
         "q": [2**90 + abs(pick(draw, 60)) for _ in range(rows)],
+        "h": [abs(pick(draw, 20)) for _ in range(rows)],
     }
     parts = pl.DataFrame(
         {name: pl.Series(values, dtype=pl.Int128) for name, values in columns.items()}
@@ -296,8 +297,8 @@ def test_exact_functions(frames: Any, rows: int) -> None:
     )
     calls = [
         QuotientCall("x", "t", 2, "b", 0, "s"),
-        DeviationCall("y", "n", "t", "q", 2, sample=True, root=True),
-        DeviationCall("z", "n", "t", "q", 0, sample=False, root=False),
+        DeviationCall("y", "n", "t", "q", None, 2, sample=True, root=True),
+        DeviationCall("z", "n", "t", "q", "h", 6, sample=False, root=False),
         CoMomentCall("w", "n", "t", "t", "q"),
     ]
     made = frames.compute_exact(frames.from_host(parts).lazy, calls)

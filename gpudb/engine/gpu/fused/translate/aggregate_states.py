@@ -36,7 +36,7 @@ from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, array_
 from gpudb.engine.gpu.fused.translate.translator import Translator
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, TypedValue
 from gpudb.engine.gpu.lower import co_moments
-from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM, is_exact_deviation
+from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -51,7 +51,7 @@ class Accumulators:
     """The accumulators of a sink, without duplicates. `rows` is the maximum number of rows in a group."""
 
     def __init__(self, rows: int) -> None:
-        self._rows = rows
+        self.rows = max(rows, 1)
         self.accumulators: list[Accumulator] = [Accumulator("add", _ONE)]
 
     def _add(self, op: Any, value: Expr) -> int:
@@ -66,13 +66,13 @@ class Accumulators:
             return 0
         return self._add("add", IsNull(BOOLEAN, False, value, True))
 
-    def add_sum(self, value: Expr) -> list[int]:
-        """Adds a sum of integers: one word where bounds prove that it suffices, else a word per 32 bits."""
+    def add_sum(self, value: Expr, limit: int = MAX_PARTIAL_SUM) -> list[int]:
+        """Adds a sum below a limit: one word where bounds prove that it suffices, else a word per 32 bits."""
         assert value.bounds is not None
         size = max(-value.bounds[0], value.bounds[1])
-        if size * max(self._rows, 1) >= MAX_PARTIAL_SUM:
+        if size * self.rows >= limit:
             raise NotFused("a sum that may exceed 128 bits")
-        if size * max(self._rows, 1) < 2**63:
+        if size * self.rows < 2**63:
             return [self._add("add", value)]
         limbs = 2 if size < 2**63 else 4
         found = []
@@ -86,7 +86,7 @@ class Accumulators:
     def fits_word(self, value: Expr, offset: int) -> bool:
         """Returns whether one word holds every sum of value + offset, and both its terms."""
         assert value.bounds is not None
-        return (max(-value.bounds[0], value.bounds[1]) + abs(offset)) * max(self._rows, 1) < 2**63
+        return (max(-value.bounds[0], value.bounds[1]) + abs(offset)) * self.rows < 2**63
 
     def add(self, op: Any, value: Expr) -> int:
         """Adds an accumulator of one word; returns its index."""
@@ -214,11 +214,17 @@ def _multiply(left: Expr, right: Expr) -> Expr:
 
 def _exact_deviation(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
     total = _exact_sum(name, value, made)
-    positions = made.add_sum(_multiply(value.expr, value.expr))
+    wide = has_wide_squares(value.type)
+    positions = made.add_sum(_multiply(value.expr, value.expr), limit=2**126 * made.rows if wide else MAX_PARTIAL_SUM)
 
     def column(words: Words) -> list[ResultColumn]:
-        squares = ResultColumn(name + "q", pl.Int128(), tuple(words[position] for position in positions))
-        return [*total(words), squares]
+        parts = tuple(words[position] for position in positions)
+        found = [*total(words), ResultColumn(name + "q", pl.Int128(), parts[:2] if wide else parts)]
+        if wide:
+            # A square is low + high × 2⁶⁴: its limbs are two of either.
+            high = parts[2:] or (array_module(parts[0]).zeros_like(parts[0]),)
+            found.append(ResultColumn(name + "r", pl.Int128(), high))
+        return found
 
     return column
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from typing import Any
 
@@ -383,3 +384,46 @@ def test_texts_are_coded_where_they_lie(frames: Any, name: str) -> None:
     assert held.count_distinct(name) == wanted.n_unique()
     assert Dictionary(texts).decode(values.get(), there).to_list() == wanted.to_list()
     assert frames.compute(frames.from_host(rows).lazy.head(10)).dictionary_column(name) is None
+
+
+def _sorted_rows(rows: int) -> pl.DataFrame:
+    draw = random.Random(rows)
+
+    def column(values: list[Any], dtype: pl.DataType, nulls: float) -> pl.Series:
+        return pl.Series([None if draw.random() < nulls else draw.choice(values) for _ in range(rows)], dtype=dtype)
+
+    return pl.DataFrame(
+        {
+            "i": column([-3, 0, 7, 2**31 - 1], pl.Int32(), 0.2),
+            "s": column([-128, 5, 127], pl.Int8(), 0.0),
+            "l": column([-(2**63), -1, 0, 2**63 - 1], pl.Int64(), 0.1),
+            "x": column([0.0, -0.0, NAN, float("inf"), float("-inf"), -1.5, 1e-300], pl.Float64(), 0.2),
+            "f": column([0.5, NAN, -2.0], pl.Float32(), 0.0),
+            "b": column([True, False], pl.Boolean(), 0.3),
+            "d": column([dt.date(1969, 1, 1), dt.date(2024, 2, 29)], pl.Date(), 0.1),
+            "r": pl.Series(range(rows), dtype=pl.Int64),
+        }
+    )
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+@pytest.mark.parametrize("keys", [("i", "s"), ("x",), ("l", "x", "b"), ("f", "d", "i"), ("b", "l"), ("s", "x", "f")])
+def test_radix_sorts(frames: Any, keys: tuple[str, ...], limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorts by several keys are those of Polars: NULLs, NaN and zeros, both directions, and equal rows in order."""
+    from gpudb.engine.gpu.cudf import radix_sort
+
+    monkeypatch.setattr(radix_sort, "MIN_ROWS", 1)
+    rows = _sorted_rows(3000)
+    held = frames.from_host(rows)
+    for turn in range(4):
+        options = {
+            "descending": [(turn + place) % 2 > 0 for place in range(len(keys))],
+            "nulls_last": [(turn // 2 + place) % 2 > 0 for place in range(len(keys))],
+            "maintain_order": True,
+        }
+        made = held.lazy.sort(list(keys), **options)
+        wanted = rows.sort(list(keys), **options)
+        if limit is not None:
+            made, wanted = made.slice(2, limit), wanted.slice(2, limit)
+        assert frames.compute(made).to_polars()["r"].to_list() == wanted["r"].to_list()
+    assert frames.take_host_steps() == ()

@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Iterator
 
+import polars as pl
 import pytest
 
 from gpudb.engine.gpu.cache.partition import WHOLE
@@ -110,3 +111,23 @@ def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
     tables.columns.discard_where(lambda key: True)
     assert _groups(kernels, ready) == wanted
     assert len({_groups(kernels, each)[0] for each in others}) == len(others)
+
+
+def test_codes_are_stable_where_texts_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    dictionary = dictionaries.GrowingDictionary()
+    first = dictionary.encode(pl.Series(["b", "", "é", "a"]))
+    assert first.tolist() == [0, 1, 2, 3]
+    assert dictionary.encode(pl.Series(["a", "c", ""])).tolist() == [3, 4, 1]
+    assert dictionary.encode(pl.Series(["c", "b"])).tolist() == [4, 0]
+    assert dictionary.encode(pl.Series([], dtype=pl.String)).tolist() == []
+    assert dictionary.dictionary.values.to_list() == ["b", "", "é", "a", "c"]
+
+
+def test_texts_with_equal_hashes_have_codes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl.Series, "hash", lambda self: self.str.len_bytes().cast(pl.UInt64))
+    dictionary = dictionaries.GrowingDictionary()
+    texts = ["a", "bb", "c", "dd", "e"]
+    for some in (texts[:2], texts[1:4], texts, texts[::-1]):
+        codes = dictionary.encode(pl.Series(some)).tolist()
+        assert [dictionary.dictionary.values[code] for code in codes] == some
+    assert sorted(dictionary.dictionary.values.to_list()) == texts

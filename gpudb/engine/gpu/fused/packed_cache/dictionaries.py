@@ -20,23 +20,48 @@ SPARE_TEXTS = 1 << 16
 
 
 class GrowingDictionary:
-    """The growing dictionary of a column, over all files that were packed by it."""
+    """The growing dictionary of a column, over all files that were packed by it.
+
+    Texts are found by their hashes, which takes a fraction of a join by texts, and are compared with what was found.
+    """
 
     def __init__(self) -> None:
         self.dictionary = Dictionary(pl.Series([], dtype=pl.String))
         self.is_replaced = False
         """Whether another dictionary has replaced it."""
+        self._codes = pl.DataFrame(schema={"h": pl.UInt64, "p": pl.Int64})
+        self._collides = False
 
     def encode(self, keys: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Returns the codes of distinct texts."""
+        keys = keys.alias("").rechunk()
+        found = self._find(keys)
+        new = found.is_null()
+        count = len(self.dictionary.values)
+        added = int(new.sum())
+        if not added:
+            return found.to_numpy()
+        texts, numbers = keys.filter(new), np.arange(count, count + added)
+        self.dictionary = Dictionary(pl.concat([self.dictionary.values, texts]).rechunk())
+        self._codes = pl.concat([self._codes, pl.DataFrame({"h": texts.hash(), "p": numbers})])
+        codes: np.ndarray[Any, np.dtype[np.int64]] = found.fill_null(0).to_numpy().copy()
+        codes[new.to_numpy()] = numbers
+        return codes
+
+    def _find(self, keys: pl.Series) -> pl.Series:
+        """Returns the codes of texts; NULL for those that the dictionary lacks."""
         values = self.dictionary.values
-        new = keys.filter(~keys.is_in(values.implode())) if len(values) else keys
-        if len(new):
-            values = pl.concat([values, new.alias("")])
-            self.dictionary = Dictionary(values)
+        if not len(values):
+            return pl.Series([None] * len(keys), dtype=pl.Int64)
+        if not self._collides:
+            wanted = pl.DataFrame({"h": keys.hash()})
+            found = wanted.join(self._codes, on="h", how="left", maintain_order="left")["p"]
+            known = found.is_not_null()
+            if len(found) == len(keys) and (values[found.filter(known)] == keys.filter(known)).all():
+                return found
+            self._collides = True
         codes = pl.DataFrame({"v": values, "p": np.arange(len(values))})
-        found = keys.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
-        return found.to_numpy()
+        return keys.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
 
 
 class Dictionaries:

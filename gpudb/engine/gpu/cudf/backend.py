@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 import pylibcudf as plc
+from cudf_polars.dsl import ir
 from cudf_polars.dsl.ir import IRExecutionContext
 from cudf_polars.dsl.translate import Translator
 from cudf_polars.utils.sorting import sort_order
@@ -33,7 +34,7 @@ from gpudb.engine.gpu.backend.base import (
     SortOrder,
 )
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
-from gpudb.engine.gpu.backend.host import SEED, HostFrame, beyond_calendar, collect
+from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, beyond_calendar, collect
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import (
@@ -59,6 +60,7 @@ _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 _REJECTIONS = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
 """Errors that libcudf raises, at run time, for types and sizes that an operation does not support."""
 _FULL = "the GPU's memory is full"
+_HOST = HostBackend()
 _FEW_PARTS = 8
 _T = TypeVar("_T")
 _OPTIMIZATIONS = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
@@ -80,7 +82,7 @@ class CudfFrame:
     def lazy(self) -> pl.LazyFrame:
         """See `ComputedFrame`."""
         schema = {column.name: column.dtype.polars_type for column in self.table.columns}
-        return register_io_source(_Source(self.table, self._frames), schema=schema, is_pure=True)
+        return register_io_source(_Source(self, self._frames), schema=schema, is_pure=True)
 
     @property
     def rows(self) -> int:
@@ -97,12 +99,13 @@ class CudfFrame:
         return to_host(self.table)
 
     @cached_property
-    def _host_copy(self) -> pl.DataFrame:
+    def host_copy(self) -> pl.DataFrame:
+        """The rows as a frame on the host, which is kept: for few rows."""
         return self.to_polars()
 
     def column(self, name: str) -> pl.Series:
         """See `ComputedFrame`."""
-        return self._host_copy[name] if self.rows <= HOST_ROWS else to_host(self.table.select([name]))[name]
+        return self.host_copy[name] if self.rows <= HOST_ROWS else to_host(self.table.select([name]))[name]
 
     def device_column(self, name: str) -> DeviceColumn | None:
         """See `ComputedFrame`."""
@@ -126,7 +129,7 @@ class CudfFrame:
     def count_distinct(self, name: str) -> int:
         """See `ComputedFrame`."""
         if self.rows <= HOST_ROWS:
-            return self._host_copy[name].n_unique()
+            return self.host_copy[name].n_unique()
         column = self.table.column_map[name].obj
         nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
         return int(plc.reduce.distinct_count(column, nulls, nans, stream=current_stream()))
@@ -175,20 +178,29 @@ class CudfFrame:
 class _Source:
     """A frame on the GPU as a source of lazy frames: read in place by cudf-polars, copied for Polars."""
 
-    def __init__(self, table: Any, frames: CudfBackend) -> None:
-        self._table = table
+    def __init__(self, frame: CudfFrame, frames: CudfBackend) -> None:
+        self._frame = frame
         self._frames = frames
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self._frame.rows
 
     def __call__(
         self, columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, batch: int | None
     ) -> Iterator[Any]:
-        table = self._table if columns is None else self._table.select(columns)
-        if columns is not None and not columns:
-            table = build_frame([], [], [], self._table.num_rows)
+        whole = self._frame.table
         if self._frames.evaluates:
+            table = whole if columns is None else whole.select(columns)
+            if columns is not None and not columns:
+                table = build_frame([], [], [], whole.num_rows)
             yield on_current_stream(table)
             return
-        frame = to_host(table)
+        if self.rows <= HOST_ROWS:
+            frame = self._frame.host_copy if columns is None else self._frame.host_copy.select(columns)
+        else:
+            frame = to_host(whole if columns is None else whole.select(columns))
         frame = frame if predicate is None else frame.filter(predicate)
         yield frame if limit is None else frame.head(limit)
 
@@ -198,12 +210,16 @@ class CudfBackend:
 
     prefilters_joins = False
 
-    def __init__(self, blocks: BufferPool | None = None) -> None:
-        """`blocks` is the pool of page-locked host memory to which rows are offloaded."""
+    def __init__(self, blocks: BufferPool | None = None, few_rows: int = 0) -> None:
+        """`blocks` is the pool of page-locked host memory to which rows are offloaded.
+
+        A frame all of whose sources have at most `few_rows` rows is computed on the host.
+        """
         dialect.install()
         self._state = _StatementState()
         self._pool = blocks
         self._exact = ExactKernels()
+        self._few_rows = few_rows
         self.shrink: Callable[[], None] = lambda: None
         """Evicts what can be read again."""
 
@@ -216,13 +232,27 @@ class CudfBackend:
         """Whether the calling thread is evaluating a frame with cudf-polars: then sources are read in place."""
         return self._state.evaluates
 
-    def compute(self, lazy: pl.LazyFrame) -> CudfFrame:
-        """See `Backend`; raises 53200 where GPU memory is too small."""
+    def compute(self, lazy: pl.LazyFrame) -> CudfFrame | HostFrame:
+        """See `Backend`; raises 53200 where GPU memory is too small.
+
+        Few rows are computed by Polars: a GPU's operators take milliseconds, however few rows they have.
+        """
+        return self._compute(lazy, self._few_rows)
+
+    def _compute_on_gpu(self, lazy: pl.LazyFrame) -> CudfFrame:
+        """Computes a lazy frame, however few rows it has."""
+        made = self._compute(lazy, 0)
+        assert isinstance(made, CudfFrame)
+        return made
+
+    def _compute(self, lazy: pl.LazyFrame, few_rows: int) -> CudfFrame | HostFrame:
         refused: list[str] = []
         for flags in _OPTIMIZATIONS:
             node, refused = _translate(lazy, flags)
             if refused:
                 continue
+            if few_rows and _reads_few_rows(node, few_rows):
+                return HostFrame(collect(lazy))
             try:
                 return self._evaluate(node)
             except MemoryError as error:
@@ -258,9 +288,12 @@ class CudfBackend:
         self._state.reasons.append(why)
         return self.compute(lazy).to_polars()
 
-    def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> CudfFrame:
+    def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> CudfFrame | HostFrame:
         """See `Backend`."""
-        operands = self.compute(lazy).table
+        computed = self.compute(lazy)
+        if isinstance(computed, HostFrame):
+            return _HOST.compute_exact(computed.lazy, calls)
+        operands = computed.table
 
         def work() -> Any:
             current_stream()
@@ -288,7 +321,7 @@ class CudfBackend:
         if count == 1:
             return [self.compute(lazy)]
         named = [key.alias(f"key{number}") for number, key in enumerate(keys)]
-        table = self.compute(lazy.with_columns(named)).table
+        table = self._compute_on_gpu(lazy.with_columns(named)).table
         width = table.num_columns - len(keys)
         positions = list(range(width, width + len(keys)))
         moved, starts = plc.partitioning.hash_partition(
@@ -300,7 +333,7 @@ class CudfBackend:
         self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False
     ) -> list[ComputedFrame]:
         """See `Backend`."""
-        table = self.compute(lazy).table
+        table = self._compute_on_gpu(lazy).table
         positions = _cast(table.column_map[place].obj, _SMALL)
         return self._partition(table, positions, [place], count, away)
 
@@ -315,7 +348,7 @@ class CudfBackend:
         away: bool = False,
     ) -> list[ComputedFrame]:
         """See `Backend`."""
-        table, names = self.compute(lazy).table, ends.columns
+        table, names = self._compute_on_gpu(lazy).table, ends.columns
         edges = plc.Table([each.obj for each in to_device(ends).columns])
         keys = plc.Table([table.column_map[name].obj for name in names])
         nulls_last = [not key.nulls_first for key in order]
@@ -359,8 +392,10 @@ class CudfBackend:
         cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current_stream())
         return [CudfFrame(build_frame(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
-    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> CudfFrame:
+    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> CudfFrame | HostFrame:
         """See `Backend`."""
+        if isinstance(rows, HostFrame):
+            return _HOST.repeat_rows(rows, times, number)
         assert isinstance(rows, CudfFrame)
         table = rows.table
         counts = _cast(table.column_map[times].obj, _PLACE)
@@ -445,6 +480,34 @@ class CudfBackend:
         """See `Backend`."""
         reasons, self._state.reasons = tuple(dict.fromkeys(self._state.reasons)), []
         return reasons
+
+
+def _reads_few_rows(node: Any, most: int) -> bool:
+    """Returns whether all sources of a plan have at most so many rows, and so have its cross joins together."""
+    product, crosses, todo = 1, False, [node]
+    while todo:
+        each = todo.pop()
+        todo += each.children
+        crosses |= isinstance(each, ir.ConditionalJoin) or (isinstance(each, ir.Join) and each.options[0] == "Cross")
+        if not each.children:
+            rows = _source_rows(each)
+            if rows is None or rows > most:
+                return False
+            product *= max(rows, 1)
+    return not crosses or product <= most
+
+
+def _source_rows(node: Any) -> int | None:
+    """Returns the rows of a plan's source; None for another kind of source."""
+    if isinstance(node, ir.DataFrameScan):
+        return int(node.df.height())
+    if isinstance(node, ir.Empty):
+        return 0
+    if isinstance(node, ir.PythonScan):
+        cells = getattr(node.options[0], "__closure__", None) or ()
+        found = (cell.cell_contents for cell in cells if isinstance(cell.cell_contents, _Source))
+        return next((source.rows for source in found), None)
+    return None
 
 
 def _to_gpu_tables(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
@@ -69,7 +70,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     global _claim
     _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
     blocks = pinned_pool(host)
-    frames = CudfBackend(blocks)
+    frames = CudfBackend(blocks, limits.FEW_ROWS)
     packer = ContiguousPacker(frames) if peers else None
     room = budget or int(RESIDENT_SHARE * device.memory)
     space = room, device.memory - room

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend
+from gpudb.engine.gpu.limits import FEW_ROWS
 
 _LOG = logging.getLogger(__name__)
 
@@ -28,9 +29,11 @@ def kernel_cache_variables(root: Path) -> dict[str, str]:
 
 
 def warm_up(backend: Backend) -> int:
-    """Computes every common operator over a few rows; returns how many succeeded. Errors are only logged."""
+    """Computes every common operator over some rows; returns how many succeeded. Errors are only logged."""
     started, done = time.perf_counter(), 0
-    rows = backend.from_host(_sample_rows()).lazy
+    sample = _sample_rows()
+    # A GPU's backend computes few rows on the host.
+    rows = backend.from_host(pl.concat([sample] * (FEW_ROWS // sample.height + 1))).lazy
     for name, lazy in _sample_plans(rows):
         try:
             backend.compute(lazy)

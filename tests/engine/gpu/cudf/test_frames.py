@@ -427,3 +427,36 @@ def test_radix_sorts(frames: Any, keys: tuple[str, ...], limit: int | None, monk
             made, wanted = made.slice(2, limit), wanted.slice(2, limit)
         assert frames.compute(made).to_polars()["r"].to_list() == wanted["r"].to_list()
     assert frames.take_host_steps() == ()
+
+
+def test_few_rows_are_computed_on_the_host(frames: Any) -> None:
+    """Few rows stay on the host from the first step over them alone on; beside many rows they go to the GPU."""
+    from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
+
+    adaptive = CudfBackend(None, few_rows=100)
+    many = pl.DataFrame({"k": pl.Series(range(5000), dtype=pl.Int64), "w": pl.Series(range(5000), dtype=pl.Int128)})
+    held = adaptive.from_host(many)
+    sums = adaptive.compute(held.lazy.group_by(pl.col("k") % 7).agg(pl.col("w").sum(), pl.len().alias("n")))
+    assert isinstance(sums, CudfFrame)
+    quotients = adaptive.compute_exact(
+        sums.lazy.with_columns(pl.col("n").cast(pl.Int128), s=pl.lit(0, pl.Int32)),
+        [QuotientCall("q", "w", 0, "n", 0, "s")],
+    )
+    assert isinstance(quotients, HostFrame)
+    few = sums.add_columns(quotients)
+    assert few.rows == 7
+    sorted_few = adaptive.compute(few.lazy.sort("k"))
+    assert isinstance(sorted_few, HostFrame)
+    wanted = HostBackend().compute_exact(
+        sums.to_polars().lazy().sort("k").with_columns(pl.col("n").cast(pl.Int128), s=pl.lit(0, pl.Int32)),
+        [QuotientCall("q", "w", 0, "n", 0, "s")],
+    )
+    assert_frame_equal(sorted_few.to_polars().select("q", "qs"), wanted.to_polars())
+    joined = adaptive.compute(held.lazy.join(sorted_few.lazy.select("k", "n"), on="k"))
+    assert isinstance(joined, CudfFrame)
+    assert_frame_equal(joined.to_polars().sort("k").select("k"), pl.DataFrame({"k": list(range(7))}))
+    crossed = sorted_few.lazy.join(adaptive.from_host(many.head(90)).lazy, how="cross", suffix="_r")
+    assert isinstance(adaptive.compute(crossed), CudfFrame)
+    parts = adaptive.partition_by_hash(sorted_few.lazy, [pl.col("k")], 3)
+    assert sum(part.rows for part in parts) == 7
+    assert adaptive.take_host_steps() == ()

@@ -77,12 +77,15 @@ class CudfFrame:
     def __init__(self, table: Any, frames: CudfBackend) -> None:
         self.table = table
         self._frames = frames
+        self._copies = _HostCopy(table)
 
     @cached_property
     def lazy(self) -> pl.LazyFrame:
         """See `ComputedFrame`."""
         schema = {column.name: column.dtype.polars_type for column in self.table.columns}
-        return register_io_source(_Source(self, self._frames), schema=schema, is_pure=True)
+        # The source must not refer to this frame, which keeps it: no collector sees cycles through Polars.
+        source = _Source(self.table, self._copies, self._frames)
+        return register_io_source(source, schema=schema, is_pure=True)
 
     @property
     def rows(self) -> int:
@@ -98,14 +101,9 @@ class CudfFrame:
         """See `ComputedFrame`."""
         return to_host(self.table)
 
-    @cached_property
-    def host_copy(self) -> pl.DataFrame:
-        """The rows as a frame on the host, which is kept: for few rows."""
-        return self.to_polars()
-
     def column(self, name: str) -> pl.Series:
         """See `ComputedFrame`."""
-        return self.host_copy[name] if self.rows <= HOST_ROWS else to_host(self.table.select([name]))[name]
+        return self._copies.frame[name] if self.rows <= HOST_ROWS else to_host(self.table.select([name]))[name]
 
     def device_column(self, name: str) -> DeviceColumn | None:
         """See `ComputedFrame`."""
@@ -129,7 +127,7 @@ class CudfFrame:
     def count_distinct(self, name: str) -> int:
         """See `ComputedFrame`."""
         if self.rows <= HOST_ROWS:
-            return self.host_copy[name].n_unique()
+            return self._copies.frame[name].n_unique()
         column = self.table.column_map[name].obj
         nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
         return int(plc.reduce.distinct_count(column, nulls, nans, stream=current_stream()))
@@ -175,32 +173,44 @@ class CudfFrame:
         return int(self.table.column_map[name].obj.null_count())
 
 
+class _HostCopy:
+    """A table's rows on the host, copied there once: for few rows."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The rows."""
+        return to_host(self._table)
+
+
 class _Source:
     """A frame on the GPU as a source of lazy frames: read in place by cudf-polars, copied for Polars."""
 
-    def __init__(self, frame: CudfFrame, frames: CudfBackend) -> None:
-        self._frame = frame
+    def __init__(self, table: Any, copies: _HostCopy, frames: CudfBackend) -> None:
+        self._table = table
+        self._copies = copies
         self._frames = frames
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return self._frame.rows
+        return int(self._table.num_rows)
 
     def __call__(
         self, columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, batch: int | None
     ) -> Iterator[Any]:
-        whole = self._frame.table
         if self._frames.evaluates:
-            table = whole if columns is None else whole.select(columns)
+            table = self._table if columns is None else self._table.select(columns)
             if columns is not None and not columns:
-                table = build_frame([], [], [], whole.num_rows)
+                table = build_frame([], [], [], self.rows)
             yield on_current_stream(table)
             return
         if self.rows <= HOST_ROWS:
-            frame = self._frame.host_copy if columns is None else self._frame.host_copy.select(columns)
+            frame = self._copies.frame if columns is None else self._copies.frame.select(columns)
         else:
-            frame = to_host(whole if columns is None else whole.select(columns))
+            frame = to_host(self._table if columns is None else self._table.select(columns))
         frame = frame if predicate is None else frame.filter(predicate)
         yield frame if limit is None else frame.head(limit)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import weakref
 from typing import Any
 
 import polars as pl
@@ -460,3 +461,13 @@ def test_few_rows_are_computed_on_the_host(frames: Any) -> None:
     parts = adaptive.partition_by_hash(sorted_few.lazy, [pl.col("k")], 3)
     assert sum(part.rows for part in parts) == 7
     assert adaptive.take_host_steps() == ()
+
+
+def test_frames_are_freed(frames: Any) -> None:
+    """A frame whose rows were read by lazy frames is freed with its last reference."""
+    held = frames.from_host(ROWS)
+    frames.compute(held.lazy.select("i"))
+    held.lazy.select("i").collect()
+    known = weakref.ref(held)
+    del held
+    assert known() is None

@@ -508,12 +508,14 @@ def _reads_few_rows(node: Any, most: int) -> bool:
 
 
 def _source_rows(node: Any) -> int | None:
-    """Returns the rows of a plan's source; None for another kind of source."""
+    """Returns the rows of a plan's source; None for one that the host cannot read."""
     if isinstance(node, ir.DataFrameScan):
         return int(node.df.height())
     if isinstance(node, ir.Empty):
         return 0
     if isinstance(node, ir.PythonScan):
+        if node.options[1] == []:
+            return None  # a frame on the host without columns has no rows to count
         cells = getattr(node.options[0], "__closure__", None) or ()
         found = (cell.cell_contents for cell in cells if isinstance(cell.cell_contents, _Source))
         return next((source.rows for source in found), None)

@@ -28,6 +28,8 @@ _TITLES = {
     "ssb-lines-general": "Star schema benchmark by kernels and by the general engine, on one and several GPUs",
     "power-30": "TPC-H at scale 30, files adopted, hot, through a client,",
     "power-100": "TPC-H at scale 100, files adopted, hot, through a client,",
+    "power-tpcds-10": "TPC-DS at scale 10, files adopted, hot, through a client,",
+    "power-groupby_join-100": "Groupings and joins of 100 million rows (H2O.ai's db-benchmark), hot, through a client,",
     "exchange": "Rows exchanged between workers for groups and joins",
     "beyond": "Data larger than a worker's memory limit, memory that runs out, and a killed worker,",
     "loading": "Loading Parquet files into a GPU's memory, step by step,",

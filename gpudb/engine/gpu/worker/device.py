@@ -58,6 +58,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     fraction for 0. With `peers` there are GPUs of other workers. Up to `host` bytes of host memory are page-locked for
     rows that the GPU has no room for.
     """
+    from gpudb.engine.gpu.cudf import reduction_warmup
     from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
     from gpudb.engine.gpu.cudf.contiguous import ContiguousPacker
@@ -70,6 +71,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     global _claim
     _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
     blocks = pinned_pool(host)
+    reduction_warmup.start()
     frames = CudfBackend(blocks, limits.FEW_ROWS)
     packer = ContiguousPacker(frames) if peers else None
     room = budget or int(RESIDENT_SHARE * device.memory)

@@ -93,6 +93,8 @@ _RULES: tuple[_Rule, ...] = tuple(
          "a subquery in the condition of a LATERAL join is not supported"),
         (r"WHERE clause cannot contain aggregates", "feature_not_supported",
          "an aggregate as an argument of this function is not supported"),
+        (r"Non-constant limit not supported in correlated subquery", "feature_not_supported",
+         "a LIMIT that is no plain constant is not supported in a subquery that reads columns of an outer query"),
         (r"Nested UNNEST calls are not supported", "feature_not_supported",
          "set-returning functions within each other are not supported"),
         (r"UNNEST not supported here|UNNEST in lambda expressions is not supported", "feature_not_supported",

@@ -37,6 +37,7 @@ _TITLES = {
     "served-ssb-lines": "A served star schema benchmark: start, loading, many clients and a killed worker",
     "served-exchange": "Served tables of numbers: start, loading, many clients and a killed worker",
     "served-tpch": "A served TPC-H: start, loading, many clients and a killed worker",
+    "admission": "Two hundred clients with heavy statements, and short statements beside them,",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }

@@ -72,3 +72,4 @@ SELECT true + 1;
 SELECT sum(a * 1000000 * 1000000), max(1000000 * (1000000 * a)) FROM (VALUES (NULL::integer), (0)) AS v(a);
 SELECT a + 2147483647 + 2147483647, sum(a + 2147483647 + 2147483647) OVER () FROM (VALUES (-2147483648)) AS v(a);
 SELECT a FROM (VALUES (-2147483648)) AS v(a) WHERE a + 2147483647 + 2147483647 > 5;
+SELECT sum(i), sum(i + 1), sum(i - 3), avg(2 + i) FROM (VALUES (1), (2), (NULL)) AS v(i);

@@ -395,3 +395,5 @@ TABLE;
 VALUES;
 -- error 42601
 VALUES (1), (1, 2);
+-- error 22003
+SELECT sum(i + 2147483647) FROM (VALUES (1), (2)) AS v(i);

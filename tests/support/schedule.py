@@ -21,6 +21,7 @@ SECONDS = {
     "crash/test_server.py": 31,
     "cli/test_serve.py": 29,
     "engine/gpu/test_random_plans.py": 29,
+    "engine/gpu/test_random_exact.py": 27,
     "engine/gpu/test_distribution.py": 25,
     "fuzz/test_files.py": 24,
     "storage/test_crash.py": 21,

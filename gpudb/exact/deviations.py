@@ -8,6 +8,7 @@ from gpudb.exact import limbs
 from gpudb.exact.limbs import Array, Limbs
 from gpudb.exact.numerics import BLOCK_ROWS, Numerics, exceeds_digits, scale_up
 from gpudb.exact.quotients import divide_to_scale
+from gpudb.exact.words import widen
 from gpudb.types import CARRIED_SCALE
 
 
@@ -24,7 +25,7 @@ def deviations(
     made = Numerics(np.empty((rows, 2), np.int64), np.empty(rows, np.int8), np.empty(rows, bool))
     for first in range(0, rows, BLOCK_ROWS):
         part = slice(first, first + BLOCK_ROWS)
-        _, count = limbs.split_words(counts[part])
+        _, count = limbs.split(widen(counts[part]))
         _, total = limbs.split(totals[part])
         _, square = limbs.split(squares[part])
         if high is not None:
@@ -94,7 +95,7 @@ def co_moments(counts: Array, x: Array, y: Array, products: Array) -> Array:
     made = np.empty(len(counts))
     for first in range(0, len(counts), BLOCK_ROWS):
         part = slice(first, first + BLOCK_ROWS)
-        _, count = limbs.split_words(counts[part])
+        _, count = limbs.split(widen(counts[part]))
         minus, product = limbs.split(products[part])
         x_minus, one = limbs.split(x[part])
         y_minus, other = limbs.split(y[part])

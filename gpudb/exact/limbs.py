@@ -6,6 +6,7 @@ NumPy nor Arrow has. Every function computes whole columns; none of them changes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -38,13 +39,6 @@ def split(halves: Array) -> tuple[Array, Limbs]:
         high = np.where(negative, ~high + (low == 0), high)
         low = low_size
     return negative, trim([low & _MASK, low >> _BITS, high & _MASK, high >> _BITS])
-
-
-def split_words(words: Array) -> tuple[Array, Limbs]:
-    """Splits signed 64-bit integers; returns signs and magnitudes."""
-    negative = words < 0
-    size = np.where(negative, ~words.view(np.uint64) + _ONE, words.view(np.uint64))
-    return negative, trim([size & _MASK, size >> _BITS])
 
 
 def join(limbs: Limbs, negative: Array) -> Array:
@@ -81,8 +75,8 @@ def is_zero(limbs: Limbs) -> Array:
     return result
 
 
-def is_at_least(left: Limbs, right: Limbs) -> Array:
-    """Returns whether left ≥ right in each row."""
+def is_at_least(left: Limbs, right: Sequence[Any]) -> Array:
+    """Returns whether left ≥ right in each row; the right numbers may be one for all rows."""
     result: Array = np.ones(len(left[0]), bool)
     for one, other in zip_longest(left, right, fillvalue=np.uint64(0)):
         result = (one > other) | ((one == other) & result)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpudb.exact.limbs import Array
+from gpudb.exact.limbs import Array, is_at_least, split
 
 _HALF, _MASK = 32, np.int64(2**32 - 1)
 
@@ -17,8 +17,8 @@ def is_wide(values: Array) -> bool:
 
 
 def widen(values: Array) -> Array:
-    """Returns 64-bit integers as (low, high) words."""
-    return np.stack([values, values >> 63], axis=1)
+    """Returns integers as (low, high) words, which wide ones are already."""
+    return values if is_wide(values) else np.stack([values, values >> 63], axis=1)
 
 
 def narrow(words: Array) -> Array:
@@ -56,13 +56,9 @@ def rank(words: Array) -> Array:
 
 
 def magnitude_at_least(words: Array, limit: int) -> Array:
-    """Returns which values are at least `limit`, of 64 bits or more, away from 0."""
-    negative = words[:, 1] < 0
-    low = np.where(negative, ~words[:, 0].view(np.uint64) + np.uint64(1), words[:, 0].view(np.uint64))
-    high = np.where(negative, ~words[:, 1] + (low == 0), words[:, 1]).view(np.uint64)
-    above, below = np.uint64(limit >> 64), np.uint64(limit & 2**64 - 1)
-    result: Array = (high > above) | ((high == above) & (low >= below))
-    return result
+    """Returns which values are at least `limit` away from 0."""
+    _, size = split(words)
+    return is_at_least(size, [np.uint64(limit >> 32 * place & 2**32 - 1) for place in range(4)])
 
 
 def from_integers(values: Sequence[int]) -> Array:

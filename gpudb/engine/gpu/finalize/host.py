@@ -274,7 +274,7 @@ def _to_arrow(kind: SqlType, column: OutputColumn) -> pa.Array:
 
 def _to_decimals(values: Array, mask: Array | None) -> pa.Array:
     """Converts unscaled integers to decimals of scale 0."""
-    return to_decimals(_widen(values), None if mask is None else ~mask, 0)
+    return to_decimals(words.widen(values), None if mask is None else ~mask, 0)
 
 
 # ---------------------------------------------------------------------------------------------- columns of groups
@@ -345,7 +345,7 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
     def make(states: MergedGroups) -> OutputColumn:
         totals, valid, counts = _sum_totals(name, states)
         shown = states.values(name + "s", "max").values if kind.is_carried else np.full(states.height, scale)
-        made = divide(_widen(totals), scale, words.widen(counts), 0, shown)
+        made = divide(words.widen(totals), scale, words.widen(counts), 0, shown)
         return _numeric_output(made, valid)
 
     return make
@@ -360,16 +360,12 @@ def _deviation_maker(name: str, call: bound.Aggregate) -> Maker:
     def make(states: MergedGroups) -> OutputColumn:
         totals, _, counts = _sum_totals(name, states)
         squares = states.values(name + "q", "sum").values
-        high = _widen(states.values(name + "r", "sum").values) if wide else None
+        high = words.widen(states.values(name + "r", "sum").values) if wide else None
         valid = counts > int(sample)
-        made = deviations(counts, _widen(totals), _widen(squares), high, scale, sample=sample, root=root)
+        made = deviations(counts, words.widen(totals), words.widen(squares), high, scale, sample=sample, root=root)
         return _numeric_output(made, None if valid.all() else valid)
 
     return make
-
-
-def _widen(values: Array) -> Array:
-    return values if words.is_wide(values) else words.widen(values)
 
 
 def _numeric_output(made: Numerics, valid: Array | None) -> OutputColumn:

@@ -201,7 +201,7 @@ def _concat(parts: Sequence[StateColumn]) -> StateColumn:
     if parts[0].texts is None:
         values = [each.values for each in parts]
         if any(map(words.is_wide, values)):
-            values = [each if words.is_wide(each) else words.widen(each) for each in values]
+            values = list(map(words.widen, values))
         return StateColumn(np.concatenate(values), valid)
     texts = tuple(each.texts for each in parts if each.texts is not None)
     if all(each is texts[0] for each in texts):

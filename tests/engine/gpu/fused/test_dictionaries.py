@@ -113,7 +113,7 @@ def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
     assert len({_groups(kernels, each)[0] for each in others}) == len(others)
 
 
-def test_codes_are_stable_where_texts_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_are_stable_where_texts_come_again() -> None:
     dictionary = dictionaries.GrowingDictionary()
     first = dictionary.encode(pl.Series(["b", "", "é", "a"]))
     assert first.tolist() == [0, 1, 2, 3]

@@ -31,6 +31,8 @@ _TITLES = {
     "power-tpcds-10": "TPC-DS at scale 10, files adopted, hot, through a client,",
     "power-groupby_join-100": "Groupings and joins of 100 million rows (H2O.ai's db-benchmark), hot, through a client,",
     "exchange": "Rows exchanged between workers for groups and joins",
+    "exchange-trace": "Statements of several exchanges on two workers, and each exchange from its end to the arrival,",
+    "kills-in-exchanges": "A worker killed in the middle of an exchange: until the statement ends, and all answer,",
     "beyond": "Data larger than a worker's memory limit, memory that runs out, and a killed worker,",
     "loading": "Loading Parquet files into a GPU's memory, step by step,",
     "scheduled-tpch": "TPC-H by a server on the workers of an existing Dask scheduler,",

@@ -47,6 +47,10 @@ def _gpu_counts(options: Options) -> list[int]:
     return list(range(options.gpus, 0, -1))
 
 
+def _where(options: Options) -> list[object]:
+    return ["--gpus", *visible_gpus(options.gpus).split(",")] if options.gpu else ["--workers", options.gpus]
+
+
 def _common_arguments(options: Options) -> list[object]:
     return ["--data", options.data, "--machine", options.machine]
 
@@ -239,8 +243,18 @@ def _beside(options: Options, _: float) -> list[Command]:
 
 
 def _dispatch(options: Options, _: float) -> list[Command]:
-    where = ["--gpus", *visible_gpus(options.gpus).split(",")] if options.gpu else ["--workers", options.gpus]
-    return [module("benchmarks.bench_dispatch", *where, "--machine", options.machine)]
+    return [module("benchmarks.bench_dispatch", *_where(options), "--machine", options.machine)]
+
+
+def _trace(options: Options, _: float) -> list[Command]:
+    sizes = ["--rows", options.rows] if options.rows else []
+    return [module("benchmarks.gpu.exchange_trace", *_where(options), "--machine", options.machine, *sizes)]
+
+
+def _kills(options: Options, _: float) -> list[Command]:
+    sizes = ["--rows", options.rows] if options.rows else []
+    arguments = [options.output, *_where(options), "--machine", options.machine, *sizes]
+    return [module("tests.engine.gpu.kills_in_exchanges", *arguments)]
 
 
 ONE: dict[str, Part] = {
@@ -268,6 +282,8 @@ TWO: dict[str, Part] = {
     "tpch": Part(200, 260, _compare("tpch", "--budget", 6, both=True)),
     "ssb": Part(100, 130, _compare("ssb-lines", "--budget", 6, both=True)),
     "exchange": Part(90, 130, _compare("exchange", "--budget", 10, "--without", "duckdb", large=True), ("exchange-*",)),
+    "trace": Part(60, 150, _trace),
+    "kills": Part(90, 200, _kills),
     "scheduled": Part(60, 120, _scheduled),
     "served": Part(420, 440, _served),
     "loading": Part(60, 120, _loading),
@@ -283,6 +299,7 @@ TWO: dict[str, Part] = {
 ORDER = {
     1: "kernels+beyond+files survey+tests power-100 power-30 taxi peers".split()
     + "beside served roofline groups keep sanitizer ssb".split(),
-    2: "data tpch ssb exchange scheduled served loading dispatch scaling speedup general clustered tests".split(),
+    2: "data tpch ssb exchange trace kills scheduled served".split()
+    + "loading dispatch scaling speedup general clustered tests".split(),
 }
 """Default parts for one GPU and for several; those that do not disturb each other run side by side."""

@@ -30,7 +30,17 @@ from tests.support.gpu.suites import SUITES
 
 _CUDF = [
     f"tests/engine/gpu/cudf/test_{name}.py"
-    for name in ("served", "mapped", "texts", "frames", "packing", "resident", "results", "streams", "locked")
+    for name in (
+        "server",
+        "ipc_memory",
+        "raw_text",
+        "frames",
+        "packing",
+        "resident_columns",
+        "results",
+        "streams",
+        "pinned_memory",
+    )
 ]
 _TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
 """Tests of a folder are adjacent, because pytest finds a folder's fixtures for its first tests only."""

@@ -98,6 +98,44 @@ def test_the_digits_are_postgresqls(client: psycopg.Connection, postgresql: Wire
         assert rows(client, sql) == list(wanted.rows)
 
 
+ON_WORKERS = ("SELECT avg(b) FROM wide", "SELECT k, avg(b) FROM wide GROUP BY k", "SELECT id, b::numeric / 7 FROM wide")
+
+
+@pytest.mark.parametrize("sql", ON_WORKERS)
+def test_workers_need_no_fallback(client: psycopg.Connection, postgresql: WireClient, sql: str) -> None:
+    client.execute("SET gpudb.fallback = off")
+    try:
+        found = rows(client, sql)
+    finally:
+        client.execute("RESET gpudb.fallback")
+    assert sorted(found, key=str) == sorted(postgresql.execute(sql).rows, key=str)
+
+
+def test_a_prepared_statement_gets_small_and_large_values_by_turns(client: psycopg.Connection) -> None:
+    sql = "SELECT avg(b::numeric)::text FROM (VALUES (%s::int8), (%s::int8)) v(b)"
+    cases = ((1, 2), (2**63 - 1, 2**63 - 3), (1, 4), (-(2**63), -(2**63)), (0, 0), (7, 8))
+    wanted = ["1.5000000000000000", "9223372036854775806", "2.5000000000000000"]
+    wanted += ["-9223372036854775808", "0.00000000000000000000", "7.5000000000000000"]
+    for _ in range(2):
+        found = [client.execute(sql, case, prepare=True).fetchone() for case in cases]
+        assert found == [(text,) for text in wanted]
+
+
+def test_changes_and_cursors_take_the_layout_of_their_query(client: psycopg.Connection) -> None:
+    largest = "SELECT avg(b) FROM wide WHERE b > 9000000000000000000"
+    (mean,) = client.execute(largest).fetchone() or ()
+    with client.transaction():
+        client.execute("CREATE TABLE copied (a numeric(38, 0))")
+        client.execute(f"INSERT INTO copied {largest}")
+        client.execute(f"UPDATE copied SET a = a - ({largest})")
+        assert client.execute("SELECT a FROM copied").fetchall() == [(0,)]
+        client.execute(f"DECLARE c CURSOR FOR {largest}")
+        assert client.execute("FETCH c").fetchone() == (mean,)
+        with client.cursor() as cursor, cursor.copy(f"COPY ({largest}) TO STDOUT") as copy:
+            assert b"".join(bytes(part) for part in copy) == f"{mean}\n".encode()
+        client.execute("DROP TABLE copied")
+
+
 @pytest.mark.parametrize("sql", TOO_WIDE)
 def test_what_no_layout_holds_is_refused(client: psycopg.Connection, sql: str) -> None:
     with pytest.raises(psycopg.errors.NumericValueOutOfRange, match="value overflows numeric format") as raised:

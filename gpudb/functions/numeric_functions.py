@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpudb.errors import NUMERIC_OVERFLOW
 from gpudb.functions.carried import carried_numeric, carried_scale
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import call_unscaled, convert_digits, exceeds_int128, to_unscaled
@@ -46,24 +47,37 @@ def _get_rounded_type(types: Types, constants: Constants) -> SqlType:
     return exact_numeric(precision - scale + 1 + new_scale, new_scale)
 
 
-def _call_at_scale(name: str, value: str, operands: Operands) -> str:
+def _round_to_places(value: str, operands: Operands, *, trunc: bool) -> str:
     """Rounds a value to decimals that are no constant; to tens, hundreds and so on for negative ones."""
-    scale, item = operands.result.numeric_digits[1], operands.result.duckdb_value
-    held = convert_digits(value, operands.types[0], operands.result)
-    return bind_values(
-        lambda v, n: (
-            f"(CASE WHEN {n} >= {scale} THEN {v} WHEN {v} IS NOT NULL AND {n} IS NOT NULL"
-            f" THEN CAST({name}(CAST({v} AS VARCHAR), {n}) AS {item}) END)"
-        ),
-        held,
-        operands.sql[1],
-    )
+    precision, scale = operands.result.numeric_digits
+    item, held = operands.result.duckdb_value, convert_digits(value, operands.types[0], operands.result)
+    overflow = render_error("22003", f"'{NUMERIC_OVERFLOW}'", item)
+
+    def body(v: str, n: str, unit: str) -> str:
+        rest = f"{v} % {unit}"
+        # Beyond the largest unit every value is 0, unless it is half of the next one
+        beyond = f"CAST(0 AS {item})"
+        if not trunc:
+            half = f"CAST('5e{precision - scale - 1}' AS {item})"
+            beyond = f"CASE WHEN {n} = {scale - precision} AND abs({v}) >= {half} THEN {overflow} ELSE {beyond} END"
+        whole = f"CAST({v} - {rest} AS {item})"
+        if not trunc:
+            up = f"CASE WHEN abs({rest}) < {unit} - abs({rest}) THEN 0 ELSE sign({v}) END"
+            whole = f"CASE {up} WHEN 1 THEN {whole} + {unit} WHEN -1 THEN {whole} - {unit} ELSE {whole} END"
+        return (
+            f"(CASE WHEN {n} >= {scale} THEN {v} WHEN {v} IS NULL OR {n} IS NULL THEN NULL"
+            f" WHEN {unit} IS NULL THEN {beyond} ELSE CAST({whole} AS {item}) END)"
+        )
+
+    places = operands.sql[1]
+    exponent = f"'1e' || CAST(-greatest({places}, {-MAX_DIGITS - 1}) AS VARCHAR)"
+    return bind_values(body, held, places, f"TRY_CAST({exponent} AS {item})")
 
 
 def _render_round(operands: Operands) -> str:
     digits, value = operands.constants[1], operands.sql[0]
-    if not isinstance(digits, int):
-        return _call_at_scale("pg_round_digits", value, operands)
+    if operands.result.is_carried or not isinstance(digits, int):
+        return _round_to_places(value, operands, trunc=False)
     if digits >= 0:
         return f"CAST({value} AS {operands.result.duckdb})"
     precision, scale = operands.types[0].numeric_digits
@@ -73,7 +87,7 @@ def _render_round(operands: Operands) -> str:
 
 
 def _render_display_digits(operands: Operands) -> str:
-    return f"greatest(0, least({operands.sql[1]}, {operands.result.numeric_digits[1]}))"
+    return f"greatest(0, least({operands.sql[1]}, {MAX_DIGITS}))"
 
 
 declare("round(numeric,int4)", _render_round, scale=_render_display_digits, result=_get_rounded_type)
@@ -90,8 +104,8 @@ def _get_truncated_type(types: Types, constants: Constants) -> SqlType:
 
 def _render_trunc(operands: Operands) -> str:
     digits, value = operands.constants[1], operands.sql[0]
-    if not isinstance(digits, int):
-        return _call_at_scale("pg_trunc_digits", value, operands)
+    if operands.result.is_carried or not isinstance(digits, int):
+        return _round_to_places(value, operands, trunc=True)
     precision, scale = operands.types[0].numeric_digits
     if digits >= scale:
         return f"CAST({value} AS {operands.result.duckdb})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError, numeric_overflow
@@ -13,10 +13,8 @@ _EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 
 def register(registry: FunctionRegistry) -> None:
-    """Registers wide products and roundings."""
+    """Registers wide products, quotients and remainders."""
     registry.add_scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _multiply)
-    registry.add_scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _round(t, n, ROUND_HALF_UP))
-    registry.add_scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _round(t, n, ROUND_DOWN))
     registry.add_scalar("pg_whole_quotient", "VARCHAR VARCHAR INTEGER", "VARCHAR", _whole_quotient)
     registry.add_scalar("pg_remainder", "VARCHAR VARCHAR INTEGER", "VARCHAR", _remainder)
 
@@ -49,11 +47,3 @@ def _divide(operation: Callable[[Decimal, Decimal], Decimal], a: str, b: str) ->
     if not divisor:
         raise SqlError.of("division_by_zero", "division by zero")
     return operation(Decimal(a), divisor)
-
-
-def _round(text: str, places: int, rounding: str) -> str:
-    value = Decimal(text)
-    if -places > DIGITS:
-        return "0"
-    result = value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=_EXACT)
-    return format_at_scale(result, max(places, 0))

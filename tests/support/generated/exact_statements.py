@@ -119,7 +119,7 @@ def _wide(draw: random.Random) -> str:
     """Returns a statement over values of 19 or 38 digits, or tiny ones, whose results need another layout."""
     column = draw.choice("wwhy")
     where = _where(draw)
-    match draw.randrange(5):
+    match draw.randrange(6):
         case 0:
             return f"SELECT {draw.choice(('k', 't'))}, avg({column}) FROM ex{where} GROUP BY 1"
         case 1:
@@ -128,6 +128,9 @@ def _wide(draw: random.Random) -> str:
             return f"SELECT id, {column}::numeric / {draw.choice(('7', '-3', '16', '1000003'))} FROM ex{where}"
         case 3:
             return f"SELECT k, {draw.choice(_DEVIATIONS)}({draw.choice('wy')}) FROM ex{where} GROUP BY k"
+        case 4:
+            value = f"{draw.choice('nmcwh')}::numeric"
+            return f"SELECT id, {draw.choice(('round', 'trunc'))}({value}, k - {draw.randint(0, 6)}) FROM ex{where}"
         case _:
             return f"SELECT id, avg({draw.choice('wy')}) OVER (PARTITION BY k ORDER BY id) FROM ex{where}"
 

@@ -331,6 +331,11 @@ __device__ inline Wide rounded_root(const Wide& x) {
     return compare(subtract(x, multiply(root, root)), root) > 0 ? add(root, widen(1)) : root;
 }
 
+// Whether x * 10 to a power has more bits than `rounded_root` takes.
+__device__ inline bool is_large_square(const Wide& x, int power) {
+    return bits_of(x) + (power * 106 >> 5) > ROOT_BITS || bits_of(scaled(x, power)) > ROOT_BITS;
+}
+
 // The variance, or with `root` the standard deviation, of `count` values of `scale` decimals: their sum, and that of
 // their squares, which is squares + high * 2^64. A population's variance is divided by count², a sample's by count * (count - 1).
 __device__ inline Numeric deviation(
@@ -342,21 +347,31 @@ __device__ inline Numeric deviation(
     const Wide upper = subtract(above, below), lower = multiply(rows, widen((u128)count - (sample ? 1 : 0)));
     const int significant = significant_scale(upper, 2 * scale, lower, 0), shown = max(significant, 2 * scale);
     // A root has as many decimals as its variance, which is rounded: it is computed from all of them.
-    const int held = root ? MAX_DIGITS : carried, decimals = min(shown, held);
+    const int held = root ? MAX_DIGITS : carried;
+    int decimals = min(shown, held);
     bool exact;
     Wide digits = divide_rounded(upper, 2 * scale, lower, 0, decimals, exact);
     const int required = required_scale(significant, 2 * scale);
     const bool lost = !exact && required > held;
     Numeric made = {0, exact ? min(shown, MAX_DIGITS) : decimals, false, lost};
     if (root) {
-        if (bits_of(digits) + (decimals * 107 >> 5) > ROOT_BITS) {
+        // A large root is that of a variance of no more decimals than are carried.
+        const bool cut = decimals > carried && is_large_square(digits, decimals);
+        if (cut) {
+            const Wide unit = wide_ten(decimals - carried);
+            Wide rest;
+            digits = divide(digits, unit, rest);
+            if (compare(add(rest, rest), unit) >= 0) digits = add(digits, widen(1));
+            decimals = carried;
+        }
+        if (is_large_square(digits, decimals)) {
             made.shown = min(decimals, carried);
             made.lost = lost || required > carried;
             made.overflow = !made.lost;
             return made;
         }
         digits = rounded_root(scaled(digits, decimals));
-        exact = true;
+        exact = !cut;
         if (decimals > carried) {
             const Wide unit = wide_ten(decimals - carried);
             Wide rest;

@@ -84,12 +84,19 @@ def _deviate(
     found = divide_to_scale(upper, 2 * scale, lower, 0, least, carried=held, limit=8)
     digits, decimals, shown, lost, beyond = found.digits, found.decimals, found.shown, found.lost, found.beyond
     if root:
+        large = limbs.bit_length(scale_up(digits, decimals)) > ROOT_BITS
+        # A large root is that of a variance of no more decimals than are carried.
+        cut = np.where(large, np.maximum(decimals - carried, 0), 0)
+        unit = limbs.power_of_ten(cut)
+        digits, rest, _ = limbs.divide(digits, unit, 8)
+        digits = limbs.add_bit(digits, limbs.is_at_least(limbs.add(rest, rest), unit))
+        decimals = decimals - cut
         digits = scale_up(digits, decimals)
         large = limbs.bit_length(digits) > ROOT_BITS
         unit = limbs.power_of_ten(np.maximum(decimals - carried, 0))
         digits, rest, _ = limbs.divide(round_root([np.where(large, 0, limb) for limb in digits]), unit)
         digits = limbs.add_bit(digits, limbs.is_at_least(limbs.add(rest, rest), unit))
-        exact = limbs.is_zero(rest) & ~large
+        exact = limbs.is_zero(rest) & ~large & (cut == 0)
         lost = lost | (~exact & (found.required > carried))
         shown = np.where(exact, decimals, np.minimum(decimals, carried))
         beyond = beyond | (large & ~lost)

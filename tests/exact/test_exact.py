@@ -12,7 +12,7 @@ import pytest
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.exact import quotients, words
-from gpudb.exact.deviations import co_moments, deviations
+from gpudb.exact.deviations import co_moments, deviations, deviations_of_groups
 from gpudb.exact.numerics import Numerics
 from tests.support.exact_numbers import LIMIT, find_deviation, pick
 from tests.support.fused.hosted import COMPILER, HostedFile
@@ -77,12 +77,52 @@ def test_no_rows_have_no_quotients() -> None:
     assert made.overflow.dtype == bool
 
 
-def test_many_quotients_are_not_divided_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_are_not_computed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
-    monkeypatch.setattr(quotients, "divide_value", lambda *_: counted.append(1) or (0, 0, False))
-    a, scale, b, other, shown = _quotient_case(1)
-    quotients.divide(words.from_integers(a), scale, words.from_integers(b), other, np.array(shown))
+    for module, name in ((quotients, "divide_value"), (words, "to_integers"), (words, "from_integers")):
+        monkeypatch.setattr(module, name, lambda *_: counted.append(1))
+    some = np.arange(1, 2 * ROWS + 1).reshape(ROWS, 2)
+    counts, shown = np.arange(ROWS) + 2, np.zeros(ROWS, np.int8)
+    quotients.divide(some, 2, some[::-1], 1, shown)
+    quotients.average(some, some[::-1], counts, 2, shown)
+    deviations(counts, some, some, None, 2, sample=True, root=True)
+    starts = np.arange(0, ROWS, 8)
+    deviations_of_groups(some, starts, 2, shown[starts], sample=True, root=True, carried=20)
     assert counted == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_averages_of_sums_in_two_parts_are_those_of_integers(seed: int) -> None:
+    draw = random.Random(seed)
+    scale, carried = draw.choice((0, 2, 18)), _layout(seed)
+    high, low = ([pick(draw, bits) for _ in range(ROWS)] for bits in (70, 90))
+    counts, shown = [draw.randint(1, 10**6) for _ in range(ROWS)], [draw.randint(0, 20) for _ in range(ROWS)]
+    parts = words.from_integers(high), words.from_integers(low)
+    made = quotients.average(*parts, np.array(counts), scale, np.array(shown), carried=carried)
+    sums = [a * quotients.HALF + b for a, b in zip(high, low, strict=True)]
+    rows = zip(sums, counts, shown, strict=True)
+    wanted = [_expect_quotient(total, scale, count, 0, least, carried) for total, count, least in rows]
+    for found, row in zip(_rows(made), wanted, strict=True):
+        assert found == row
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_deviations_of_groups_are_those_of_integers(seed: int) -> None:
+    draw = random.Random(seed)
+    bits, scale, sample, root = draw.choice((12, 60, 100, 126)), draw.choice((0, 2, 10, 20)), seed % 2 > 0, seed % 4 > 1
+    groups = [[pick(draw, bits) for _ in range(draw.choice((1, 2, 3, 10)))] for _ in range(ROWS)]
+    starts = np.cumsum([0, *(len(each) for each in groups[:-1])])
+    values = words.from_integers([value for each in groups for value in each])
+    shown, carried = np.full(ROWS, scale, np.int8), _layout(seed // 4)
+    made = deviations_of_groups(values, starts, scale, shown, sample=sample, root=root, carried=carried)
+    for group, result in zip(groups, _rows(made), strict=True):
+        wanted = find_deviation(group, scale, sample=sample, root=root, carried=carried)
+        if wanted is None:
+            assert result == (0, 0, False)
+        elif wanted[0] >= LIMIT:
+            assert result is None or (result[2] and wanted[2])
+        else:
+            assert result == wanted
 
 
 @pytest.mark.parametrize("seed", range(48))

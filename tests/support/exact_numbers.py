@@ -39,11 +39,16 @@ def find_deviation(
     variance, decimals, lost = divide_value(upper, 2 * scale, lower, 0, 2 * scale, 38)
     decimals = min(decimals, 38)
     required = max(least_scale(upper, 2 * scale, lower, 0), 16 if 2 * scale > 20 else 2 * scale)
-    size = variance // 10 ** (38 - decimals) * 10**decimals
+    variance //= 10 ** (38 - decimals)
+    large = (variance * 10**decimals).bit_length() > 252 and decimals > carried
+    if large:
+        unit = 10 ** (decimals - carried)
+        variance, decimals = (2 * variance + unit) // (2 * unit), carried
+    size = variance * 10**decimals
     made = isqrt(size)
     made += size - made * made > made
     if decimals <= carried:
-        return made * 10 ** (carried - decimals), decimals, lost
+        return made * 10 ** (carried - decimals), decimals, lost or (large and required > carried)
     unit = 10 ** (decimals - carried)
     made, rest = divmod(made, unit)
     if not rest:

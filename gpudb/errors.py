@@ -153,6 +153,17 @@ class NumericOutOfRange(SqlError):
     condition = "numeric_value_out_of_range"
 
 
+NUMERIC_OVERFLOW = "value overflows numeric format"
+"""The message for a numeric of more than 38 digits."""
+LOST_DECIMALS = "A value shows more decimals than the numerics of the statement have."
+"""The detail of that message for a value that has too many digits after the point, not before it."""
+
+
+def numeric_overflow(*, lost: bool = False) -> NumericOutOfRange:
+    """Returns the error of a numeric of more than 38 digits, with `lost` of one whose decimals would be lost."""
+    return NumericOutOfRange(NUMERIC_OVERFLOW, detail=LOST_DECIMALS if lost else None)
+
+
 class QueryCanceled(SqlError):
     """57014: cancelled by the user, or by statement_timeout."""
 

@@ -1,7 +1,7 @@
 // Exact arithmetic on numerics with up to 320 bits inside: PostgreSQL's quotients, roots, variances and co-moments.
 //
 // gpudb/exact computes the same with NumPy. A numeric is an unscaled integer of at most 38 digits; `scale` is its number
-// of decimals. Results have CARRIED decimals and a display scale, the number of decimals that PostgreSQL shows.
+// of decimals. Results have `carried` decimals and a display scale, the number of decimals that PostgreSQL shows.
 #pragma once
 #include "columns.cuh"
 
@@ -9,7 +9,7 @@ namespace exact {
 
 typedef unsigned __int128 u128;
 
-static const int LIMBS = 11, CARRIED = 20, MAX_DIGITS = 38, SIGNIFICANT = 16;
+static const int LIMBS = 11, MAX_DIGITS = 38, SIGNIFICANT = 16, MOST_SHOWN = 20;
 
 // An unsigned integer: limbs of 32 bits, the least significant first, without leading zeros.
 struct Wide {
@@ -17,10 +17,12 @@ struct Wide {
     int size;
 };
 
+// A value of more than 38 digits overflows. Of a value that is shown with more decimals than it has, decimals are lost,
+// unless they are zeros.
 struct Numeric {
     i128 value;
     int shown;
-    bool overflow;
+    bool overflow, lost;
 };
 
 __device__ inline u128 magnitude(i128 x) { return x < 0 ? -(u128)x : (u128)x; }
@@ -116,6 +118,14 @@ __device__ __noinline__ Wide wide_ten(int power) {
 }
 
 __device__ __noinline__ Wide scaled(const Wide& x, int power) { return power ? multiply(x, wide_ten(power)) : x; }
+
+// x * 2 to the power of 32 * words, of at most LIMBS words.
+__device__ inline Wide shifted_words(const Wide& x, int words) {
+    Wide made;
+    made.size = x.size + words;
+    for (int k = 0; k < made.size; ++k) made.limb[k] = k < words ? 0 : x.limb[k - words];
+    return made;
+}
 
 __device__ __noinline__ Wide shifted_left(const Wide& x, int bits) {
     Wide made;
@@ -218,28 +228,39 @@ __device__ __noinline__ int leading(const Wide& x, int scale, u32& digit) {
     return weight;
 }
 
-// The display scale of a quotient (PostgreSQL's select_div_scale).
-__device__ __noinline__ int quotient_scale(const Wide& a, int a_scale, const Wide& b, int b_scale, int least) {
+// The least number of decimals of a quotient (PostgreSQL's select_div_scale).
+__device__ __noinline__ int significant_scale(const Wide& a, int a_scale, const Wide& b, int b_scale) {
     u32 digit, other;
     const int weight = leading(a, a_scale, digit) - leading(b, b_scale, other);
-    return max(max(SIGNIFICANT - 4 * (weight - (digit <= other)), least), 0);
+    return max(SIGNIFICANT - 4 * (weight - (digit <= other)), 0);
 }
 
-// The quotient rounded to `decimals`, halves away from zero.
-__device__ __noinline__ Wide divide_rounded(const Wide& a, int a_scale, const Wide& b, int b_scale, int decimals) {
+// The number of decimals that a quotient must not lose: the significant ones, and those of its operands, which show
+// `shown` decimals. Of more than MOST_SHOWN of these SIGNIFICANT are enough.
+__device__ inline int required_scale(int significant, int shown) {
+    return max(significant, shown > MOST_SHOWN ? SIGNIFICANT : shown);
+}
+
+// The quotient rounded to `decimals`, halves away from zero, and whether that is exact. One of so many bits that it
+// overflows any numeric is 2^160.
+__device__ __noinline__ Wide divide_rounded(
+    const Wide& a, int a_scale, const Wide& b, int b_scale, int decimals, bool& exact) {
     const int power = decimals + b_scale - a_scale;
+    exact = false;
+    if (power > 0 && bits_of(a) + (power * 107 >> 5) > 32 * LIMBS - 4) return shifted_words(widen(1), 5);
     const Wide lower = scaled(b, max(-power, 0));
     Wide rest;
     const Wide quotient = divide(scaled(a, max(power, 0)), lower, rest);
+    exact = !rest.size;
     return compare(add(rest, rest), lower) >= 0 ? add(quotient, widen(1)) : quotient;
 }
 
-// A magnitude of `decimals` as a numeric.
-__device__ __noinline__ Numeric carried(const Wide& digits, int decimals, bool negative) {
-    const Wide value = scaled(digits, CARRIED - decimals);
-    const bool overflow = compare(value, widen(ten(MAX_DIGITS))) >= 0;
+// A magnitude of `decimals`, of which at most `carried` are not 0, as a numeric.
+__device__ __noinline__ Numeric make_numeric(const Wide& digits, int decimals, bool negative, int carried) {
+    const Wide value = scaled(digits, max(carried - decimals, 0));
+    const bool overflow = bits_of(digits) > 127 || compare(value, widen(ten(MAX_DIGITS))) >= 0;
     const i128 size = overflow ? 0 : (i128)narrow(value);
-    return {negative ? -size : size, decimals, overflow};
+    return {negative ? -size : size, decimals, overflow, false};
 }
 
 // As `leading`, for fewer bits.
@@ -256,33 +277,41 @@ __device__ inline int leading(u64 x, int scale, u32& digit) {
 __device__ inline bool has_room(u128 x, int power) { return power >= 0 && bits_of(x) + (power * 107 >> 5) < 126; }
 
 // As `quotient`, where 128 bits suffice for all that is computed; else false.
-__device__ inline bool quick_quotient(u64 a, int a_scale, u64 b, int b_scale, int shown, Numeric& made) {
+__device__ inline bool quick_quotient(u64 a, int a_scale, u64 b, int b_scale, int shown, int carried, Numeric& made) {
     u32 digit, other;
     const int weight = leading(a, a_scale, digit) - leading(b, b_scale, other);
-    const int decimals = min(max(max(SIGNIFICANT - 4 * (weight - (digit <= other)), shown), 0), CARRIED);
-    const int power = decimals + b_scale - a_scale;
+    const int significant = max(SIGNIFICANT - 4 * (weight - (digit <= other)), 0), scale = max(significant, shown);
+    const int decimals = min(scale, carried), power = decimals + b_scale - a_scale;
     if (!has_room(a, power)) return false;
     const u128 upper = a * ten(power), digits = (2 * upper + b) / (2 * (u128)b);
-    if (!has_room(digits, CARRIED - decimals)) return false;
-    made.value = (i128)(digits * ten(CARRIED - decimals));
-    made.shown = decimals;
+    if (!has_room(digits, carried - decimals)) return false;
+    made.value = (i128)(digits * ten(carried - decimals));
     made.overflow = made.value >= (i128)ten(MAX_DIGITS);
+    const bool exact = scale <= carried || upper % b == 0;
+    made.shown = exact ? min(scale, MAX_DIGITS) : decimals;
+    made.lost = !exact && required_scale(significant, shown) > carried;
     return true;
 }
 
-// a / b, for b that is not 0; `shown` is the operands' greater display scale.
-__device__ inline Numeric quotient(i128 a, int a_scale, i128 b, int b_scale, int shown) {
+// a / b with `carried` decimals, for b that is not 0; `shown` is the operands' greater display scale.
+__device__ inline Numeric quotient(i128 a, int a_scale, i128 b, int b_scale, int shown, int carried) {
     const u128 size = magnitude(a), other = magnitude(b);
     Numeric made;
     if (size && !(size >> 63) && !(other >> 63) && a_scale <= 18 && b_scale <= 18 &&
-        quick_quotient((u64)size, a_scale, (u64)other, b_scale, shown, made)) {
+        quick_quotient((u64)size, a_scale, (u64)other, b_scale, shown, carried, made)) {
         if ((a < 0) != (b < 0)) made.value = -made.value;
         return made;
     }
     const Wide upper = widen(size), lower = widen(other);
-    const int scale = quotient_scale(upper, a_scale, lower, b_scale, shown), decimals = min(scale, CARRIED);
-    if (!a) return {0, min(scale, MAX_DIGITS), false};
-    return carried(divide_rounded(upper, a_scale, lower, b_scale, decimals), decimals, (a < 0) != (b < 0));
+    const int significant = significant_scale(upper, a_scale, lower, b_scale), scale = max(significant, shown);
+    const int decimals = min(scale, carried);
+    if (!a) return {0, min(scale, MAX_DIGITS), false, false};
+    bool exact;
+    const Wide digits = divide_rounded(upper, a_scale, lower, b_scale, decimals, exact);
+    made = make_numeric(digits, decimals, (a < 0) != (b < 0), carried);
+    made.shown = exact ? min(scale, MAX_DIGITS) : decimals;
+    made.lost = !exact && required_scale(significant, shown) > carried;
+    return made;
 }
 
 __device__ inline double real(const Wide& x) {
@@ -291,28 +320,72 @@ __device__ inline double real(const Wide& x) {
     return made;
 }
 
-// The square root of an integer of at most 200 bits, rounded. One step of Newton's method doubles the bits of a float.
+// The square root of an integer of at most ROOT_BITS bits, rounded. A step of Newton's method doubles the bits of a
+// float.
+static const int ROOT_BITS = 252;
 __device__ inline Wide rounded_root(const Wide& x) {
-    const Wide guess = widen((u128)sqrt(real(x)));
-    Wide rest;
-    if (!guess.size) return guess;
-    Wide root = shifted_right(add(guess, divide(x, guess, rest)), 1);
+    Wide root = widen((u128)sqrt(real(x))), rest;
+    if (!root.size) return root;
+    for (int step = 0; step < 2; ++step) root = shifted_right(add(root, divide(x, root, rest)), 1);
     if (compare(multiply(root, root), x) > 0) root = subtract(root, widen(1));
     return compare(subtract(x, multiply(root, root)), root) > 0 ? add(root, widen(1)) : root;
 }
 
+// Whether x * 10 to a power has more bits than `rounded_root` takes.
+__device__ inline bool is_large_square(const Wide& x, int power) {
+    return bits_of(x) + (power * 106 >> 5) > ROOT_BITS || bits_of(scaled(x, power)) > ROOT_BITS;
+}
+
 // The variance, or with `root` the standard deviation, of `count` values of `scale` decimals: their sum, and that of
 // their squares, which is squares + high * 2^64. A population's variance is divided by count², a sample's by count * (count - 1).
-__device__ inline Numeric deviation(i64 count, i128 total, u128 squares, u128 high, int scale, bool sample, bool root) {
+__device__ inline Numeric deviation(
+    i64 count, i128 total, u128 squares, u128 high, int scale, bool sample, bool root, int carried) {
     const Wide rows = widen((u128)count), size = widen(magnitude(total));
     const Wide sum = add(widen(squares), multiply(widen(high), widen((u128)1 << 64)));
     const Wide above = multiply(rows, sum), below = multiply(size, size);
-    if (count <= (sample ? 1 : 0) || compare(above, below) <= 0) return {0, 0, false};
+    if (count <= (sample ? 1 : 0) || compare(above, below) <= 0) return {0, 0, false, false};
     const Wide upper = subtract(above, below), lower = multiply(rows, widen((u128)count - (sample ? 1 : 0)));
-    const int decimals = min(quotient_scale(upper, 2 * scale, lower, 0, 2 * scale), CARRIED);
-    const Wide variance = divide_rounded(upper, 2 * scale, lower, 0, decimals);
-    // The root has as many decimals as the variance, which is rounded.
-    return carried(root ? rounded_root(scaled(variance, decimals)) : variance, decimals, false);
+    const int significant = significant_scale(upper, 2 * scale, lower, 0), shown = max(significant, 2 * scale);
+    // A root has as many decimals as its variance, which is rounded: it is computed from all of them.
+    const int held = root ? MAX_DIGITS : carried;
+    int decimals = min(shown, held);
+    bool exact;
+    Wide digits = divide_rounded(upper, 2 * scale, lower, 0, decimals, exact);
+    const int required = required_scale(significant, 2 * scale);
+    const bool lost = !exact && required > held;
+    Numeric made = {0, exact ? min(shown, MAX_DIGITS) : decimals, false, lost};
+    if (root) {
+        // A large root is that of a variance of no more decimals than are carried.
+        const bool cut = decimals > carried && is_large_square(digits, decimals);
+        if (cut) {
+            const Wide unit = wide_ten(decimals - carried);
+            Wide rest;
+            digits = divide(digits, unit, rest);
+            if (compare(add(rest, rest), unit) >= 0) digits = add(digits, widen(1));
+            decimals = carried;
+        }
+        if (is_large_square(digits, decimals)) {
+            made.shown = min(decimals, carried);
+            made.lost = lost || required > carried;
+            made.overflow = !made.lost;
+            return made;
+        }
+        digits = rounded_root(scaled(digits, decimals));
+        exact = !cut;
+        if (decimals > carried) {
+            const Wide unit = wide_ten(decimals - carried);
+            Wide rest;
+            digits = divide(digits, unit, rest);
+            exact = !rest.size;
+            if (compare(add(rest, rest), unit) >= 0) digits = add(digits, widen(1));
+        }
+        made.shown = exact ? decimals : min(decimals, carried);
+        made.lost = lost || (!exact && required > carried);
+    }
+    const Numeric found = make_numeric(digits, min(decimals, carried), false, carried);
+    made.value = found.value;
+    made.overflow = found.overflow;
+    return made;
 }
 
 // count * sum of products - product of sums, as a float: a covariance or, for x = y, a variance, without division.

@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values import Interval, Multirange, Range
+from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.calendar import (
     date_from_days,
     format_date,
@@ -115,12 +116,12 @@ def _to_decimal(type_: SqlType, array: pa.Array, target: pa.Decimal128Type) -> p
     stored_scale = values.type.scale
     result = pa.nulls(len(values), target)
     for scale in pc.unique(scales.filter(values.is_valid())).to_pylist():
-        rounded = values
-        if scale < stored_scale:
-            rounded = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
         has_scale = pc.fill_null(pc.equal(scales, pa.scalar(scale, scales.type)), False)
-        # hidden items may not fit the narrower scale: remove them before the cast
-        result = pc.if_else(has_scale, pc.if_else(has_scale, rounded, None).cast(target), result)
+        # hidden items may not fit the narrower scale
+        part = pc.if_else(has_scale, values, None)
+        if scale < stored_scale:
+            part = round_decimals(part, scale)
+        result = pc.if_else(has_scale, part.cast(target), result)
     return result
 
 

@@ -318,13 +318,6 @@ CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
 
 -- ---------------------------------------------------------------------------------------------- mathematics
 
--- Rounds a DECIMAL(38,20) to n decimals; a negative n rounds to tens, hundreds and so on.
-CREATE MACRO pg_round_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
-    WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
-    ELSE CAST(pg_round_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
-CREATE MACRO pg_trunc_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
-    WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
-    ELSE CAST(pg_trunc_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
 -- The relative position of x between two bounds, whose distance may overflow a float.
 CREATE MACRO pg_share(x, a, b) AS CASE WHEN isinf(b - a) THEN (x / 2 - a / 2) / (b / 2 - a / 2) ELSE (x - a) / (b - a) END;
 CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE

@@ -111,6 +111,17 @@ def add(left: Limbs, right: Limbs) -> Limbs:
     return trim([*made, carry])
 
 
+def sum_groups(limbs: Limbs, starts: Array) -> Limbs:
+    """Returns the sums of runs of at most 2³¹ rows, which begin at `starts`."""
+    carry: Any = np.uint64(0)
+    made = []
+    for limb in limbs:
+        total = np.add.reduceat(limb, starts) + carry
+        carry = total >> _BITS
+        made.append(total & _MASK)
+    return trim([*made, carry & _MASK, carry >> _BITS])
+
+
 def shift_words(limbs: Limbs) -> Limbs:
     """Returns the number × 2⁶⁴."""
     return [np.zeros_like(limbs[0]), np.zeros_like(limbs[0]), *limbs]

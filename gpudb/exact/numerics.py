@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudb.errors import numeric_overflow
 from gpudb.exact import limbs
 from gpudb.exact.limbs import MAX_POWER, Array, Limbs
 from gpudb.types import MAX_DIGITS
 
 SIGNIFICANT_DIGITS = 16
 """The least number of significant digits of a quotient."""
+MOST_SHOWN = 20
+"""The most decimals of an operand that its quotients surely have."""
 BLOCK_ROWS = 1 << 14
 """Rows computed at once, so that their limbs stay in a processor's cache."""
 _FLOAT_TENS = np.array([float(10**power) for power in range(MAX_POWER + 1)])
@@ -22,14 +25,37 @@ _NEAR = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """A column of numerics: unscaled values as (low, high) words a row, display scales, and where 38 digits overflow.
+    """A column of numerics: unscaled values as (low, high) words a row, display scales, and which are not held.
 
-    Values with overflow are any.
+    Values of more than 38 digits `overflow`; they are any. Those that PostgreSQL shows with decimals which the column
+    has not are `lost` (see `required_scale`).
     """
 
     values: Array
     shown: Array
     overflow: Array
+    lost: Array
+
+    @classmethod
+    def of_rows(cls, rows: int) -> Numerics:
+        """Returns a column to be filled."""
+        return cls(np.empty((rows, 2), np.int64), np.empty(rows, np.int8), np.empty(rows, bool), np.empty(rows, bool))
+
+    @property
+    def columns(self) -> tuple[Array, Array, Array, Array]:
+        """The arrays."""
+        return self.values, self.shown, self.overflow, self.lost
+
+    def fill(self, part: slice, values: Limbs, negative: Array, shown: Array, overflow: Array, lost: Array) -> None:
+        """Fills some rows by magnitudes and signs."""
+        self.values[part] = limbs.join(values, negative)
+        self.shown[part], self.overflow[part], self.lost[part] = shown, overflow, lost
+
+    def check(self, valid: Array | None = None) -> None:
+        """Raises 22003 if a `valid` value (None: all are) is not held."""
+        for which, lost in ((self.overflow, False), (self.lost, True)):
+            if (which if valid is None else which & valid).any():
+                raise numeric_overflow(lost=lost)
 
 
 def leading_digits(value: Limbs, scale: int) -> tuple[Array, Array]:
@@ -82,13 +108,21 @@ def _leading_of_words(words: Array, scale: int) -> tuple[Array, Array]:
     return np.where(words == 0, 0, weight), np.where(words == 0, 0, digit)
 
 
-def quotient_scale(dividend: Limbs, dividend_scale: int, divisor: Limbs, divisor_scale: int, least: Array) -> Array:
-    """Returns the display scale of quotients (PostgreSQL's `select_div_scale`), at least `least`."""
+def significant_scale(dividend: Limbs, dividend_scale: int, divisor: Limbs, divisor_scale: int) -> Array:
+    """Returns the least number of decimals of quotients (PostgreSQL's `select_div_scale`)."""
     weight, digit = leading_digits(dividend, dividend_scale)
     other_weight, other_digit = leading_digits(divisor, divisor_scale)
     weight = weight - other_weight - (digit <= other_digit)
-    scale: Array = np.maximum(np.maximum(SIGNIFICANT_DIGITS - 4 * weight, least), 0)
+    scale: Array = np.maximum(SIGNIFICANT_DIGITS - 4 * weight, 0)
     return scale
+
+
+def required_scale(significant: Array, shown: Array) -> Array:
+    """Returns the number of decimals that a quotient must not lose: the `significant` ones, and those of its operands.
+
+    Of operands that show more than MOST_SHOWN decimals SIGNIFICANT_DIGITS are enough; the others may be rounded.
+    """
+    return np.maximum(significant, np.where(shown > MOST_SHOWN, SIGNIFICANT_DIGITS, shown))
 
 
 def scale_up(value: Limbs, power: Array) -> Limbs:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpudb.functions.let_binding import render_error
-from gpudb.functions.numeric import get_quotient_type, render_quotient
+from gpudb.functions.numeric import HALF, get_quotient_type, render_quotient, to_unscaled
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
+_SUMMED = 28
+"""Digits of values of which any number has a sum of 38 digits at most."""
 Types = Sequence[SqlType]
 Constants = Sequence[object]
 
@@ -60,7 +62,7 @@ def _sum_intervals(operands: Operands) -> str:
 declare("sum(interval)", lambda o: f"pg_make_interval({_sum_intervals(o)})")
 
 
-def _get_display_scale(operands: Operands) -> str:
+def get_display_scale(operands: Operands) -> str:
     """Returns a value's display scale; a NULL has none, whatever its scale column contains."""
     value, scale = operands.sql[0], operands.scales[0]
     return f"CASE WHEN {value} IS NOT NULL THEN {scale} END" if operands.types[0].is_carried else scale
@@ -74,15 +76,23 @@ def _sum_type(types: Types, _: Constants) -> SqlType:
     return exact_numeric(MAX_DIGITS, types[0].numeric_digits[1], varying=types[0].is_carried)
 
 
-declare("sum(numeric)", _render_numeric_sum, scale=lambda o: o.call("max", _get_display_scale(o)), result=_sum_type)
+declare("sum(numeric)", _render_numeric_sum, scale=lambda o: o.call("max", get_display_scale(o)), result=_sum_type)
 
 
 def _render_average(operands: Operands) -> str:
     """Returns sum / count: NULL for no values."""
     item = operands.types[0]
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    scale_sql = operands.call("max", _get_display_scale(operands)) if item.is_carried else str(scale)
-    return render_quotient(operands.call("sum", operands.sql[0]), operands.call("count", operands.sql[0]), scale_sql)
+    scale_sql = operands.call("max", get_display_scale(operands)) if item.is_carried else str(scale)
+    total, count = (operands.call(name, operands.sql[0]) for name in ("sum", "count"))
+    decimals = operands.result.numeric_digits[1]
+    if decimals != CARRIED_SCALE and item.name == "numeric" and item.numeric_digits[0] > _SUMMED:
+        # Averages that the usual layout has no room for may have sums of more than 38 digits
+        digits = to_unscaled(operands.sql[0], item)
+        parts = (operands.call("sum", f"{digits} {sign} {HALF}::HUGEINT") for sign in ("//", "%"))
+        high, low = (f"CAST({part} AS DECIMAL({MAX_DIGITS},0))" for part in parts)
+        return f"pg_average_{decimals}({high}, {low}, {count}, {scale}, CAST({scale_sql} AS INTEGER))"
+    return render_quotient(total, count, scale_sql, operands.result)
 
 
 declare("avg(int2) avg(int4) avg(int8) avg(numeric)", _render_average, result=get_quotient_type)
@@ -118,7 +128,7 @@ declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
 declare(
     "any_value",
     lambda o: o.call("any_value", o.sql[0]),
-    scale=lambda o: o.call("any_value", _get_display_scale(o)),
+    scale=lambda o: o.call("any_value", get_display_scale(o)),
     result=_keep_type,
 )
 declare("bool_or", lambda o: o.call("bool_or", *o.sql))

@@ -6,11 +6,12 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.carried import carried_numeric
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import render_quotient
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import get_constant_text, quote_literal
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types import SqlType, exact_numeric
 
 _SPELLINGS = {
     "microseconds": "microsecond microseconds microsecon us usec usecs useconds",
@@ -172,7 +173,6 @@ def _get_scale(unit: str, item: SqlType) -> int:
 
 
 _TIMESTAMP_FIELDS = frozenset({"timestamp", "timestamptz"})
-_CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
 
 
 def _split_julian(value: str, item: SqlType) -> tuple[str, str]:
@@ -200,15 +200,16 @@ def _render_field(unit: str, value: str, item: SqlType, duckdb_type: str) -> str
 
 def _render_extract(operands: Operands) -> str:
     text, item, duckdb_type = get_constant_text(operands, 0), operands.types[1], operands.result.duckdb
+    value_type = operands.result.duckdb_value
     fields = _FIELDS[item.name]
     if text is None:
         infinite = "NULL" if item.name in _TIMESTAMP_FIELDS else None
         return render_by_name(
-            operands, fields, lambda u, v: _render_field(u, v, item, _CARRIED), item, _CARRIED, infinite=infinite
+            operands, fields, lambda u, v: _render_field(u, v, item, value_type), item, value_type, infinite=infinite
         )
     value = operands.sql[1]
     if UNITS.get(text.strip().lower()) == "julian" and item.name in _TIMESTAMP_FIELDS:
-        return bind_values(lambda v: _render_julian(v, item), value)
+        return bind_values(lambda v: _render_julian(v, item, operands.result), value)
     if (error := find_field_error(text, item, fields)) is not None:
         infinite = "NULL" if item.name in _TIMESTAMP_FIELDS and error.sqlstate == "0A000" else None
         return bind_values(lambda v: render_field_error(error, v, duckdb_type, infinite=infinite), value)
@@ -216,13 +217,13 @@ def _render_extract(operands: Operands) -> str:
     return bind_values(lambda v: _render_field(unit, v, item, duckdb_type), value)
 
 
-def _render_julian(value: str, item: SqlType) -> str:
+def _render_julian(value: str, item: SqlType, result: SqlType) -> str:
     """Returns a day and the elapsed share of it, at the scale of PostgreSQL's numeric division."""
     day, clock = _split_julian(value, item)
-    share = render_quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0")
-    duckdb_type = f"STRUCT(v {_CARRIED}, s TINYINT)"
+    share = render_quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0", result)
+    duckdb_type = result.duckdb
     error = render_error("0A000", "'numeric NaN and infinities are not supported'", duckdb_type)
-    day_sum = f"struct_pack(v := CAST(pg_q.v + {day} AS {_CARRIED}), s := (pg_q).s)"
+    day_sum = f"struct_pack(v := CAST(pg_q.v + {day} AS {result.duckdb_value}), s := (pg_q).s)"
     sum_sql = f"list_transform([{share}], lambda pg_q: {day_sum})[1]"
     return f"(CASE WHEN isinf({value}) THEN {error} WHEN {value} IS NOT NULL THEN CAST({sum_sql} AS {duckdb_type}) END)"
 
@@ -252,10 +253,10 @@ def _render_extract_value(operands: Operands) -> str:
 def _get_extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     text, item = constants[0], types[1]
     if not isinstance(text, str):
-        return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
+        return carried_numeric()
     unit = UNITS.get(text.strip().lower())
     if unit == "julian" and item.name in _TIMESTAMP_FIELDS:
-        return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
+        return carried_numeric()
     if unit is None or unit not in _FIELDS[item.name]:
         return exact_numeric(1, 0)
     scale = _get_scale(unit, item)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
+from gpudb.functions.carried import carried_numeric
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 
+HALF = 10**19
+"""The unit of the high part of a sum in two parts (see `exact.quotients.average`)."""
 Types = Sequence[SqlType]
 Constants = Sequence[object]
 
@@ -134,14 +137,15 @@ declare("numeric_uplus", "({0})", scale="{s[0]}", result=_keep_type)
 declare("numeric_abs abs(numeric)", "abs({0})", scale="{s[0]}", result=_keep_type)
 
 
-def render_quotient(dividend: str, divisor: str, scale: str) -> str:
-    """Returns a carried quotient of two exact numbers; `scale` is the larger of their display scales."""
-    return f"pg_quotient({dividend}, {divisor}, CAST({scale} AS INTEGER))"
+def render_quotient(dividend: str, divisor: str, scale: str, result: SqlType) -> str:
+    """Returns a quotient of two exact numbers of a carried type; `scale` is the larger of their display scales."""
+    return f"pg_quotient_{result.numeric_digits[1]}({dividend}, {divisor}, CAST({scale} AS INTEGER))"
 
 
 def get_quotient_type(types: Types, _: Constants) -> SqlType:
-    """Returns the type of quotients and averages of exact numbers."""
-    return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
+    """Returns the type of quotients and averages of exact numbers, which show as many decimals as their operands."""
+    fixed = (item.numeric_digits[1] for item in types if item.name == "numeric" and not item.is_carried)
+    return carried_numeric(max(fixed, default=0))
 
 
 def _get_larger_scale(operands: Operands) -> str:
@@ -149,7 +153,11 @@ def _get_larger_scale(operands: Operands) -> str:
     return str(max(int(first), int(second))) if first.isdigit() and second.isdigit() else f"greatest({first}, {second})"
 
 
-declare("numeric_div", lambda o: render_quotient(o.sql[0], o.sql[1], _get_larger_scale(o)), result=get_quotient_type)
+declare(
+    "numeric_div",
+    lambda o: render_quotient(o.sql[0], o.sql[1], _get_larger_scale(o), o.result),
+    result=get_quotient_type,
+)
 
 
 def exceeds_int128(types: Types) -> bool:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpudb.errors import NUMERIC_OVERFLOW
+from gpudb.functions.carried import carried_numeric, carried_scale
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import call_unscaled, convert_digits, exceeds_int128, to_unscaled
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
 
-_CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
-
 
 def _get_carried_type(types: Types, constants: Constants) -> SqlType:
-    return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
+    return carried_numeric()
 
 
 def _get_integral_type(types: Types, constants: Constants) -> SqlType:
@@ -41,16 +41,43 @@ declare("sign(numeric)", "CAST(sign({0}) AS DECIMAL(1,0))", result=lambda types,
 def _get_rounded_type(types: Types, constants: Constants) -> SqlType:
     digits = constants[1]
     if not isinstance(digits, int):
-        return _get_carried_type(types, constants)
+        return exact_numeric(MAX_DIGITS, max(carried_scale(), types[0].numeric_digits[1]), varying=True)
     precision, scale = types[0].numeric_digits
     new_scale = max(0, min(digits, MAX_DIGITS))
     return exact_numeric(precision - scale + 1 + new_scale, new_scale)
 
 
+def _round_to_places(value: str, operands: Operands, *, trunc: bool) -> str:
+    """Rounds a value to decimals that are no constant; to tens, hundreds and so on for negative ones."""
+    precision, scale = operands.result.numeric_digits
+    item, held = operands.result.duckdb_value, convert_digits(value, operands.types[0], operands.result)
+    overflow = render_error("22003", f"'{NUMERIC_OVERFLOW}'", item)
+
+    def body(v: str, n: str, unit: str) -> str:
+        rest = f"{v} % {unit}"
+        # Beyond the largest unit every value is 0, unless it is half of the next one
+        beyond = f"CAST(0 AS {item})"
+        if not trunc:
+            half = f"CAST('5e{precision - scale - 1}' AS {item})"
+            beyond = f"CASE WHEN {n} = {scale - precision} AND abs({v}) >= {half} THEN {overflow} ELSE {beyond} END"
+        whole = f"CAST({v} - {rest} AS {item})"
+        if not trunc:
+            up = f"CASE WHEN abs({rest}) < {unit} - abs({rest}) THEN 0 ELSE sign({v}) END"
+            whole = f"CASE {up} WHEN 1 THEN {whole} + {unit} WHEN -1 THEN {whole} - {unit} ELSE {whole} END"
+        return (
+            f"(CASE WHEN {n} >= {scale} THEN {v} WHEN {v} IS NULL OR {n} IS NULL THEN NULL"
+            f" WHEN {unit} IS NULL THEN {beyond} ELSE CAST({whole} AS {item}) END)"
+        )
+
+    places = operands.sql[1]
+    exponent = f"'1e' || CAST(-greatest({places}, {-MAX_DIGITS - 1}) AS VARCHAR)"
+    return bind_values(body, held, places, f"TRY_CAST({exponent} AS {item})")
+
+
 def _render_round(operands: Operands) -> str:
     digits, value = operands.constants[1], operands.sql[0]
-    if not isinstance(digits, int):
-        return f"pg_round_to(CAST({value} AS {_CARRIED}), {operands.sql[1]})"
+    if operands.result.is_carried or not isinstance(digits, int):
+        return _round_to_places(value, operands, trunc=False)
     if digits >= 0:
         return f"CAST({value} AS {operands.result.duckdb})"
     precision, scale = operands.types[0].numeric_digits
@@ -59,14 +86,17 @@ def _render_round(operands: Operands) -> str:
     return f"CAST(round({value}, {digits}) AS {operands.result.duckdb})"
 
 
-_DISPLAY_DIGITS = f"greatest(0, least({{1}}, {CARRIED_SCALE}))"
-declare("round(numeric,int4)", _render_round, scale=_DISPLAY_DIGITS, result=_get_rounded_type)
+def _render_display_digits(operands: Operands) -> str:
+    return f"greatest(0, least({operands.sql[1]}, {MAX_DIGITS}))"
+
+
+declare("round(numeric,int4)", _render_round, scale=_render_display_digits, result=_get_rounded_type)
 
 
 def _get_truncated_type(types: Types, constants: Constants) -> SqlType:
     digits = constants[1]
     if not isinstance(digits, int):
-        return _get_carried_type(types, constants)
+        return exact_numeric(MAX_DIGITS, max(carried_scale(), types[0].numeric_digits[1]), varying=True)
     precision, scale = types[0].numeric_digits
     new_scale = max(0, min(digits, MAX_DIGITS))
     return exact_numeric(precision - scale + new_scale, new_scale)
@@ -74,8 +104,8 @@ def _get_truncated_type(types: Types, constants: Constants) -> SqlType:
 
 def _render_trunc(operands: Operands) -> str:
     digits, value = operands.constants[1], operands.sql[0]
-    if not isinstance(digits, int):
-        return f"pg_trunc_to(CAST({value} AS {_CARRIED}), {operands.sql[1]})"
+    if operands.result.is_carried or not isinstance(digits, int):
+        return _round_to_places(value, operands, trunc=True)
     precision, scale = operands.types[0].numeric_digits
     if digits >= scale:
         return f"CAST({value} AS {operands.result.duckdb})"
@@ -87,7 +117,7 @@ def _render_trunc(operands: Operands) -> str:
     return bind_values(lambda v: f"CAST({v} - {v} % CAST({unit} AS {item}) AS {operands.result.duckdb})", value)
 
 
-declare("trunc(numeric,int4)", _render_trunc, scale=_DISPLAY_DIGITS, result=_get_truncated_type)
+declare("trunc(numeric,int4)", _render_trunc, scale=_render_display_digits, result=_get_truncated_type)
 
 
 # ---------------------------------------------------------------------------------------------- division
@@ -129,13 +159,15 @@ def _format_operands(operands: Operands) -> str:
 
 
 def _declare_in_python(names: str, name: str) -> None:
-    def value(operands: Operands) -> str:
-        return f"CAST({name}({_format_operands(operands)}) AS {_CARRIED})"
+    def digits(operands: Operands) -> str:
+        return f"{name}({_format_operands(operands)}, {operands.result.numeric_digits[1]})"
 
-    def scale(operands: Operands) -> str:
-        return f"least({CARRIED_SCALE}, pg_decimals({name}({_format_operands(operands)})))"
-
-    declare(names, value, scale=scale, result=_get_carried_type)
+    declare(
+        names,
+        lambda o: f"CAST({digits(o)} AS {o.result.duckdb_value})",
+        scale=lambda o: f"pg_decimals({digits(o)})",
+        result=_get_carried_type,
+    )
 
 
 _declare_in_python("sqrt(numeric)", "pg_numeric_sqrt")
@@ -148,7 +180,7 @@ _declare_in_python("gcd(numeric,numeric)", "pg_numeric_gcd")
 _declare_in_python("lcm(numeric,numeric)", "pg_numeric_lcm")
 _declare_in_python("trim_scale(numeric)", "pg_numeric_trim")
 declare("scale(numeric)", "CAST({s[0]} + 0 * CAST({0} * 0 AS INTEGER) AS INTEGER)")
-declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}))")
+declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}, {MAX_DIGITS}))")
 
 
 def _render_factorial(operands: Operands) -> str:

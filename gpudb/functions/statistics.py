@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
+from gpudb.functions.aggregates import get_display_scale
+from gpudb.functions.carried import carried_numeric
 from gpudb.functions.equality import has_many_representations
 from gpudb.functions.let_binding import render_error
 from gpudb.functions.numeric import to_unscaled
 from gpudb.functions.operands import pack, unpack
 from gpudb.functions.registry import MISSING, Operands, declare
-from gpudb.functions.to_text import to_text
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
+from gpudb.functions.resolve import to_numeric_type
+from gpudb.types import MAX_DIGITS, SqlType
 
 # ---------------------------------------------------------------------------------------------- variances
 
@@ -26,38 +28,39 @@ _VARIANCES = {
 }
 
 
-def _render_digits(operands: Operands, sample: bool, root: bool) -> str:
-    """Returns the digits of the variance, from the number of values, their sum and the sum of their squares."""
-    value, item = operands.sql[0], operands.types[0]
-    flags = f"{str(sample).lower()}, {str(root).lower()}"
-    if item.is_carried:
-        # squares of 38 digits exceed 128 bits
-        values = operands.call("list", to_text(value, operands.scales[0], item))
-        return f"pg_variance_of({values}, {flags})"
-    scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    digits = to_unscaled(value, item) if item.name == "numeric" else f"CAST({value} AS HUGEINT)"
-    parts = (
-        operands.call("count", value),
-        f"CAST({operands.call('sum', digits)} AS VARCHAR)",
-        f"CAST({operands.call('sum', f'{digits} * {digits}')} AS VARCHAR)",
-    )
-    return f"pg_variance({', '.join(parts)}, {scale}, {flags})"
+_SMALL, _SQUARED = 14, 19
+"""Digits of values whose squares add up to less than 38 digits, and of those whose squares have 38 at most."""
+_WORD = 1 << 64
 
 
-def _make_variance(sample: bool, root: bool) -> tuple[Callable[[Operands], str], Callable[[Operands], str]]:
-    return (
-        lambda o: f"CAST({_render_digits(o, sample, root)} AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE}))",
-        lambda o: f"least({CARRIED_SCALE}, pg_decimals({_render_digits(o, sample, root)}))",
-    )
+def _make_variance(sample: bool, root: bool) -> Callable[[Operands], str]:
+    """Renders a variance of the number of values, their sum and the sum of their squares, or of a list of all values.
+
+    The squares of large values are added up in two parts: their low and their high words.
+    """
+
+    def render(operands: Operands) -> str:
+        value, item = operands.sql[0], to_numeric_type(operands.types[0])
+        decimals, flags = operands.result.numeric_digits[1], f"{str(sample).lower()}, {str(root).lower()}"
+        precision, scale = item.numeric_digits
+        if item.is_carried or precision > _SQUARED:
+            shown = operands.call("max", get_display_scale(operands)) if item.is_carried else str(scale)
+            return f"pg_variance_of_{decimals}({operands.call('list', value)}, CAST({shown} AS INTEGER), {flags})"
+        digits = f"CAST({value} AS HUGEINT)" if operands.types[0].name != "numeric" else to_unscaled(value, item)
+        parts = [f"{digits} * {digits}", "0"]
+        if precision > _SMALL:
+            parts = [f"{parts[0]} % {_WORD}::HUGEINT", f"{parts[0]} // {_WORD}::HUGEINT"]
+        sums = (f"CAST({operands.call('sum', part)} AS DECIMAL({MAX_DIGITS},0))" for part in (digits, *parts))
+        return f"pg_variance_{decimals}({operands.call('count', value)}, {', '.join(sums)}, {scale}, {flags})"
+
+    return render
 
 
 for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
-    _value, _scale = _make_variance(_sample, _root)
     declare(
         " ".join(f"{_name}({item})" for item in _EXACT),
-        _value,
-        scale=_scale,
-        result=lambda types, constants: exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True),
+        _make_variance(_sample, _root),
+        result=lambda types, constants: carried_numeric(),
     )
     declare(
         f"{_name}(float4) {_name}(float8)",

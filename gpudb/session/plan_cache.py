@@ -10,7 +10,7 @@ from gpudb.session.results import ResultColumn
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bound import Statement
 from gpudb.sql.parse.parser import RawStatement
-from gpudb.types import SqlType
+from gpudb.types import CARRIED_SCALE, SqlType
 
 SIZE = 2048
 LONGEST = 16 << 10
@@ -22,7 +22,9 @@ class Plan:
     """A bound statement with the types of its parameters and its result columns (None: no rows).
 
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
-    been evaluated. `authorized` is the plan to run for each role that may run the statement, as far as asked.
+    been evaluated. `uses_layout` is whether the layout of carried numerics changes it, `scale` the layout in which it
+    last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement, as
+    far as asked.
     """
 
     statement: RawStatement
@@ -31,18 +33,24 @@ class Plan:
     columns: tuple[ResultColumn, ...] | None
     session_calls: bool = False
     checked: bool = False
+    uses_layout: bool = False
+    scale: int | None = None
     accesses: Accesses = field(default_factory=Accesses, repr=False)
     authorized: dict[str, Plan] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Key(NamedTuple):
-    """What a bound statement depends on: definitions by the catalog's version, names and literals by settings."""
+    """What a bound statement depends on: definitions by the catalog's version, names and literals by settings.
+
+    `scale` is that of its carried numerics.
+    """
 
     text: str
     version: int
     search_path: tuple[str, ...]
     timezone: str
     oids: tuple[int, ...] = ()
+    scale: int = CARRIED_SCALE
 
 
 class PlanCache:

@@ -21,12 +21,14 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.roles import Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
+from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure
 from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema
 from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.authorization.shown_values import hide_values
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
+from gpudb.session.execution.layouts import handle_in_layouts, read_ahead
 from gpudb.session.execution.moments import evaluate_integer
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
@@ -44,7 +46,7 @@ from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement, parameter_position
 from gpudb.sql.traverse import iter_queries
 from gpudb.storage.transaction import Transaction
-from gpudb.types import SqlType
+from gpudb.types import CARRIED_SCALE, SqlType
 
 _COMMENTS = {pg.SQL_COMMENT, pg.C_COMMENT}
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
@@ -317,7 +319,7 @@ class Session:
         cancel, started = self._begin_statement()
         context = Context(self, statement, self._begin_transaction(started), cancel, parameters, oids, started)
         try:
-            result = handler(context)
+            result = self._handle(handler, context)
         except BaseException as error:
             self._end_statement()
             if isinstance(error, GpudbError):
@@ -340,6 +342,28 @@ class Session:
 
             result.close = closed
         return result
+
+    def _handle(self, handler: Handler, context: Context) -> Result:
+        """Runs a statement's handler, again in other layouts of numerics if values do not fit."""
+        layout, catalog = Layout(), context.transaction.catalog
+        token = LAYOUT.set(layout)
+        try:
+            result = handler(context)
+            return read_ahead(result) if layout.used else result
+        except GpudbError as error:
+            if not layout.used or not layout_failure(error):
+                raise
+            result = handle_in_layouts(handler, context, layout, error, catalog)
+            self._remember_scale(context, layout.scale)
+            return result
+        finally:
+            LAYOUT.reset(token)
+
+    def _remember_scale(self, context: Context, scale: int) -> None:
+        """Lets the statement begin in another layout when it runs again."""
+        plan = self.database.plans.get(self._key(context.statement.text, context.parameter_oids))
+        if plan is not None:
+            plan.scale = scale if scale != CARRIED_SCALE else None
 
     def _hide_values(self, error: GpudbError, catalog: Catalog | None = None) -> None:
         """Takes values that the current role may not read out of an error."""
@@ -394,6 +418,8 @@ class Session:
             plan.checked = True
         context.session_calls = plan.session_calls
         self.accesses = plan.accesses
+        if plan.uses_layout and (layout := LAYOUT.get()) is not None:
+            layout.used = True
         # The plan belongs to one version of the catalog, so what a role may do with it does not change
         return plan.authorized.get(self.user) or self._authorize(context, plan)
 
@@ -408,22 +434,28 @@ class Session:
         return self.transaction.catalog if self.transaction else self.database.store.catalog()
 
     def _cached_plan(self, text: str, oids: tuple[int, ...]) -> Plan | None:
-        """Returns the cached plan of a statement, or None."""
-        latest = self._catalog().version, self.settings.version, self.definer, oids, text
+        """Returns the cached plan of a statement in its layout, or None."""
+        layout = LAYOUT.get()
+        scale = CARRIED_SCALE if layout is None else layout.scale
+        latest = self._catalog().version, self.settings.version, self.definer, oids, text, scale
         if self._latest[0] == latest:
-            return self._latest[1]
-        plan = self.database.plans.get(self._key(text, oids))
-        if plan is not None:
-            self._latest = latest, plan
-        return plan
+            plan = self._latest[1]
+        else:
+            plan = self.database.plans.get(self._key(text, oids, scale))
+            if plan is not None:
+                self._latest = latest, plan
+        if plan is None or plan.scale is None or layout is None or layout.tried:
+            return plan
+        layout.scale = plan.scale
+        return self.database.plans.get(self._key(text, oids, layout.scale))
 
-    def _key(self, text: str, oids: tuple[int, ...]) -> Key:
+    def _key(self, text: str, oids: tuple[int, ...], scale: int = CARRIED_SCALE) -> Key:
         catalog = self._catalog()
         path = self.search_path()
         if self.temporary_schema not in catalog.schemas:
             # Without temporary tables, sessions share the plan.
             path = path[1:] if path[0] == self.temporary_schema else path
-        return Key(text, catalog.version, path, self.settings["timezone"], oids)
+        return Key(text, catalog.version, path, self.settings["timezone"], oids, scale)
 
     def _is_cacheable(self, context: Context, wide: Mapping[int, SqlType] | None) -> bool:
         return not self.frames and context.arguments is None and not context.statement.part and not wide
@@ -442,12 +474,14 @@ class Session:
             return plan
         binder = context.binder(describing=describing)
         binder.declare_parameters(oids, wide)
-        bound = bind_statement(binder, context.statement)
+        with bind_in_layout() as layout:
+            bound = bind_statement(binder, context.statement)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
         parameters, columns = binder.get_parameter_types(), statement_columns(bound)
         plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)
+        plan.uses_layout = layout.used
         if cacheable and binder.cacheable:
-            self.database.plans.put(self._key(text, oids), plan)
+            self.database.plans.put(self._key(text, oids, layout.scale), plan)
         return plan
 
     # -------------------------------------------------------------------------------------------- prepared statements

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
@@ -161,3 +162,24 @@ _CONVERTERS: dict[str, Convert] = {
     "inet": _convert_networks,
     "cidr": _convert_networks,
 }
+
+
+_EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+
+
+def round_decimals(values: pa.Array, scale: int) -> pa.Array:
+    """Returns decimals with fewer decimals, rounded half away from zero.
+
+    Arrow divides some values of more than 64 bits wrongly (9223372036752775501.0000000000000000 / 10¹⁵), so that what
+    it returns is multiplied again: a difference, or a value to be rounded, is computed by Python.
+    """
+    kind = pa.decimal128(values.type.precision, scale)
+    found = pc.cast(values, kind, safe=False)
+    try:
+        if pc.all(pc.equal(pc.cast(found, values.type), values)).as_py() is not False:
+            return found
+    except pa.ArrowInvalid:
+        pass
+    unit = Decimal(1).scaleb(-scale)
+    rounded = [None if value is None else value.quantize(unit, context=_EXACT) for value in values.to_pylist()]
+    return pa.array(rounded, kind)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.types import SqlType
 from gpudb.values import calendar
+from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
 from gpudb.values.bit_strings import encode_bits_column
 from gpudb.values.inet import encode_network, map_distinct
@@ -158,11 +159,7 @@ def _encode_numerics(column: pa.Array) -> pa.BinaryArray:
             and display_scales[0] <= values.type.scale
         ):
             # one scale for all values: an exact decimal
-            exact = pc.cast(
-                pc.round(values, ndigits=int(display_scales[0]), round_mode="half_towards_infinity"),
-                pa.decimal128(38, int(display_scales[0])),
-                safe=False,
-            )
+            exact = round_decimals(values, int(display_scales[0]))
             return _encode_numerics(exact)
         return _encode_numeric_texts(format_text_column(SqlType("numeric"), column))
     if not pa.types.is_decimal(column.type):

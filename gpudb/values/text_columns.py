@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
 from gpudb.values import datetime_columns
+from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.inet import format_network_column
 from gpudb.values.interval import format_interval
 from gpudb.values.money import format_money_column
@@ -193,8 +194,7 @@ def _format_at_scale(values: pa.Array, scale: int) -> pa.StringArray:
         zeros = "0" * (scale - stored_scale)
         point = "." if stored_scale == 0 and zeros else ""
         return pc.binary_join_element_wise(text, point + zeros, "") if zeros else text
-    rounded = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
-    return _format_decimals(pc.cast(rounded, pa.decimal128(values.type.precision, scale)))
+    return _format_decimals(round_decimals(values, scale))
 
 
 def _format_bytea(column: pa.Array) -> pa.StringArray:

@@ -12,7 +12,7 @@ import pytest
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.exact import quotients, words
-from gpudb.exact.deviations import co_moments, deviations
+from gpudb.exact.deviations import co_moments, deviations, deviations_of_groups
 from gpudb.exact.numerics import Numerics
 from tests.support.exact_numbers import LIMIT, find_deviation, pick
 from tests.support.fused.hosted import COMPILER, HostedFile
@@ -34,26 +34,38 @@ def _quotient_case(seed: int) -> tuple[list[int], int, list[int], int, list[int]
     return dividends, scale, divisors, other_scale, [draw.randint(0, 20) for _ in range(ROWS)]
 
 
-def _expect_quotient(a: int, scale: int, b: int, other: int, shown: int) -> tuple[int, int] | None:
-    """Returns a quotient; None for one of more than 38 digits."""
-    value, decimals = quotients.divide_value(a, scale, b, other, shown) if b else (0, 0)
-    return (value, decimals) if abs(value) < LIMIT else None
+Row = tuple[int, int, bool] | None
+"""A value, its display scale, and whether it has lost decimals; None for one of more than 38 digits."""
 
 
-def _rows(made: Numerics) -> list[tuple[int, int] | None]:
-    rows = zip(words.to_integers(made.values), made.shown.tolist(), made.overflow.tolist(), strict=True)
-    return [None if overflow else (value, shown) for value, shown, overflow in rows]
+def _expect_quotient(a: int, scale: int, b: int, other: int, shown: int, carried: int) -> Row:
+    found = quotients.divide_value(a, scale, b, other, shown, carried) if b else (0, 0, False)
+    return found if abs(found[0]) < LIMIT else None
+
+
+def _rows(made: Numerics) -> list[Row]:
+    columns = made.shown.tolist(), made.overflow.tolist(), made.lost.tolist()
+    rows = zip(words.to_integers(made.values), *columns, strict=True)
+    return [None if overflow else (value, shown, lost) for value, shown, overflow, lost in rows]
+
+
+def _layout(seed: int) -> int:
+    """Returns the scale of results: every other time the usual one."""
+    return (20, 16, 20, 28, 20, 6, 20, 34, 20, 0, 20, 38)[seed % 12]
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_quotients_are_those_of_integers(seed: int) -> None:
     a, scale, b, other, shown = _quotient_case(seed)
-    made = quotients.divide(words.from_integers(a), scale, words.from_integers(b), other, np.array(shown))
-    wanted = [_expect_quotient(x, scale, y, other, s) for x, y, s in zip(a, b, shown, strict=True)]
+    carried = _layout(seed)
+    made = quotients.divide(
+        words.from_integers(a), scale, words.from_integers(b), other, np.array(shown), carried=carried
+    )
+    wanted = [_expect_quotient(x, scale, y, other, s, carried) for x, y, s in zip(a, b, shown, strict=True)]
     assert _rows(made) == wanted
     few = slice(0, quotients.FEW_ROWS)
     made = quotients.divide(
-        words.from_integers(a[few]), scale, words.from_integers(b[few]), other, np.array(shown[few])
+        words.from_integers(a[few]), scale, words.from_integers(b[few]), other, np.array(shown[few]), carried=carried
     )
     assert _rows(made) == wanted[few]
 
@@ -65,24 +77,67 @@ def test_no_rows_have_no_quotients() -> None:
     assert made.overflow.dtype == bool
 
 
-def test_many_quotients_are_not_divided_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_are_not_computed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
-    monkeypatch.setattr(quotients, "divide_value", lambda *_: counted.append(1) or (0, 0))
-    a, scale, b, other, shown = _quotient_case(1)
-    quotients.divide(words.from_integers(a), scale, words.from_integers(b), other, np.array(shown))
+    for module, name in ((quotients, "divide_value"), (words, "to_integers"), (words, "from_integers")):
+        monkeypatch.setattr(module, name, lambda *_: counted.append(1))
+    some = np.arange(1, 2 * ROWS + 1).reshape(ROWS, 2)
+    counts, shown = np.arange(ROWS) + 2, np.zeros(ROWS, np.int8)
+    quotients.divide(some, 2, some[::-1], 1, shown)
+    quotients.average(some, some[::-1], counts, 2, shown)
+    deviations(counts, some, some, None, 2, sample=True, root=True)
+    starts = np.arange(0, ROWS, 8)
+    deviations_of_groups(some, starts, 2, shown[starts], sample=True, root=True, carried=20)
     assert counted == []
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_averages_of_sums_in_two_parts_are_those_of_integers(seed: int) -> None:
+    draw = random.Random(seed)
+    scale, carried = draw.choice((0, 2, 18)), _layout(seed)
+    high, low = ([pick(draw, bits) for _ in range(ROWS)] for bits in (70, 90))
+    counts, shown = [draw.randint(1, 10**6) for _ in range(ROWS)], [draw.randint(0, 20) for _ in range(ROWS)]
+    parts = words.from_integers(high), words.from_integers(low)
+    made = quotients.average(*parts, np.array(counts), scale, np.array(shown), carried=carried)
+    sums = [a * quotients.HALF + b for a, b in zip(high, low, strict=True)]
+    rows = zip(sums, counts, shown, strict=True)
+    wanted = [_expect_quotient(total, scale, count, 0, least, carried) for total, count, least in rows]
+    for found, row in zip(_rows(made), wanted, strict=True):
+        assert found == row
+
+
 @pytest.mark.parametrize("seed", range(24))
+def test_deviations_of_groups_are_those_of_integers(seed: int) -> None:
+    draw = random.Random(seed)
+    bits, scale, sample, root = draw.choice((12, 60, 100, 126)), draw.choice((0, 2, 10, 20)), seed % 2 > 0, seed % 4 > 1
+    groups = [[pick(draw, bits) for _ in range(draw.choice((1, 2, 3, 10)))] for _ in range(ROWS)]
+    starts = np.cumsum([0, *(len(each) for each in groups[:-1])])
+    values = words.from_integers([value for each in groups for value in each])
+    shown, carried = np.full(ROWS, scale, np.int8), _layout(seed // 4)
+    made = deviations_of_groups(values, starts, scale, shown, sample=sample, root=root, carried=carried)
+    for group, result in zip(groups, _rows(made), strict=True):
+        wanted = find_deviation(group, scale, sample=sample, root=root, carried=carried)
+        if wanted is None:
+            assert result == (0, 0, False)
+        elif wanted[0] >= LIMIT:
+            assert result is None or (result[2] and wanted[2])
+        else:
+            assert result == wanted
+
+
+@pytest.mark.parametrize("seed", range(48))
 def test_deviations_are_those_of_integers(seed: int) -> None:
     counts, totals, squares, high, groups, scale, sample, root = _deviation_case(seed)
-    made = deviations(counts, totals, squares, high, scale, sample=sample, root=root)
+    carried = _layout(seed // 4)
+    made = deviations(counts, totals, squares, high, scale, sample=sample, root=root, carried=carried)
     for values, result in zip(groups, _rows(made), strict=True):
-        wanted = find_deviation(values, scale, sample=sample, root=root)
+        wanted = find_deviation(values, scale, sample=sample, root=root, carried=carried)
         if wanted is None:
-            assert result == (0, 0)
+            assert result == (0, 0, False)
+        elif wanted[0] >= LIMIT:
+            assert result is None or (result[2] and wanted[2])
         else:
-            assert result == (wanted if wanted[0] < LIMIT else None)
+            assert result == wanted
 
 
 def _deviation_case(seed: int) -> tuple[Any, Any, Any, Any, list[list[int]], int, bool, bool]:
@@ -136,20 +191,25 @@ def test_the_kernels_quotients_are_the_same(seed: int, kernels: HostedFile) -> N
     kernels(
         "quotients",
         2,
-        (dividends, np.int32(scale), divisors, np.int32(other), least, valid, np.int64(ROWS), *made.arguments),
+        (
+            *(dividends, np.int32(scale), divisors, np.int32(other), least, np.int32(_layout(seed)), valid),
+            *(np.int64(ROWS), *made.arguments),
+        ),
     )
-    wanted = quotients.divide(dividends, scale, divisors, other, least)
+    wanted = quotients.divide(dividends, scale, divisors, other, least, carried=_layout(seed))
     made.check(wanted, valid & (words.to_integers(divisors) != np.array(0)))
 
 
 @needs_compiler
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(48))
 def test_the_kernels_deviations_are_the_same(seed: int, kernels: HostedFile) -> None:
     counts, totals, squares, high, _, scale, sample, root = _deviation_case(seed)
     made = _Results()
-    options = np.int32(scale), np.int32(sample), np.int32(root), np.int64(ROWS)
+    carried = _layout(seed // 4)
+    options = np.int32(scale), np.int32(sample), np.int32(root), np.int32(carried), np.int64(ROWS)
     kernels("deviations", 2, (counts, totals, squares, high, *options, *made.arguments))
-    made.check(deviations(counts, totals, squares, high, scale, sample=sample, root=root), counts > sample)
+    wanted = deviations(counts, totals, squares, high, scale, sample=sample, root=root, carried=carried)
+    made.check(wanted, counts > sample)
 
 
 @needs_compiler
@@ -178,9 +238,11 @@ class _Results:
     def check(self, wanted: Numerics, valid: np.ndarray[Any, Any]) -> None:
         """Compares the results with those of NumPy in the rows that have one."""
         assert np.array_equal(self.found > 0, valid)
-        assert np.array_equal(self.values[valid], wanted.values[valid])
-        assert np.array_equal(self.shown[valid], wanted.shown[valid])
-        assert self.flags.tolist() == [int(wanted.overflow[valid].any()), int((~valid).sum())]
+        held = valid & ~wanted.overflow & ~wanted.lost
+        assert np.array_equal(self.values[held], wanted.values[held])
+        assert np.array_equal(self.shown[held], wanted.shown[held])
+        failed = int(wanted.overflow[valid].any()) + 2 * int(wanted.lost[valid].any())
+        assert self.flags.tolist() == [failed, int((~valid).sum())]
 
 
 def test_the_kernels_compile(tmp_path: Path) -> None:

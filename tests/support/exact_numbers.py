@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from math import isqrt
 
-from gpudb.exact.quotients import divide_value
+from gpudb.exact.quotients import divide_value, least_scale
 
 LIMIT = 10**38
 
@@ -21,22 +21,36 @@ def pick(draw: random.Random, bits: int) -> int:
 
 
 def find_deviation(
-    values: list[int], scale: int, *, sample: bool, root: bool, carried: int = 20
-) -> tuple[int, int] | None:
-    """Returns the deviation of unscaled values with `carried` decimals, and its display scale; None for too few."""
+    values: list[int], scale: int, *, sample: bool, root: bool, carried: int
+) -> tuple[int, int, bool] | None:
+    """Returns the deviation of unscaled values with `carried` decimals, its display scale, and whether it lost some.
+
+    None for too few values.
+    """
     count = len(values)
     if count <= sample:
         return None
     upper = count * sum(value * value for value in values) - sum(values) ** 2
     if not upper:
-        return 0, 0
+        return 0, 0, False
     lower = count * (count - 1) if sample else count * count
-    _, shown = divide_value(upper, 2 * scale, lower, 0, 2 * scale)
-    power = shown - 2 * scale
-    upper, lower = (upper * 10**power, lower) if power >= 0 else (upper, lower * 10**-power)
-    variance = (2 * upper + lower) // (2 * lower)
-    if root:
-        size = variance * 10**shown
-        variance = isqrt(size)
-        variance += size - variance * variance > variance
-    return variance * 10 ** (carried - shown), shown
+    if not root:
+        return divide_value(upper, 2 * scale, lower, 0, 2 * scale, carried)
+    variance, decimals, lost = divide_value(upper, 2 * scale, lower, 0, 2 * scale, 38)
+    decimals = min(decimals, 38)
+    required = max(least_scale(upper, 2 * scale, lower, 0), 16 if 2 * scale > 20 else 2 * scale)
+    variance //= 10 ** (38 - decimals)
+    large = (variance * 10**decimals).bit_length() > 252 and decimals > carried
+    if large:
+        unit = 10 ** (decimals - carried)
+        variance, decimals = (2 * variance + unit) // (2 * unit), carried
+    size = variance * 10**decimals
+    made = isqrt(size)
+    made += size - made * made > made
+    if decimals <= carried:
+        return made * 10 ** (carried - decimals), decimals, lost or (large and required > carried)
+    unit = 10 ** (decimals - carried)
+    made, rest = divmod(made, unit)
+    if not rest:
+        return made, decimals, lost
+    return made + (2 * rest >= unit), carried, lost or required > carried

@@ -102,11 +102,14 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
     """An engine that is separate from the lab session's."""
-    made: Engine = CpuEngine(spill=lab.database.store.spill)
-    if request.param != "cpu":
-        made = _workers(made, gpu="gpu" in request.param, fuse="fused" in request.param)
+    made = engine_of(request.param, CpuEngine(spill=lab.database.store.spill))
     yield made
     made.close()
+
+
+def engine_of(name: str, embedded: Engine) -> Engine:
+    """Returns the engine of a name in ENGINES, which falls back to the embedded one and closes it."""
+    return embedded if name == "cpu" else _workers(embedded, gpu="gpu" in name, fuse="fused" in name)
 
 
 def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:

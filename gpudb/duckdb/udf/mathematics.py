@@ -7,22 +7,27 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
-from gpudb.errors import NumericOutOfRange, SqlError
+from gpudb.errors import NumericOutOfRange, SqlError, numeric_overflow
+from gpudb.exact.numerics import MOST_SHOWN
 
 _SIGNIFICANT = 16
 _LN10_INVERSE = 0.434294481903252
-MAX_SCALE = 20
-_MAX_DIGITS = 18  # before the point, of the 38 digits of a carried numeric
+_EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
+_DIGITS = 38
 
 
 def register(registry: FunctionRegistry) -> None:
-    """Registers the functions. A numeric is passed as text that keeps its display scale."""
+    """Registers the functions.
+
+    A numeric is passed as text that keeps its display scale; behind the operands is the most decimals of the result.
+    """
     for name, one in (
-        ("sqrt", _sqrt), ("exp", _exp), ("ln", _ln), ("log10", lambda text: _log("10", text)), ("trim", _trim),
+        ("sqrt", _sqrt), ("exp", _exp), ("ln", _ln), ("log10", lambda text, most: _log("10", text, most)),
+        ("trim", _trim),
     ):  # fmt: skip
-        registry.add_scalar(f"pg_numeric_{name}", "VARCHAR", "VARCHAR", one)
+        registry.add_scalar(f"pg_numeric_{name}", "VARCHAR INTEGER", "VARCHAR", one)
     for name, two in (("power", _power), ("log", _log), ("gcd", _gcd), ("lcm", _lcm)):
-        registry.add_scalar(f"pg_numeric_{name}", "VARCHAR VARCHAR", "VARCHAR", two)
+        registry.add_scalar(f"pg_numeric_{name}", "VARCHAR VARCHAR INTEGER", "VARCHAR", two)
     for name, angle in (("sind", _sind), ("cosd", _cosd), ("tand", _tand), ("cotd", _cotd)):
         registry.add_scalar(f"pg_{name}", "DOUBLE", "DOUBLE", _require_finite(angle))
     for name, inverse in (("asind", _asind), ("acosd", _acosd)):
@@ -54,15 +59,24 @@ def _first_digit(value: Decimal, weight: int) -> int:
     return int(abs(value).scaleb(-4 * weight, _context(60)))
 
 
-def _round(value: Decimal, scale: int) -> str:
-    scale = max(0, min(scale, MAX_SCALE))
-    if value and value.adjusted() >= _MAX_DIGITS:
-        raise NumericOutOfRange("value overflows numeric format")
-    result = value.quantize(Decimal(1).scaleb(-scale), context=_context(120))
+def _round(value: Decimal, scale: int, most: int, least: int = 0) -> str:
+    """Returns a value at its display scale, of at most 38 decimals; 22003 unless it has `most` decimals at most.
+
+    Decimals are rounded where only the operands' display scale, `least`, which is greater than 20, asks for them.
+    """
+    if value and value.adjusted() >= _DIGITS - most:
+        raise numeric_overflow()
+    result = value.quantize(Decimal(1).scaleb(-max(0, scale)), context=_context(scale + _DIGITS))
+    exact = not _EXACT.remainder(result.scaleb(most, _EXACT), Decimal(1))
+    required = scale if scale > least or scale <= MOST_SHOWN else _SIGNIFICANT
+    if required > most and not exact:
+        raise numeric_overflow(lost=True)
+    decimals = max(0, min(scale, _DIGITS if exact else most))
+    result = result.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)
     return format(result if result else abs(result), "f")
 
 
-def _sqrt(text: str) -> str:
+def _sqrt(text: str, most: int) -> str:
     value = Decimal(text)
     if value < 0:
         message = "cannot take square root of a negative number"
@@ -70,23 +84,18 @@ def _sqrt(text: str) -> str:
     weight = _weight(value)
     digits = weight * 2 + 1 if weight >= 0 else 1 - (1 - weight * 4) // 2
     scale = max(_SIGNIFICANT - digits, _decimals(value), 0)
-    return _round(_context(120).sqrt(value), scale)
+    return _round(_context(120).sqrt(value), scale, most, _decimals(value))
 
 
-def sqrt_at_scale(value: Decimal, scale: int) -> str:
-    """Returns a square root at `scale` decimals."""
-    return _round(_context(120).sqrt(value), scale)
-
-
-def _exp(text: str) -> str:
+def _exp(text: str, most: int) -> str:
     value = Decimal(text)
     decimals = float(value) * _LN10_INVERSE
     if abs(decimals) > 1000:
         if decimals > 0:
-            raise NumericOutOfRange("value overflows numeric format")
-        return _round(Decimal(0), MAX_SCALE)
+            raise numeric_overflow()
+        return _round(Decimal(0), most, most)
     scale = max(_SIGNIFICANT - int(decimals), _decimals(value), 0)
-    return _round(_context(120).exp(value), scale)
+    return _round(_context(120).exp(value), scale, most, _decimals(value))
 
 
 def _check_positive(value: Decimal) -> Decimal:
@@ -114,23 +123,24 @@ def _log_weight(value: Decimal) -> int:
     return int(math.log10(logarithm)) if logarithm else 0
 
 
-def _ln(text: str) -> str:
+def _ln(text: str, most: int) -> str:
     value = _check_positive(Decimal(text))
     scale = max(_SIGNIFICANT - _log_weight(value), _decimals(value), 0)
-    return _round(_context(120).ln(value), scale)
+    return _round(_context(120).ln(value), scale, most, _decimals(value))
 
 
-def _log(base_text: str, text: str) -> str:
+def _log(base_text: str, text: str, most: int) -> str:
     base, value = _check_positive(Decimal(base_text)), _check_positive(Decimal(text))
     scale = _SIGNIFICANT - (_log_weight(value) - _log_weight(base))
     context = _context(120)
     if base == 1:
         raise SqlError.of("division_by_zero", "division by zero")
     result = context.divide(context.ln(value), context.ln(base))
-    return _round(result, max(scale, _decimals(base), _decimals(value), 0))
+    least = max(_decimals(base), _decimals(value))
+    return _round(result, max(scale, least), most, least)
 
 
-def _power(base_text: str, text: str) -> str:
+def _power(base_text: str, text: str, most: int) -> str:
     base, exponent = Decimal(base_text), Decimal(text)
     least = max(_decimals(base), _decimals(exponent), 0)
     whole = exponent == exponent.to_integral_value()
@@ -141,16 +151,16 @@ def _power(base_text: str, text: str) -> str:
         message = "a negative number raised to a non-integer power yields a complex result"
         raise SqlError.of("invalid_argument_for_power_function", message)
     if base == 0:
-        return _round(Decimal(1 if exponent == 0 else 0), max(_SIGNIFICANT, least))
+        return _round(Decimal(1 if exponent == 0 else 0), max(_SIGNIFICANT, least), most)
     decimals = float(exponent) * math.log10(abs(float(base)))
     if not whole:
         decimals = float(exponent) * math.log(float(base)) * _LN10_INVERSE
     if decimals > 1000:
-        raise NumericOutOfRange("value overflows numeric format")
+        raise numeric_overflow()
     if decimals < -1000:
-        return _round(Decimal(0), MAX_SCALE)
+        return _round(Decimal(0), most, most)
     scale = max(_SIGNIFICANT - int(decimals), least)
-    return _round(_context(200).power(base, exponent), scale)
+    return _round(_context(200).power(base, exponent), scale, most, least)
 
 
 def _unscale(*texts: str) -> tuple[list[int], int]:
@@ -159,17 +169,17 @@ def _unscale(*texts: str) -> tuple[list[int], int]:
     return [int(value.scaleb(scale, _context(120))) for value in values], scale
 
 
-def _gcd(a: str, b: str) -> str:
+def _gcd(a: str, b: str, most: int) -> str:
     units, scale = _unscale(a, b)
-    return _round(Decimal(math.gcd(*units)).scaleb(-scale), scale)
+    return _round(Decimal(math.gcd(*units)).scaleb(-scale), scale, most, scale)
 
 
-def _lcm(a: str, b: str) -> str:
+def _lcm(a: str, b: str, most: int) -> str:
     units, scale = _unscale(a, b)
-    return _round(Decimal(math.lcm(*units)).scaleb(-scale), scale)
+    return _round(Decimal(math.lcm(*units)).scaleb(-scale), scale, most, scale)
 
 
-def _trim(text: str) -> str:
+def _trim(text: str, most: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -13,6 +13,7 @@ import duckdb.func
 import pyarrow as pa
 
 from gpudb.errors import GpudbError
+from gpudb.functions.let_binding import DETAIL
 
 Value = Any
 _ARROW: dict[str, pa.DataType] = {
@@ -36,7 +37,7 @@ _ARROW: dict[str, pa.DataType] = {
 _INTEGER_TYPES = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
 MODULES = tuple(
-    "text_forms quotient numeric regex strings intervals mathematics json json_records"
+    "text_forms quotient deviation numeric regex strings intervals mathematics json json_records"
     " jsonb_assign jsonb_order to_char to_date to_char_numbers to_number ranges inet"
     " jsonpath sql_json input_checks".split()
 )
@@ -58,7 +59,7 @@ class FunctionRegistry:
             try:
                 return function(*(_combine(each) for each in arrays))
             except GpudbError as error:
-                raise ValueError(f"[{error.sqlstate}] {error.message}") from None
+                raise _mark(error) from None
 
         self._add(name, None if parameters is None else parameters.split(), result, translate_errors)
 
@@ -88,7 +89,7 @@ class FunctionRegistry:
                     _call_distinct(function, rows) if deduplicate else [_call_strict(function, row) for row in rows]
                 )
             except GpudbError as error:
-                raise ValueError(f"[{error.sqlstate}] {error.message}") from None
+                raise _mark(error) from None
             return pa.array(values, integer_type).view(arrow) if integer_type is not None else pa.array(values, arrow)
 
         self._add(name, parameters.split(), result, by_row, volatile=volatile)
@@ -115,6 +116,11 @@ class FunctionRegistry:
             null_handling=duckdb.func.FunctionNullHandling.SPECIAL,
             side_effects=volatile,
         )
+
+
+def _mark(error: GpudbError) -> ValueError:
+    detail = "" if error.detail is None else DETAIL + error.detail
+    return ValueError(f"[{error.sqlstate}] {error.message}{detail}")
 
 
 def _call_strict(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:

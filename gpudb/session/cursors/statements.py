@@ -9,9 +9,11 @@ import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.carried import LAYOUT
 from gpudb.session.context import Context, SessionState
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.execution.binding import bind_authorized
+from gpudb.session.execution.layouts import read_ahead
 from gpudb.session.execution.queries import run_query
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.session.state.cursors import Cursor
@@ -40,11 +42,13 @@ def declare(context: Context) -> Result:
     assert isinstance(query, Query)
     stream = run_query(context, query)
     columns = result_columns(query.columns)
-    batches: Iterator[pa.RecordBatch] = iter(stream)
+    result = Result("SELECT", columns, iter(stream), stream.close)
+    if (layout := LAYOUT.get()) is not None and layout.used:
+        result = read_ahead(result)
+    batches = result.batches
     if hold:
         # Such a cursor outlives its transaction and the files that it reads: its rows are fetched now.
-        batches = iter(list(batches))
-    result = Result("SELECT", columns, batches, stream.close)
+        result.batches = batches = iter(list(batches))
     scroll = True if node.options & _SCROLL else False if node.options & _NO_SCROLL else None
     rows = ScrolledRows(batches, scroll)
     tables = frozenset(each.table.oid for each in walk(query) if isinstance(each, Scan))

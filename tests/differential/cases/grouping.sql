@@ -15,10 +15,8 @@ SELECT count(*), count(n), count(DISTINCT k), sum(n), avg(n), min(n), max(n) FRO
 SELECT count(*), count(n), sum(n), avg(n), min(n), max(n), min(k), sum(q), avg(q), sum(f), avg(f) FROM gr_none;
 SELECT k, count(*) FROM gr_none GROUP BY k;
 SELECT k, count(*), count(n), sum(n) FROM gr_s GROUP BY k;
--- differs: averages have at most 18 digits before the point
 SELECT k, sum(b), avg(b) FROM gr_s GROUP BY k;
 SELECT sum(s), sum(n), sum(b), sum(q), sum(r), sum(f) FROM gr_s WHERE k = 'a';
--- differs: averages have at most 18 digits before the point
 SELECT avg(s), avg(n), avg(b), avg(q), avg(r) FROM gr_s WHERE k = 'a';
 SELECT k, avg(q), sum(q), min(q), max(q) FROM gr_s GROUP BY k;
 SELECT sum(f), max(f), min(f) FROM gr_s WHERE k = 'a';

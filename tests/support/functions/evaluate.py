@@ -16,6 +16,7 @@ from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.parse.parser import parse
 from gpudb.values.text_columns import format_text_column
+from tests.support.layouts import in_layouts
 from tests.support.oracle.wire import Outcome
 
 
@@ -29,14 +30,17 @@ class Evaluator:
     def execute(self, sql: str, zone: str = "UTC") -> Outcome:
         """Runs a SELECT; returns its outcome with values in PostgreSQL's text format."""
         try:
-            (statement,) = parse(sql)
-            query = bind_query(StatementBinder(self._catalog, sql, timezone=zone), statement.node, None)
-            stream = self._engine.run(Request(query, self._catalog, Settings(timezone=zone)))
-            rows: list[tuple[str | None, ...]] = []
-            for batch in stream:
-                rows += _rows(batch, [column.type for column in query.columns], zone)
+            return in_layouts(lambda: self._execute(sql, zone))
         except GpudbError as error:
             return Outcome(sqlstate=error.sqlstate, message=error.message)
+
+    def _execute(self, sql: str, zone: str) -> Outcome:
+        (statement,) = parse(sql)
+        query = bind_query(StatementBinder(self._catalog, sql, timezone=zone), statement.node, None)
+        stream = self._engine.run(Request(query, self._catalog, Settings(timezone=zone)))
+        rows: list[tuple[str | None, ...]] = []
+        for batch in stream:
+            rows += _rows(batch, [column.type for column in query.columns], zone)
         columns = query.columns
         return Outcome(
             tuple(rows), tuple(each.name for each in columns), tuple(each.type.oid for each in columns),

@@ -8,7 +8,8 @@ import random
 from collections.abc import Iterator
 
 SETUP = """
-CREATE TABLE ex (id int, k int2, t text, i int2, j int4, b int8, n numeric(7, 2), m numeric(15, 4), c numeric, x float8);
+CREATE TABLE ex (id int, k int2, t text, i int2, j int4, b int8, n numeric(7, 2), m numeric(15, 4), c numeric, x float8,
+    w int8, h numeric(38, 0), y numeric(12, 10));
 INSERT INTO ex SELECT g, CASE WHEN g % 13 > 0 THEN g % 7 END, 't' || g % 3,
     CASE g % 11 WHEN 0 THEN NULL WHEN 1 THEN -32768 WHEN 2 THEN 32767 ELSE g * 37 % 2001 - 1000 END,
     CASE g % 9 WHEN 0 THEN NULL WHEN 1 THEN -2147483648 ELSE g * 7919 % 200003 - 100000 END,
@@ -16,8 +17,12 @@ INSERT INTO ex SELECT g, CASE WHEN g % 13 > 0 THEN g % 7 END, 't' || g % 3,
     CASE g % 8 WHEN 0 THEN NULL WHEN 1 THEN 0 WHEN 2 THEN 99999.99 ELSE (g * 31 % 20001 - 10000) / 100.0 END,
     CASE g % 12 WHEN 0 THEN NULL ELSE (g * 1000033::int8 % 2000000011 - 1000000000) / 10000.0 END,
     CASE g % 6 WHEN 0 THEN NULL WHEN 1 THEN g % 17 WHEN 2 THEN (g % 100) / 8.0 ELSE round(g / 7.0, g % 5) END,
-    CASE g % 5 WHEN 0 THEN NULL ELSE (g % 41) / 4.0 - 5 END FROM generate_series(1, 400) g;
-INSERT INTO ex VALUES (401, 50, 'u', 1, 2, 3, 4, 5, 6, 7), (402, 51, 'v', NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    CASE g % 5 WHEN 0 THEN NULL ELSE (g % 41) / 4.0 - 5 END,
+    CASE WHEN g % 14 > 0 THEN (9223372036854775807 - g * 1000003::int8) * CASE g % 7 WHEN 0 THEN -1 ELSE 1 END END,
+    CASE WHEN g % 15 > 0 THEN 98765432109876543210987654321098765432::numeric - g * 1000003 END,
+    CASE WHEN g % 16 > 0 THEN (g * 7919 % 1009 + 1) * 0.0000000001 END FROM generate_series(1, 400) g;
+INSERT INTO ex VALUES (401, 50, 'u', 1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5),
+    (402, 51, 'v', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 """
 _COLUMNS = ("i", "j", "b", "n", "m", "c")
 _SMALL, _INTEGERS = ("i", "n", "c"), ("i", "j", "b")
@@ -33,7 +38,7 @@ _CONSTANTS = ("0", "1", "-3", "7", "0.5", "2.25", "-0.004", "100", "1000003")
 def statements(draw: random.Random) -> Iterator[str]:
     """Yields statements without end."""
     while True:
-        yield draw.choice((_grouped, _grouped, _whole, _rows, _windows))(draw)
+        yield draw.choice((_grouped, _grouped, _whole, _rows, _windows, _wide))(draw)
 
 
 def _value(draw: random.Random, depth: int = 2) -> str:
@@ -108,6 +113,26 @@ def _windows(draw: random.Random) -> str:
     order = draw.choice(("", " ORDER BY id", " ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING"))
     function = draw.choice(("avg", "avg", "sum", *_DEVIATIONS))
     return f"SELECT id, {function}({_value(draw, 1)}) OVER (PARTITION BY k{order}) FROM ex{_where(draw)}"
+
+
+def _wide(draw: random.Random) -> str:
+    """Returns a statement over values of 19 or 38 digits, or tiny ones, whose results need another layout."""
+    column = draw.choice("wwhy")
+    where = _where(draw)
+    match draw.randrange(6):
+        case 0:
+            return f"SELECT {draw.choice(('k', 't'))}, avg({column}) FROM ex{where} GROUP BY 1"
+        case 1:
+            return f"SELECT avg({column}), count(*) FROM ex{where}"
+        case 2:
+            return f"SELECT id, {column}::numeric / {draw.choice(('7', '-3', '16', '1000003'))} FROM ex{where}"
+        case 3:
+            return f"SELECT k, {draw.choice(_DEVIATIONS)}({draw.choice('wy')}) FROM ex{where} GROUP BY k"
+        case 4:
+            value = f"{draw.choice('nmcwh')}::numeric"
+            return f"SELECT id, {draw.choice(('round', 'trunc'))}({value}, k - {draw.randint(0, 6)}) FROM ex{where}"
+        case _:
+            return f"SELECT id, avg({draw.choice('wy')}) OVER (PARTITION BY k ORDER BY id) FROM ex{where}"
 
 
 def _where(draw: random.Random) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from gpudb.errors import NumericOutOfRange
 from gpudb.exact.arrow import to_decimals, to_words
 from gpudb.exact.deviations import co_moments, deviations
 from gpudb.exact.limbs import Array
@@ -36,6 +35,8 @@ class QuotientCall:
     divisor: str
     divisor_scale: int
     shown: str
+    carried: int
+    """The number of decimals of the quotients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class DeviationCall:
     scale: int
     sample: bool
     root: bool
+    carried: int
+    """The number of decimals of the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,6 @@ class CoMomentCall:
 ExactCall = QuotientCall | DeviationCall | CoMomentCall
 
 
-def overflow_error() -> NumericOutOfRange:
-    """Returns the error of a value of more than 38 digits."""
-    return NumericOutOfRange("value overflows numeric format")
-
-
 def compute_exact(frame: pl.DataFrame, call: ExactCall) -> list[pl.Series]:
     """Computes a call over a frame's rows; returns the result's columns. Raises 22003 beyond 38 digits."""
     return _COMPUTE[type(call)](frame, call)
@@ -85,7 +83,8 @@ def _divide(frame: pl.DataFrame, call: QuotientCall) -> list[pl.Series]:
     valid = (dividend.is_not_null() & divisor.is_not_null() & (divisor != 0).fill_null(False)).to_numpy()
     divisors = np.where(valid[:, None], from_series(divisor), 0)
     shown = frame[call.shown].fill_null(0).to_numpy()
-    made = divide(from_series(dividend), call.dividend_scale, divisors, call.divisor_scale, shown)
+    dividends = from_series(dividend)
+    made = divide(dividends, call.dividend_scale, divisors, call.divisor_scale, shown, carried=call.carried)
     return _numerics(call.name, made, valid)
 
 
@@ -93,7 +92,9 @@ def _deviate(frame: pl.DataFrame, call: DeviationCall) -> list[pl.Series]:
     counts = frame[call.count].to_numpy()
     total, squares = from_series(frame[call.total]), from_series(frame[call.squares])
     high = None if call.high is None else from_series(frame[call.high])
-    made = deviations(counts, total, squares, high, call.scale, sample=call.sample, root=call.root)
+    made = deviations(
+        counts, total, squares, high, call.scale, sample=call.sample, root=call.root, carried=call.carried
+    )
     return _numerics(call.name, made, counts > int(call.sample))
 
 
@@ -111,8 +112,7 @@ _COMPUTE: dict[type, Callable[[pl.DataFrame, Any], list[pl.Series]]] = {
 
 
 def _numerics(name: str, made: Numerics, valid: Array) -> list[pl.Series]:
-    if (made.overflow & valid).any():
-        raise overflow_error()
+    made.check(valid)
     known = None if valid.all() else valid
     values = to_series(made.values, known)
     shown = pl.Series(pl.from_arrow(pa.array(made.shown, mask=None if known is None else ~known)))

@@ -11,13 +11,15 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, overflow_error
+from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
 from gpudb.engine.gpu.cudf.arrays import integer_halves, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.errors import numeric_overflow
 
 _BLOCK_THREADS = 256
+_LOST = 2  # the flag of lost decimals, without that of an overflow
 _MAX_BLOCKS = 1 << 16
 _WIDE, _SCALE = plc.DataType(plc.TypeId.DECIMAL128, scale=0), plc.DataType(plc.TypeId.INT8)
 _REAL = plc.DataType(plc.TypeId.FLOAT64)
@@ -42,7 +44,7 @@ class ExactKernels:
         started = [_STARTS[type(call)](self, columns, call, flags, place) for place, call in enumerate(calls, 1)]
         failed, *nulls = flags.get().tolist()
         if failed:
-            raise overflow_error()
+            raise numeric_overflow(lost=failed == _LOST)
         made = [each for results, count in zip(started, nulls, strict=True) for each in results.columns(count)]
         names, kinds = [name for name, _, _ in made], [data_type(kind) for _, kind, _ in made]
         return build_frame([column for _, _, column in made], names, kinds, table.num_rows)
@@ -98,7 +100,8 @@ def _start_quotient(kernels: ExactKernels, columns: Columns, call: QuotientCall,
         rows,
         (
             *(integer_halves(a), np.int32(call.dividend_scale), integer_halves(b), np.int32(call.divisor_scale)),
-            *(values_array(columns[call.shown]), np.uint64(0) if valid is None else valid, np.int64(rows)),
+            *(values_array(columns[call.shown]), np.int32(call.carried)),
+            *(np.uint64(0) if valid is None else valid, np.int64(rows)),
             *(made.values, made.shown, made.valid, flags, np.int32(place)),
         ),
     )
@@ -115,7 +118,7 @@ def _start_deviation(kernels: ExactKernels, columns: Columns, call: DeviationCal
         rows,
         (
             *(values_array(counts), integer_halves(total), integer_halves(squares), high, np.int32(call.scale)),
-            *(np.int32(call.sample), np.int32(call.root), np.int64(rows)),
+            *(np.int32(call.sample), np.int32(call.root), np.int32(call.carried), np.int64(rows)),
             *(made.values, made.shown, made.valid, flags, np.int32(place)),
         ),
     )

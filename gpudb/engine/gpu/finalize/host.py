@@ -340,12 +340,12 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
         return _float_maker(name, average=True)
     if kind.name not in _NUMBERS or not call.type.is_carried:
         raise _Unsupported
-    scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
+    scale, carried = kind.numeric_digits[1] if kind.name == "numeric" else 0, call.type.numeric_digits[1]
 
     def make(states: MergedGroups) -> OutputColumn:
         totals, valid, counts = _sum_totals(name, states)
         shown = states.values(name + "s", "max").values if kind.is_carried else np.full(states.height, scale)
-        made = divide(words.widen(totals), scale, words.widen(counts), 0, shown)
+        made = divide(words.widen(totals), scale, words.widen(counts), 0, shown, carried=carried)
         return _numeric_output(made, valid)
 
     return make
@@ -355,22 +355,22 @@ def _deviation_maker(name: str, call: bound.Aggregate) -> Maker:
     if not is_exact_deviation(call):
         raise _Unsupported
     scale, sample, root = deviation_options(call)
-    wide = has_wide_squares(call.args[0].type)
+    wide, carried = has_wide_squares(call.args[0].type), call.type.numeric_digits[1]
 
     def make(states: MergedGroups) -> OutputColumn:
         totals, _, counts = _sum_totals(name, states)
         squares = states.values(name + "q", "sum").values
         high = words.widen(states.values(name + "r", "sum").values) if wide else None
         valid = counts > int(sample)
-        made = deviations(counts, words.widen(totals), words.widen(squares), high, scale, sample=sample, root=root)
+        sums = words.widen(totals), words.widen(squares)
+        made = deviations(counts, *sums, high, scale, sample=sample, root=root, carried=carried)
         return _numeric_output(made, None if valid.all() else valid)
 
     return make
 
 
 def _numeric_output(made: Numerics, valid: Array | None) -> OutputColumn:
-    if made.overflow.any():
-        raise _Unsupported
+    made.check()
     return OutputColumn(made.values, valid, None, made.shown)
 
 

@@ -28,7 +28,7 @@ class DeferredSteps:
     def defer_quotient(self, dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
         """Defers a carried quotient; returns its future columns. 22012 for a divisor of 0."""
         name = f"{self.prefix}{len(self.steps)}"
-        self.steps.append(quotient_step(name, dividend, divisor, shown))
+        self.steps.append(quotient_step(name, dividend, divisor, shown, kind.numeric_digits[1]))
         known = divisor.constant and divisor.bounds != (0, 0)
         error = None if known else error_if((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
         return Value(kind, pl.col(name), error, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
@@ -36,7 +36,8 @@ class DeferredSteps:
     def defer_deviation(self, state: str, scale: int, kind: SqlType, *, wide: bool, sample: bool, root: bool) -> Value:
         """Defers a variance or standard deviation of the columns of a state; returns its future columns."""
         name = f"{self.prefix}{len(self.steps)}"
-        self.steps.append(deviation_step(name, state, scale, wide=wide, sample=sample, root=root))
+        carried = kind.numeric_digits[1]
+        self.steps.append(deviation_step(name, state, scale, carried, wide=wide, sample=sample, root=root))
         return Value(kind, pl.col(name), None, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
 
     def defer_co_moment(self, state: str, one: str, other: str) -> pl.Expr:

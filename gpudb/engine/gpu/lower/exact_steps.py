@@ -30,15 +30,17 @@ class ExactStep:
         return any(not names.isdisjoint(each.meta.root_names()) for each in self.operands)
 
 
-def quotient_step(name: str, dividend: Value, divisor: Value, shown: pl.Expr) -> ExactStep:
-    """Returns the step that divides two values; `shown` is their greater display scale."""
+def quotient_step(name: str, dividend: Value, divisor: Value, shown: pl.Expr, carried: int) -> ExactStep:
+    """Returns the step that divides two values, to `carried` decimals; `shown` is their greater display scale."""
     a, b, s = (name + suffix for suffix in ("_a", "_b", "_s"))
     operands = _wide(dividend.expr, a), _wide(divisor.expr, b), shown.cast(pl.Int32).alias(s)
-    return ExactStep(QuotientCall(name, a, dividend.scale, b, divisor.scale, s), operands)
+    return ExactStep(QuotientCall(name, a, dividend.scale, b, divisor.scale, s, carried), operands)
 
 
-def deviation_step(name: str, state: str, scale: int, *, wide: bool, sample: bool, root: bool) -> ExactStep:
-    """Returns the step that computes a variance or standard deviation from the columns of its state.
+def deviation_step(
+    name: str, state: str, scale: int, carried: int, *, wide: bool, sample: bool, root: bool
+) -> ExactStep:
+    """Returns the step that computes a variance or standard deviation, of `carried` decimals, from a state's columns.
 
     They are `state` + "n" (the count), `state` (the sum), `state` + "q" (the sum of squares) and, if `wide`, `state` +
     "r" (the sum of the squares' high words).
@@ -47,7 +49,7 @@ def deviation_step(name: str, state: str, scale: int, *, wide: bool, sample: boo
     operands = [pl.col(state + "n").cast(pl.Int64).alias(n), _wide(pl.col(state), t), _wide(pl.col(state + "q"), q)]
     if wide:
         operands.append(_wide(pl.col(state + "r"), r))
-    return ExactStep(DeviationCall(name, n, t, q, r if wide else None, scale, sample, root), tuple(operands))
+    return ExactStep(DeviationCall(name, n, t, q, r if wide else None, scale, sample, root, carried), tuple(operands))
 
 
 def co_moment_step(name: str, state: str, one: str, other: str) -> ExactStep:

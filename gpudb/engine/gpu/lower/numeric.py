@@ -148,16 +148,17 @@ def round_to_scale(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
 def to_numeric(value: Value, kind: SqlType) -> Value:
     """Casts an integer or numeric to another numeric type: rounds, and 22003 if the declared precision is exceeded."""
     precision, scale = kind.numeric_digits
+    code = FORMAT if kind.modifier == -1 else NUMERIC
     if kind.is_carried and value.type.is_carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)
     others = _scale_column(kind, lambda: minimum(value.display_scale, pl.lit(scale, pl.Int8)))
     if scale >= value.scale:
-        expr, bounds, error = rescale_checked(value, kind, NUMERIC)
+        expr, bounds, error = rescale_checked(value, kind, code)
         return Value(kind, expr, error, bounds, others)
     expr, bounds = round_to_scale(value, scale)
     limit = 10**precision - 1
     if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
         return Value(kind, expr, None, bounds, others)
-    error = error_if((expr > limit) | (expr < -limit), NUMERIC)
+    error = error_if((expr > limit) | (expr < -limit), code)
     safe = pl.when((expr <= limit) & (expr >= -limit)).then(expr).otherwise(None)
     return Value(kind, safe, error, (-limit, limit), others)

@@ -289,7 +289,7 @@ TWO: dict[str, Part] = {
     "loading": Part(60, 120, _loading),
     "dispatch": Part(40, 80, _dispatch),
     "scaling": Part(120, 200, _scaling, ("scaling-*",)),
-    "speedup": Part(110, 200, _speedup, ("speedup-*",)),
+    "speedup": Part(230, 300, _speedup, ("speedup-*",)),
     "general": Part(150, 200, _general),
     "survey": Part(350, 450, _survey),
     "clustered": Part(170, 240, _cluster),

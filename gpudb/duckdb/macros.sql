@@ -339,3 +339,18 @@ CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x :
         ELSE CAST(((p).x - (p).a) * (p).n // ((p).b - (p).a) AS INTEGER) + 1 END
     ELSE CASE WHEN (p).x > (p).a THEN 0 WHEN (p).x <= (p).b THEN (p).n + 1
         ELSE CAST(((p).a - (p).x) * (p).n // ((p).a - (p).b) AS INTEGER) + 1 END END)[1];
+
+-- ---------------------------------------------------------------------------------------------- sketches
+
+-- Hashes and registers of HyperLogLog: see gpudb.sketches.hyperloglog. Products of 64-bit integers have 127 bits.
+CREATE MACRO pg_mix_step(z, s, k) AS ((xor(z, z >> s) * k) & 18446744073709551615::HUGEINT);
+CREATE MACRO pg_mix_end(z) AS xor(z, z >> 27);
+CREATE MACRO pg_mix(z) AS pg_mix_end(pg_mix_step(pg_mix_step(z, 27, 4357703544722667091::HUGEINT), 33, 2047365380309298741::HUGEINT));
+CREATE MACRO pg_hash(i) AS CAST(pg_mix(i::HUGEINT + 9223372036854775808::HUGEINT) >> 1 AS BIGINT);
+CREATE MACRO pg_wide_bits(i) AS CAST(((
+    (abs(i::HUGEINT) & 18446744073709551615::HUGEINT)
+    + pg_mix((abs(i::HUGEINT) >> 64) * 2 + CAST(i < 0 AS HUGEINT))
+    ) & 18446744073709551615::HUGEINT) - 9223372036854775808::HUGEINT AS BIGINT);
+CREATE MACRO pg_bit_length(i) AS CASE WHEN i = 0 THEN 0 ELSE CAST(floor(log2(i & ~(i >> 1)) + 0.2) AS INTEGER) + 1 END;
+CREATE MACRO pg_register(h) AS CAST(
+    h >> 51 << 6 | least(50, 52 - pg_bit_length(h & 2251799813685247)) AS INTEGER);

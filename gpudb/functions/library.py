@@ -1,10 +1,11 @@
-"""PostgreSQL's functions, operators and casts as it declares them, found by name."""
+"""PostgreSQL's functions, operators and casts as it declares them, and a few aggregates more, found by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 
 from gpudb import pgdata
 from gpudb.types import SqlType, type_by_oid
@@ -58,7 +59,13 @@ def _load_aggregate_kinds() -> Mapping[int, str]:
 @cache
 def _load_functions() -> Mapping[int, Function]:
     kinds = _load_aggregate_kinds()
-    return {int(row["oid"]): _make_function(row, kinds) for row in pgdata.load_table("proc")}
+    rows = (*pgdata.load_table("proc"), *_load_added())
+    return {int(row["oid"]): _make_function(row, kinds) for row in rows}
+
+
+def _load_added() -> tuple[dict[str, str], ...]:
+    """Returns the aggregates that PostgreSQL lacks, in the columns of its functions."""
+    return pgdata.parse_table(files("gpudb.functions").joinpath("added.tsv").read_text(encoding="utf-8"))
 
 
 def _make_function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:

@@ -19,7 +19,12 @@ def load_table(name: str) -> tuple[dict[str, str], ...]:
 
     `name` is the file's stem: `errcodes`, `type`, `proc`, `aggregate`, `operator` or `cast`.
     """
-    lines = files(__name__).joinpath(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    return parse_table(files(__name__).joinpath(f"{name}.tsv").read_text(encoding="utf-8"))
+
+
+def parse_table(text: str) -> tuple[dict[str, str], ...]:
+    """Returns the rows of a table in the form of the generated ones: names of columns in the first line, tabs."""
+    lines = text.splitlines()
     header = lines[0].split("\t")
     return tuple(dict(zip(header, line.split("\t"), strict=True)) for line in lines[1:])
 

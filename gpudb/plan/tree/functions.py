@@ -20,7 +20,7 @@ LIMIT_ROWS = Function(0, "limit_rows", (INT8,), INT8, "f", strict=False)
 OFFSET_ROWS = Function(0, "offset_rows", (INT8,), INT8, "f", strict=False)
 """Converts an OFFSET to a number of rows: none for NULL, error 2201X if negative."""
 
-COUNTS = {"count", "regr_count"}
+COUNTS = {"count", "regr_count", "approx_count_distinct"}
 """Aggregates whose value over no rows is 0; that of others is NULL."""
 
 

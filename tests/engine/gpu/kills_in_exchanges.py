@@ -31,6 +31,8 @@ HEALED_S = 10.0
 DELAYS_MS = (0.0, 1.0, 3.0, 10.0)
 """Time from the request for rows to the kill."""
 _WAIT_S = 120.0
+_LIVES_S = 0.5
+"""Time after the statement until which an armed worker dies if its rows were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,19 @@ class Kill:
         return kept and self.outcome in {"right", "57P01"}
 
 
-def arm(delay_ms: float, dask_worker: Any) -> int:
-    """On a worker: ends it when the next request for rows arrives, after a delay; returns its process id."""
+def arm(delay_ms: float | None, dask_worker: Any) -> int:
+    """On a worker: ends it when the next request for rows arrives, after a delay; None disarms it.
+
+    Returns its process id.
+    """
     from gpudb.engine.gpu.rpc.calls import wrap_handler
     from gpudb.engine.gpu.rpc.messages import OutputRequest
 
     send = dask_worker.plugins["gpudb"].send_output
 
     async def send_output(request: OutputRequest) -> Any:
+        if delay_ms is None:
+            return await send(request)
         threading.Timer(delay_ms / 1000, os.kill, (os.getpid(), signal.SIGKILL)).start()
         return await send(request)
 
@@ -87,8 +94,8 @@ class _Death(threading.Thread):
             time.sleep(0.0005)
 
 
-def kill_once(traced: Traced, case: str, worker: int, delay_ms: float, right: list[tuple[Any, ...]]) -> Kill:
-    """Kills a worker in an exchange of a statement."""
+def kill_once(traced: Traced, case: str, worker: int, delay_ms: float, right: list[tuple[Any, ...]]) -> Kill | None:
+    """Kills a worker in an exchange of a statement; None if no other worker reads its rows."""
     cluster = traced.cluster
     address = sorted(cluster._client.scheduler_info()["workers"])[worker]
     ((_, pid),) = cluster._client.run(arm, delay_ms, workers=[address]).items()
@@ -98,9 +105,10 @@ def kill_once(traced: Traced, case: str, worker: int, delay_ms: float, right: li
     except GpudbError as error:
         outcome = error.sqlstate
     ended = time.monotonic()
-    death.join(_WAIT_S)
+    death.join(_LIVES_S)
     if not death.at:
-        return Kill(case, worker, delay_ms, f"{outcome}: the worker lives", 0.0, 0.0)
+        cluster._client.run(arm, None, workers=[address])
+        return None
     healed = _heal(traced, case, right)
     return Kill(case, worker, delay_ms, outcome, max(ended - death.at, 0.0), healed - death.at)
 
@@ -137,7 +145,9 @@ def main(arguments: list[str] | None = None) -> int:
         for number in range(options.kills):
             case = cases[number % len(cases)]
             delay = DELAYS_MS[number % len(DELAYS_MS)]
-            kills.append(kill_once(traced, case, number % traced.cluster.size, delay, right[case]))
+            workers = [(number + turn) % traced.cluster.size for turn in range(traced.cluster.size)]
+            tried = (kill_once(traced, case, worker, delay, right[case]) for worker in workers)
+            kills.append(next(kill for kill in tried if kill is not None))
             print(kills[-1], flush=True)
             write_json(options.out / "kills-in-exchanges.json", {"kills": [asdict(each) for each in kills]})
     finally:

@@ -31,6 +31,8 @@ _INTEGERS = {"int2", "int4", "int8"}
 _LIMIT = 10**MAX_DIGITS
 DEVIATIONS = ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
 """Variances and standard deviations."""
+SKETCHES = frozenset({"approx_count_distinct", "approx_percentile"})
+"""Aggregates whose state is a sketch, in rows of its own (`lower.sketches`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class State:
 def is_mergeable(call: bound.Aggregate) -> bool:
     """Returns whether a call has a small state; otherwise all rows of a group must be on one worker."""
     name = call.function.name
+    if name in SKETCHES:
+        return True
     if (call.distinct and name not in {"min", "max"}) or not (
         name in _MERGEABLE or is_exact_deviation(call) or co_moments.is_co_moment(call)
     ):
@@ -98,6 +102,8 @@ def _state(call: bound.Aggregate) -> State:
     if call.within_group:
         raise NotSupportedOnWorkers(f"{call.function.name} WITHIN GROUP")
     name = call.function.name
+    if name in SKETCHES:
+        return _host_state(call)
     if name == "first_value":
         return _first_value_state(call)
     if name in _MERGEABLE and not (call.distinct and name not in {"min", "max", "bool_and", "bool_or", "every"}):

@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend
+from gpudb.engine.gpu.lower import sketches
 from gpudb.engine.gpu.lower.aggregates import (
+    SKETCHES,
     State,
     aggregate_state,
     check_sums,
@@ -46,12 +48,19 @@ class Aggregation:
         hosted: list[tuple[int, bound.Aggregate]] = []
         percentiles: list[tuple[int, bound.Aggregate]] = []
         rows: list[tuple[int, list[str]]] = []
+        found_sketches = _find_sketches(node)
+        for number, sketch in enumerate(found_sketches):
+            value, error = self._filtered_value(expressions, sketch.summarised, sketch.filter)
+            columns.append(value.alias(f"s{number}"))
+            errors.append(error)
         by_place = all(
             (call.within_group and is_lowered(call)) or unsupported_reason(call) is None for call in node.calls
         )
         for number, call in enumerate(node.calls):
+            if call.function.name in SKETCHES:
+                continue
             if by_place and call.within_group and is_lowered(call):
-                value, error = self._percentile_value(expressions, call)
+                value, error = self._filtered_value(expressions, call.within_group[0].expr, call.filter)
                 columns.append(value.alias(f"y{number}"))
                 errors.append(error)
                 percentiles.append((number, call))
@@ -85,10 +94,26 @@ class Aggregation:
         for number, fields in rows:
             first = [f"k{n}" for n in range(len(keys))]
             lazy = _mark_first_rows(lazy, first, fields, f"y{number}", f"u{number}", self._context.frames)
+        if has_sketches(node):
+            lazy = self._context.frames.compute(lazy).lazy
         if hosted:
-            return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
+            groups = self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
+        else:
+            groups = self._group(lazy, [key.type for key in keys], calls, percentiles)
+        if not has_sketches(node):
+            return groups
+        return sketches.append_rows(groups, lazy, node, found_sketches, self._context.frames)
+
+    def _group(
+        self,
+        lazy: pl.LazyFrame,
+        keys: Sequence[SqlType],
+        calls: list[pl.Expr],
+        percentiles: list[tuple[int, bound.Aggregate]],
+    ) -> pl.LazyFrame:
+        """Aggregates groups; percentiles need all rows of a group on this worker."""
         # A group is keyed by a key's first physical column; the others are those of one of its rows.
-        shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in physical_columns(key.type) if s]
+        shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in physical_columns(key) if s]
         names = [f"k{n}" for n in range(len(keys))]
         if percentiles:
             return group_with_percentiles(lazy, names, shown, calls, percentiles, self._context.frames)
@@ -146,19 +171,20 @@ class Aggregation:
         return result, error
 
     @staticmethod
-    def _percentile_value(expressions: ExpressionLowering, call: bound.Aggregate) -> tuple[pl.Expr, Error]:
-        """Returns the values that a percentile sorts, NULL in rows that FILTER excludes."""
-        expr = call.within_group[0].expr
+    def _filtered_value(
+        expressions: ExpressionLowering, expr: bound.Expr, chosen: bound.Expr | None
+    ) -> tuple[pl.Expr, Error]:
+        """Returns the values that a percentile sorts or a sketch summarises, NULL in rows that FILTER excludes."""
         step_count = len(expressions.deferred.steps)
         value = expressions.value(expr)
-        if call.filter is not None and expressions.deferred.has_host_steps(step_count):
+        if chosen is not None and expressions.deferred.has_host_steps(step_count):
             # As for other arguments: the host's step must not fail for excluded rows.
             expressions.deferred.roll_back(step_count)
-            value = expressions.value(bound.Case(((call.filter, expr),), bound.Constant(None, expr.type), expr.type))
+            value = expressions.value(bound.Case(((chosen, expr),), bound.Constant(None, expr.type), expr.type))
         values = value.expr.cast(physical_columns(value.type)[""])
-        if call.filter is None:
+        if chosen is None:
             return values, value.error
-        condition, error = expressions.condition(call.filter)
+        condition, error = expressions.condition(chosen)
         return pl.when(condition).then(values).otherwise(None), first_error(
             error, mask_error(value.error, condition.eq_missing(True))
         )
@@ -218,8 +244,9 @@ class Aggregation:
 
     @staticmethod
     def merge(lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
-        """Merges each group's states from several workers."""
-        calls = [expr for n, call in enumerate(node.calls) for expr in aggregate_state(call).merge(f"a{n}")]
+        """Merges each group's states from several workers, without their sketches."""
+        merged = [(n, call) for n, call in enumerate(node.calls) if call.function.name not in SKETCHES]
+        calls = [expr for n, call in merged for expr in aggregate_state(call).merge(f"a{n}")]
         if not node.keys:
             return lazy.select(calls or [pl.len().alias(NO_COLUMNS)])
         shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(node.keys) for s in physical_columns(key.type) if s]
@@ -227,6 +254,13 @@ class Aggregation:
         if not calls and not shown:
             return lazy.select(names).unique()
         return lazy.group_by(names).agg([*shown, *calls])
+
+    def merge_sketches(self, lazy: pl.LazyFrame, node: nodes.Aggregate, *, merged: bool) -> pl.LazyFrame:
+        """Merges each group's states and sketches from several workers; `merged` says that each group has one state."""
+        lazy = self._context.frames.compute(lazy).lazy
+        groups = lazy.filter(pl.col("sketch").is_null()).drop(list(sketches.COLUMNS))
+        groups = groups if merged else self.merge(groups, node)
+        return sketches.merge_rows(groups, lazy, node, _find_sketches(node), self._context.frames)
 
     def final(self, frame: Frame, node: nodes.Aggregate) -> Frame:
         """Returns the groups' keys and final aggregates.
@@ -250,6 +284,16 @@ class Aggregation:
         if not values:
             return Frame(lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
         return Frame(self._context.select_values(lazy, values, deferred), tuple(value.bounds for value in values))
+
+
+def has_sketches(node: nodes.Aggregate) -> bool:
+    """Returns whether a state consists of more rows than its groups."""
+    return any(call.function.name in SKETCHES for call in node.calls)
+
+
+def _find_sketches(node: nodes.Aggregate) -> list[sketches.Sketch]:
+    chosen = [n for n, call in enumerate(node.calls) if call.function.name in SKETCHES]
+    return sketches.find_sketches(node.calls, chosen) if chosen else []
 
 
 def _counted_row(call: bound.Aggregate) -> bound.Row | None:

@@ -19,7 +19,7 @@ from gpudb.engine.gpu.lower.constants import comparison_key
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import Error, first_error
 from gpudb.engine.gpu.lower.expressions import ExpressionLowering
-from gpudb.engine.gpu.lower.groups import Aggregation
+from gpudb.engine.gpu.lower.groups import Aggregation, has_sketches
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.joins import anti_join_not_in, join, key_columns
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringContext, drop_deferred
@@ -194,6 +194,8 @@ class StageLowering:
     def _(self, node: nodes.Aggregate) -> Frame:
         """Aggregates on one worker: partial and final."""
         partial = self._aggregation.partial(self.frame(node.input), node)
+        if has_sketches(node):
+            partial = self._aggregation.merge_sketches(partial, node, merged=True)
         return self._aggregation.final(Frame(partial, ()), node)
 
     @_frame.register
@@ -203,7 +205,9 @@ class StageLowering:
     @_frame.register
     def _(self, node: Final) -> Frame:
         frame = self.frame(node.input)
-        if not node.whole:
+        if has_sketches(node.aggregate):
+            frame = Frame(self._aggregation.merge_sketches(frame.lazy, node.aggregate, merged=node.whole), ())
+        elif not node.whole:
             frame = Frame(self._aggregation.merge(frame.lazy, node.aggregate), ())
         return self._aggregation.final(frame, node.aggregate)
 

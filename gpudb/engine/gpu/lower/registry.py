@@ -17,7 +17,18 @@ FunctionLowering = Callable[[tuple[Value, ...], SqlType], Value]
 
 _BOTH = re.compile(r"^timestamp_(\w+)_timestamp$")
 _LOWERED: dict[str, FunctionLowering] = {}
-TOPICS = ("arithmetic", "numeric", "rounding", "mathematics", "comparison", "text", "dates", "intervals", "limits")
+TOPICS = (
+    "arithmetic",
+    "numeric",
+    "rounding",
+    "mathematics",
+    "comparison",
+    "text",
+    "dates",
+    "intervals",
+    "limits",
+    "distinct_bits",
+)
 
 
 def lowers(names: str) -> Callable[[FunctionLowering], FunctionLowering]:

@@ -12,7 +12,7 @@ from gpudb.functions import resolve
 from gpudb.functions.library import functions_by_name, get_default_text
 from gpudb.functions.registry import Function, get_implementation
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions import input_checks, records
+from gpudb.sql.bind.expressions import approximate, input_checks, records
 from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, bind_aggregate, bind_ordered_set
 from gpudb.sql.bind.expressions.operators import build_call
 from gpudb.sql.bind.expressions.ordering import bind_sort_keys
@@ -124,15 +124,14 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         raise binder.locate(error, scope.set_location)
     result = build_call(binder, candidate, args)
     get_implementation(target)
-    if over is not None:
+    if over is not None and name not in approximate.NAMES:
         return bind_window(binder, scope, node, result, filter_expr)
     if node.agg_distinct:
         order = tuple(replace(key, expr=_find_argument(binder, key.expr, args, result.args)) for key in order)
-    return bind_aggregate(
-        binder,
-        scope,
-        Aggregate(target, result.args, result.type, node.agg_distinct, order, (), filter_expr, node.agg_star),
-    )
+    call = Aggregate(target, result.args, result.type, node.agg_distinct, order, (), filter_expr, node.agg_star)
+    if name in approximate.NAMES:
+        return approximate.bind_added(binder, scope, call, windowed=over is not None)
+    return bind_aggregate(binder, scope, call)
 
 
 def _find_argument(binder: Binder, key: Expr, written: Sequence[Expr], converted: Sequence[Expr]) -> Expr:

@@ -298,16 +298,17 @@ def test_exact_functions(frames: Any, rows: int) -> None:
         }
     )
     calls = [
-        QuotientCall("x", "t", 2, "b", 0, "s"),
-        DeviationCall("y", "n", "t", "q", None, 2, sample=True, root=True),
-        DeviationCall("z", "n", "t", "q", "h", 6, sample=False, root=False),
+        QuotientCall("x", "t", 2, "b", 0, "s", 20),
+        QuotientCall("v", "t", 2, "b", 0, "s", 26),
+        DeviationCall("y", "n", "t", "q", None, 2, sample=True, root=True, carried=20),
+        DeviationCall("z", "n", "t", "q", "h", 6, sample=False, root=False, carried=20),
         CoMomentCall("w", "n", "t", "t", "q"),
     ]
     made = frames.compute_exact(frames.from_host(parts).lazy, calls)
     assert_frame_equal(made.to_polars(), HostBackend().compute_exact(parts.lazy(), calls).to_polars())
     assert frames.take_host_steps() == ()
     with pytest.raises(GpudbError) as error:
-        frames.compute_exact(frames.from_host(parts).lazy, [QuotientCall("x", "q", 0, "t", 20, "s")])
+        frames.compute_exact(frames.from_host(parts).lazy, [QuotientCall("x", "q", 0, "t", 20, "s", 20)])
     assert error.value.sqlstate == "22003"
 
 
@@ -441,7 +442,7 @@ def test_few_rows_are_computed_on_the_host(frames: Any) -> None:
     assert isinstance(sums, CudfFrame)
     quotients = adaptive.compute_exact(
         sums.lazy.with_columns(pl.col("n").cast(pl.Int128), s=pl.lit(0, pl.Int32)),
-        [QuotientCall("q", "w", 0, "n", 0, "s")],
+        [QuotientCall("q", "w", 0, "n", 0, "s", 20)],
     )
     assert isinstance(quotients, HostFrame)
     few = sums.add_columns(quotients)
@@ -450,7 +451,7 @@ def test_few_rows_are_computed_on_the_host(frames: Any) -> None:
     assert isinstance(sorted_few, HostFrame)
     wanted = HostBackend().compute_exact(
         sums.to_polars().lazy().sort("k").with_columns(pl.col("n").cast(pl.Int128), s=pl.lit(0, pl.Int32)),
-        [QuotientCall("q", "w", 0, "n", 0, "s")],
+        [QuotientCall("q", "w", 0, "n", 0, "s", 20)],
     )
     assert_frame_equal(sorted_few.to_polars().select("q", "qs"), wanted.to_polars())
     joined = adaptive.compute(held.lazy.join(sorted_few.lazy.select("k", "n"), on="k"))

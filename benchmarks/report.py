@@ -40,6 +40,7 @@ _TITLES = {
     "served-exchange": "Served tables of numbers: start, loading, many clients and a killed worker",
     "served-tpch": "A served TPC-H: start, loading, many clients and a killed worker",
     "admission": "Two hundred clients with heavy statements, and short statements beside them,",
+    "fairness": "Short statements beside heavy ones, through many clients,",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }

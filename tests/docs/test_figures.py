@@ -33,7 +33,7 @@ TOTALS = [
     ("exchange.h200x2.json", "gpudb 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("exchange.h200x2.json", "cudf-polars 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("tpch.h200x2.json", "gpudb 1 GPU", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
-    ("tpch.h200x2-alone.json", "gpudb 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
+    ("tpch.h200x2.json", "gpudb 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("ssb-lines.h200x2.json", "gpudb 1 GPU", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("ssb-lines-general.h200x2.json", "gpudb 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("copy.cpu2.json", "gpudb server", lambda value: f"{value:.1f} s", (PAGE,)),

@@ -178,7 +178,12 @@ _declare_in_python("log(numeric,numeric)", "pg_numeric_log")
 _declare_in_python("power(numeric,numeric) pow(numeric,numeric) numeric_power", "pg_numeric_power")
 _declare_in_python("gcd(numeric,numeric)", "pg_numeric_gcd")
 _declare_in_python("lcm(numeric,numeric)", "pg_numeric_lcm")
-_declare_in_python("trim_scale(numeric)", "pg_numeric_trim")
+declare(
+    "trim_scale(numeric)",
+    lambda o: o.sql[0],
+    scale=lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}, {MAX_DIGITS}))",
+    result=lambda types, constants: exact_numeric(*types[0].numeric_digits, varying=True),
+)
 declare("scale(numeric)", "CAST({s[0]} + 0 * CAST({0} * 0 AS INTEGER) AS INTEGER)")
 declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}, {MAX_DIGITS}))")
 

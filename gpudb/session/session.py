@@ -10,6 +10,7 @@ import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any, Protocol
 
@@ -21,7 +22,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.roles import Role
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure
+from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure, next_scale
 from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema
 from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.authorization.shown_values import hide_values
@@ -349,7 +350,7 @@ class Session:
         token = LAYOUT.set(layout)
         try:
             result = handler(context)
-            return read_ahead(result) if layout.used else result
+            return read_ahead(result, partial(self._begin_elsewhere, context, layout)) if layout.used else result
         except GpudbError as error:
             if not layout.used or not layout_failure(error):
                 raise
@@ -358,6 +359,12 @@ class Session:
             return result
         finally:
             LAYOUT.reset(token)
+
+    def _begin_elsewhere(self, context: Context, layout: Layout, failure: int) -> None:
+        """Lets a statement that has failed after its first rows begin in another layout when it runs again."""
+        scale = next_scale({layout.scale: failure})
+        if scale is not None:
+            self._remember_scale(context, scale)
 
     def _remember_scale(self, context: Context, scale: int) -> None:
         """Lets the statement begin in another layout when it runs again."""
@@ -413,13 +420,13 @@ class Session:
             number = len(context.parameters) + 1
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
             raise error.at(parameter_position(context.statement.text, number))
+        if plan.uses_layout and (layout := LAYOUT.get()) is not None:
+            layout.used = True
         if not plan.checked:
             check_statement_constants(context, plan.bound)
             plan.checked = True
         context.session_calls = plan.session_calls
         self.accesses = plan.accesses
-        if plan.uses_layout and (layout := LAYOUT.get()) is not None:
-            layout.used = True
         # The plan belongs to one version of the catalog, so what a role may do with it does not change
         return plan.authorized.get(self.user) or self._authorize(context, plan)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import time
 from collections.abc import Iterator
 
 import psycopg
@@ -21,6 +23,8 @@ INSERT INTO wide SELECT g, g % 5,
     12345678901234567890.0123456789 + g, g * 0.000000001
     FROM generate_series(1, 300) g;
 INSERT INTO wide VALUES (0, NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE precise (a numeric);
+INSERT INTO precise VALUES (0.12345678901234567);
 """
 SHOWN = (
     "SELECT avg(b) FROM wide",
@@ -53,6 +57,13 @@ SHOWN = (
     "SELECT 1/3e15",
     "SELECT id, power(b::numeric, 2) FROM wide WHERE id < 3 ORDER BY id",
     "SELECT sqrt(n), ln(n), log(n) FROM wide ORDER BY id",
+    "SELECT trim_scale(a), b::numeric * 100000 / 7.0 FROM precise, wide WHERE id < 3 ORDER BY id",
+    "SELECT trim_scale(a + 0.000000000000000001), avg(b) FROM precise, wide GROUP BY a",
+    "SELECT to_number('0.12345678901234567', '9.99999999999999999'), avg(b) FROM wide",
+    "SELECT to_number('0.12345678901234567', '9.99999999999999999'), power(2::numeric, 100 + id) FROM wide"
+    " WHERE id < 3 ORDER BY id",
+    "WITH RECURSIVE r(x, n) AS (SELECT a, 1 FROM precise UNION ALL SELECT x, n + 1 FROM r WHERE n < 2)"
+    " SELECT x, n, (SELECT avg(b) FROM wide) FROM r ORDER BY n",
     "SELECT exp(id * 0.2), exp(-id * 0.2) FROM wide WHERE id BETWEEN 1 AND 20 ORDER BY id",
 )
 TOO_WIDE = (
@@ -119,6 +130,48 @@ def test_a_prepared_statement_gets_small_and_large_values_by_turns(client: psyco
     for _ in range(2):
         found = [client.execute(sql, case, prepare=True).fetchone() for case in cases]
         assert found == [(text,) for text in wanted]
+
+
+@pytest.mark.parametrize("prepare", [False, True])
+def test_constants_find_their_layout(client: psycopg.Connection, prepare: bool) -> None:
+    sql = "SELECT (9223372036854775807::numeric / 7 + id)::text FROM wide WHERE id < %s ORDER BY id"
+    for _ in range(2):
+        found = client.execute(sql, (2,), prepare=prepare).fetchall()
+        assert found == [("1317624576693539401",), ("1317624576693539402",)]
+
+
+def test_a_change_that_waited_finds_its_layout(client: psycopg.Connection) -> None:
+    info = client.info
+    client.execute("CREATE TABLE waited (n numeric(38, 0)); INSERT INTO waited VALUES (1)")
+    other = f"host={info.host} port={info.port} user=gpudb dbname=gpudb"
+    with psycopg.connect(other) as first, concurrent.futures.ThreadPoolExecutor() as threads:
+        first.execute("UPDATE waited SET n = n + 1")
+        update = "UPDATE waited SET n = n + (SELECT max(b) + 0 * avg(b) FROM wide)"
+        second = threads.submit(client.execute, update)
+        time.sleep(0.2)
+        first.commit()
+        try:
+            second.result(60)
+        except psycopg.Error as error:
+            assert error.sqlstate == "40001"  # noqa: PT017 - the first update won, and the second saw the old row
+    client.execute(update)
+    client.execute("DROP TABLE waited")
+
+
+def test_a_late_value_moves_the_next_run_to_its_layout(client: psycopg.Connection) -> None:
+    client.execute("CREATE TABLE many AS SELECT i AS id FROM generate_series(1, 400000) AS i")
+    sql = "SELECT (CASE WHEN id > 399990 THEN 9223372036854775807::numeric ELSE id + 70 END) / 7.0 FROM many"
+    for _ in range(3):
+        try:
+            found = client.execute(sql).fetchall()
+        except psycopg.Error as error:
+            assert error.sqlstate == "22003"  # noqa: PT017 - rows were sent already
+        else:
+            break
+    else:
+        pytest.fail("the statement never found its layout")
+    assert len(found) == 400_000
+    client.execute("DROP TABLE many")
 
 
 def test_changes_and_cursors_take_the_layout_of_their_query(client: psycopg.Connection) -> None:

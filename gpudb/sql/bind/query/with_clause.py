@@ -9,7 +9,6 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
-from gpudb.functions.carried import carried_numeric
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.query.recursion import check_recursion, check_termination, refers_to, sort_by_reference
 from gpudb.sql.bind.query.search_cycle import bind_search_cycle
@@ -19,7 +18,7 @@ from gpudb.sql.bind.types.column_coercion import coerce_columns
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse.parser import inner, kind, output_location, strings
 from gpudb.sql.traverse import walk
-from gpudb.types import SqlType
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 
 def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
@@ -130,7 +129,10 @@ def _open_type(item: SqlType) -> SqlType:
         return replace(_open_type(item.element), name=item.name, dims=item.dims)
     if item.modifier != -1 or item.name not in {"numeric", "bpchar"}:
         return item
-    return carried_numeric() if item.name == "numeric" else replace(item, digits=None)
+    if item.name == "bpchar":
+        return replace(item, digits=None)
+    # The columns of a stored table are read into it too, and must keep their decimals in every layout.
+    return exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True)
 
 
 def rename_columns(query: Query, names: Sequence[str], query_name: str) -> Query:

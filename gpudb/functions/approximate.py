@@ -48,6 +48,12 @@ def check_accuracy(value: object) -> int | None:
     return value
 
 
+def _has_intervals(item: SqlType) -> bool:
+    """Whether values contain intervals, of which equal ones differ in their parts."""
+    nested = [kind for _, kind in item.fields or ()] + ([item.element] if item.element is not None else [])
+    return item.name == "interval" or any(map(_has_intervals, nested))
+
+
 def _render_bits(operands: Operands) -> str:
     """Returns the integer that is hashed of a value."""
     (value,), (item,) = operands.sql, operands.types
@@ -66,6 +72,8 @@ def _render_bits(operands: Operands) -> str:
         return f"pg_bits(rtrim({value}, ' '))"
     if item.name == "uuid":
         return f"pg_bits(CAST({value} AS VARCHAR))"
+    if _has_intervals(item):
+        raise FeatureNotSupported(f"approx_count_distinct of type {item} is not supported")
     key = f"create_sort_key({render_sort_key(value, item)}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
     return f"pg_bits(CASE WHEN {value} IS NOT NULL THEN {key} END)"
 

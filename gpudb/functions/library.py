@@ -63,6 +63,12 @@ def _load_functions() -> Mapping[int, Function]:
     return {int(row["oid"]): _make_function(row, kinds) for row in rows}
 
 
+@cache
+def added_names() -> frozenset[str]:
+    """Returns the names of the aggregates that PostgreSQL lacks."""
+    return frozenset(row["proname"] for row in _load_added())
+
+
 def _load_added() -> tuple[dict[str, str], ...]:
     """Returns the aggregates that PostgreSQL lacks, in the columns of its functions."""
     return pgdata.parse_table(files("gpudb.functions").joinpath("added.tsv").read_text(encoding="utf-8"))

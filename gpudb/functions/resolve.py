@@ -12,7 +12,7 @@ from functools import cache
 from typing import TypeVar
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
-from gpudb.functions.library import Function, Operator, casts, functions_by_name, operators_by_name
+from gpudb.functions.library import Function, Operator, added_names, casts, functions_by_name, operators_by_name
 from gpudb.types import TEXT, SqlType, exact_numeric
 
 # Polymorphic parameters of one type, or arrays or ranges of it; and those whose arguments are converted to a common
@@ -97,7 +97,9 @@ def resolve_function(
     `user_functions` are user-defined functions beside PostgreSQL's. `named` are the names of the last arguments, if
     they have any: the candidate's `positions` then map arguments to parameters.
     """
-    functions = (*functions_by_name().get(name, ()), *user_functions)
+    built_in = functions_by_name().get(name, ())
+    # A function that a database had before gpudb added one of its name keeps its meaning.
+    functions = (*user_functions, *built_in) if name in added_names() else (*built_in, *user_functions)
     if named:
         candidates = [
             c

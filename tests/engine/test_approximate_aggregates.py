@@ -38,6 +38,8 @@ ERRORS = {
     "SELECT approx_percentile(DISTINCT ms, 0.5) FROM visits": "0A000",
     "SELECT approx_count_distinct(id) OVER () FROM visits": "0A000",
     "SELECT median(ms) OVER () FROM visits": "0A000",
+    "SELECT approx_percentile(ms, array[0.4, 0.6]::int[]) FROM visits": "0A000",
+    "SELECT approx_count_distinct(array[stay]) FROM visits": "0A000",
     "SELECT approx_percentile(page, 0.5) FROM visits": "42883",
     "SELECT approx_count_distinct() FROM visits": "42883",
     "SELECT approx_count_distinct(json '1')": "42883",
@@ -88,6 +90,17 @@ def test_no_values(client: psycopg.Connection) -> None:
     assert client.execute(sql).fetchall() == [(0, None, None)]
     nulls = "SELECT approx_count_distinct(x), approx_percentile(x, 0.5), median(x) FROM (VALUES (NULL::float8)) AS t(x)"
     assert client.execute(nulls).fetchall() == [(0, None, None)]
+
+
+def test_no_fractions(client: psycopg.Connection) -> None:
+    sql = "SELECT approx_percentile(ms, NULL::float8[]), approx_percentile(ms, NULL), count(*) FROM visits"
+    assert client.execute(sql).fetchall() == [(None, None, ROWS)]
+
+
+def test_own_functions_come_first(client: psycopg.Connection) -> None:
+    client.execute("CREATE FUNCTION median(float8) RETURNS float8 LANGUAGE sql AS 'SELECT $1 * 100'")
+    assert client.execute("SELECT median(2.5::float8), public.median(2.5::float8)").fetchall() == [(250, 250)]
+    client.execute("DROP FUNCTION median(float8)")
 
 
 @pytest.mark.parametrize(("sql", "equivalent"), MEDIANS)

@@ -201,9 +201,10 @@ def _make_centroids(
         .otherwise(scaled.floor().cast(pl.Int64))
     )
     rows = rows.with_columns(place.cast(pl.Int64).alias("place"))
-    centroids = rows.group_by(*names, "place").agg(
-        pl.len().cast(pl.Int64).alias("at"), pl.col("y").mean().alias("mean")
-    )
+    mean, least = pl.col("y").mean(), pl.col("y").min()
+    # The sum of a mean may overflow; any value of a centroid is within the bound.
+    mean = pl.when(mean.is_finite() | ~least.is_finite()).then(mean).otherwise(least)
+    centroids = rows.group_by(*names, "place").agg(pl.len().cast(pl.Int64).alias("at"), mean.alias("mean"))
     return centroids.drop("place")
 
 
@@ -230,17 +231,20 @@ def _find_percentiles(
         _ROW.min().over(names).alias("first"),
         _ROW.max().over(names).alias("last"),
     )
-    middle = (pl.col("before") - pl.col("start")).cast(pl.Float64) + (_AT - 1).cast(pl.Float64) / 2.0
+    least, width = (pl.col("before") - pl.col("start")).cast(pl.Float64), (_AT - 1).cast(pl.Float64)
+    # All values of a centroid of infinities or of NaN are its mean; others are near their middle rank.
     rows = rows.with_columns(
-        middle.alias("middle"), (pl.col("end") - pl.col("start") - 1).cast(pl.Float64).alias("most")
+        pl.when(_MEAN.is_finite()).then(least + width / 2.0).otherwise(least).alias("lower"),
+        pl.when(_MEAN.is_finite()).then(least + width / 2.0).otherwise(least + width).alias("upper"),
+        (pl.col("end") - pl.col("start") - 1).cast(pl.Float64).alias("most"),
     )
     places = {place: (pl.col("most") * fraction) for place, fraction in fractions.items()}
     rows = rows.with_columns(
         column
         for place, rank in places.items()
         for column in (
-            pl.when(pl.col("middle") <= rank).then(_ROW).otherwise(pl.col("first")).alias(f"low{place}"),
-            pl.when(pl.col("middle") >= rank).then(_ROW).otherwise(pl.col("last")).alias(f"high{place}"),
+            pl.when(pl.col("lower") <= rank).then(_ROW).otherwise(pl.col("first")).alias(f"low{place}"),
+            pl.when(pl.col("upper") >= rank).then(_ROW).otherwise(pl.col("last")).alias(f"high{place}"),
         )
     )
     rows = rows.with_columns(
@@ -253,20 +257,25 @@ def _find_percentiles(
     )
     parts = [pl.col("most").max().alias("most")]
     for place in places:
-        for side in ("low", "high"):
+        for side, reached in (("low", "upper"), ("high", "lower")):
             chosen = pl.when(pl.col(f"{side}{place}") == _ROW)
             parts += [
                 chosen.then(_MEAN).otherwise(None).sum().alias(f"{side}{place}"),
-                chosen.then(pl.col("middle")).otherwise(None).sum().alias(f"{side}{place}at"),
+                chosen.then(pl.col(reached)).otherwise(None).sum().alias(f"{side}{place}at"),
             ]
     groups = rows.group_by(joined).agg(parts)
     return groups.select(*joined, *(_interpolate(place, rank).alias(f"a{place}") for place, rank in places.items()))
 
 
 def _interpolate(place: int, rank: pl.Expr) -> pl.Expr:
-    """Returns the value at a rank between those of two centroids."""
+    """Returns the value at a rank: of one of two centroids, or between theirs if both are finite."""
     low, high = pl.col(f"low{place}"), pl.col(f"high{place}")
     first, second = pl.col(f"low{place}at"), pl.col(f"high{place}at")
-    between = low + (high - low) * ((rank - first) / (second - first))
-    below_all = (low == float("-inf")) | (rank <= first)
-    return pl.when(below_all).then(low).when(rank >= second).then(high).otherwise(between)
+    share = (rank - first) / (second - first)
+    return (
+        pl.when((rank <= first) | (low.is_finite() & ~high.is_finite() & (rank < second)))
+        .then(low)
+        .when((rank >= second) | ~low.is_finite())
+        .then(high)
+        .otherwise(low * (1.0 - share) + high * share)
+    )

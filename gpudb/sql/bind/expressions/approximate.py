@@ -57,7 +57,7 @@ def _bind_fractions(binder: Binder, scope: Scope, call: Aggregate) -> Expr:
     """Binds a percentile at several fractions: an array of the percentiles, NULL for no values."""
     value, fractions, *accuracy = call.args
     given = [_get_number(each) for each in fractions.items] if isinstance(fractions, Array) else _get_number(fractions)
-    items = check_fractions(given)
+    items = [] if given is None else check_fractions(given)
     types = [FLOAT8, *(each.type for each in accuracy)]
     (function,) = (
         each
@@ -73,10 +73,11 @@ def _bind_fractions(binder: Binder, scope: Scope, call: Aggregate) -> Expr:
         for item in items
     ]
     some = replace(call, function=function, args=(value, Constant(0.0, FLOAT8), *accuracy), type=FLOAT8)
-    return _unless_null(bind_aggregate(binder, scope, some), Array(tuple(calls), call.type))
+    several = Constant(None, call.type) if given is None else Array(tuple(calls), call.type)
+    return _unless_null(bind_aggregate(binder, scope, some), several)
 
 
-def _unless_null(tested: Expr, value: Array) -> Expr:
+def _unless_null(tested: Expr, value: Expr) -> Expr:
     return Case(((Test(tested, "NULL", negated=True), value),), Constant(None, value.type), value.type)
 
 
@@ -84,6 +85,8 @@ def _get_number(expr: Expr) -> object:
     """Returns a constant's value, that of a number as a float; MISSING if the expression is not constant."""
     inner = expr
     while isinstance(inner, Cast):
+        if inner.type.name not in {"float8", "float8[]", "_float8", "numeric"} or inner.type.modifier != -1:
+            return MISSING
         inner = inner.arg
     if inner is not expr and isinstance(inner, Constant) and isinstance(inner.value, int | Decimal):
         return float(inner.value)

@@ -51,6 +51,28 @@ def test_ranks_are_within_the_bound(lab: Lab, workers: int, accuracy: int) -> No
         assert abs((float(value or "nan") - 1) / (ROWS - 1) - fraction) <= 1 / accuracy
 
 
+INFINITE = {
+    "CASE WHEN i % 2 = 0 THEN float8 'inf' ELSE i END": (0.2, 0.4, 0.6, 0.7, 0.8, 1),
+    "CASE WHEN i % 2 = 0 THEN float8 '-inf' ELSE i END": (0, 0.2, 0.4, 0.6, 0.8, 1),
+    "CASE WHEN i % 2 = 0 THEN float8 '-inf' ELSE 'inf' END": (0, 0.2, 0.4, 0.6, 0.8, 1),
+    "CASE WHEN i % 2 = 0 THEN float8 'nan' ELSE 'inf' END": (0, 0.2, 0.4, 0.6, 0.8, 1),
+    "CASE WHEN i % 2 = 0 THEN float8 '1.7e308' ELSE '-1.7e308' END": (0, 0.1, 0.4, 0.6, 0.9, 1),
+    "CASE WHEN i % 2 = 0 THEN float8 '1.6e308' ELSE '1.7e308' END": (0, 0.1, 0.4, 0.6, 0.9, 1),
+}
+"""Values with infinities, NaN and extremes, and fractions at which their percentiles are one of a few values."""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("value", INFINITE)
+def test_infinities_and_extremes(lab: Lab, value: str, workers: int) -> None:
+    calls = ", ".join(f"approx_percentile({value}, {each})" for each in INFINITE[value])
+    request = lab.request(f"SELECT {calls} FROM t WHERE i <= 4000")
+    ((*found,),) = local_stages.rows(request, workers, lab.database.cpu)
+    ((*exact,),) = embedded(lab, request)
+    for mine, theirs in zip(found, exact, strict=True):
+        assert float(mine or 0) == pytest.approx(float(theirs or 0), rel=0.01, nan_ok=True)
+
+
 def test_distinct_values_are_within_five_standard_errors(lab: Lab) -> None:
     sql = "SELECT approx_count_distinct(i), approx_count_distinct(s), approx_count_distinct(f) FROM t"
     ((*found,),) = local_stages.rows(lab.request(sql), 2, lab.database.cpu)

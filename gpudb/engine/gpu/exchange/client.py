@@ -114,12 +114,12 @@ class ExchangeClient:
             return await asyncio.to_thread(lambda: encode_frame(concat_on_host(parts)))
         if isinstance(rows, Offloaded):
             return await asyncio.to_thread(rows.data)
-        if rows.bytes < LARGE_BYTES and isinstance(rows, HostFrame):
-            return encode_frame(rows.to_polars())
         if by_ucx and self._packer is not None:
             packed = await asyncio.to_thread(self._pack, self._packer, rows, near)
             if packed is not None:
                 return packed
+        if rows.bytes < LARGE_BYTES and isinstance(rows, HostFrame):
+            return encode_frame(rows.to_polars())
         # Work on the GPU may delay the copy.
         return await asyncio.to_thread(lambda: encode_frame(rows.to_polars()))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gpudb.functions.carried import carried_numeric
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.to_text import to_text
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact_numeric
 
 declare("to_char(timestamp,text)", "pg_format_timestamp({0}, {1})")
 declare("to_char(timestamptz,text)", "pg_format_timestamptz({0}, {1}, current_setting('TimeZone'))")
@@ -28,5 +28,5 @@ declare(
     "to_number(text,text)",
     lambda o: f"CAST(pg_read_number({o.sql[0]}, {o.sql[1]}) AS {o.result.duckdb_value})",
     scale=lambda o: f"least({o.result.numeric_digits[1]}, pg_decimals(pg_read_number({o.sql[0]}, {o.sql[1]})))",
-    result=lambda types, constants: exact_numeric(MAX_DIGITS, CARRIED_SCALE, varying=True),
+    result=lambda types, constants: carried_numeric(),
 )

@@ -59,9 +59,6 @@ SHOWN = (
     "SELECT sqrt(n), ln(n), log(n) FROM wide ORDER BY id",
     "SELECT trim_scale(a), b::numeric * 100000 / 7.0 FROM precise, wide WHERE id < 3 ORDER BY id",
     "SELECT trim_scale(a + 0.000000000000000001), avg(b) FROM precise, wide GROUP BY a",
-    "SELECT to_number('0.12345678901234567', '9.99999999999999999'), avg(b) FROM wide",
-    "SELECT to_number('0.12345678901234567', '9.99999999999999999'), power(2::numeric, 100 + id) FROM wide"
-    " WHERE id < 3 ORDER BY id",
     "WITH RECURSIVE r(x, n) AS (SELECT a, 1 FROM precise UNION ALL SELECT x, n + 1 FROM r WHERE n < 2)"
     " SELECT x, n, (SELECT avg(b) FROM wide) FROM r ORDER BY n",
     "SELECT exp(id * 0.2), exp(-id * 0.2) FROM wide WHERE id BETWEEN 1 AND 20 ORDER BY id",

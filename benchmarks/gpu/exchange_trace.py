@@ -201,14 +201,19 @@ class Traced:
         return begin, time.perf_counter() - begin, self.cluster._client.run(take), rows
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Traces the statements; returns status 1 if the transports' answers differ."""
-    parser = argparse.ArgumentParser(description="what statements with exchanges wait for")
+def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of a `Traced` cluster, and the results' label."""
     parser.add_argument("--gpus", nargs="+", default=[])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--machine")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Traces the statements; returns status 1 if the transports' answers differ."""
+    parser = argparse.ArgumentParser(description="what statements with exchanges wait for")
+    add_cluster_arguments(parser)
+    parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args(arguments)
     traced = Traced(options.rows, options.workers, options.gpus)
     transports = TRANSPORTS if traced.has_ucx else ("TCP",)

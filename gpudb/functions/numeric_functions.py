@@ -181,11 +181,11 @@ _declare_in_python("lcm(numeric,numeric)", "pg_numeric_lcm")
 declare(
     "trim_scale(numeric)",
     lambda o: o.sql[0],
-    scale=lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}, {MAX_DIGITS}))",
+    scale=lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}))",
     result=lambda types, constants: exact_numeric(*types[0].numeric_digits, varying=True),
 )
 declare("scale(numeric)", "CAST({s[0]} + 0 * CAST({0} * 0 AS INTEGER) AS INTEGER)")
-declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}, {MAX_DIGITS}))")
+declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_operands(o)}))")
 
 
 def _render_factorial(operands: Operands) -> str:

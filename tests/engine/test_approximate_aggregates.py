@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from gpudb.session.database import Database
-from tests.support.lab import ENGINES, engine_of
+from tests.support.lab import ENGINES, client_of_engine
 from tests.support.oracle.server import Oracle
-from tests.support.wire_server import serving
 
 ROWS = 30_000
 SETUP = f"""
@@ -49,13 +47,8 @@ ERRORS = {
 @pytest.fixture(scope="module", params=ENGINES)
 def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
     """A client of a server with one of the engines."""
-    database = Database(None)
-    database.engine = engine_of(request.param, database.cpu)
-    with serving(database) as server:
-        host, port = server.address
-        with psycopg.connect(f"host={host} port={port} user=gpudb dbname=gpudb", autocommit=True) as connection:
-            connection.execute(SETUP)
-            yield connection
+    with client_of_engine(request.param, SETUP) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="module")

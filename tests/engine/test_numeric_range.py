@@ -9,11 +9,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from gpudb.session.database import Database
-from tests.support.lab import ENGINES, engine_of
+from tests.support.lab import ENGINES, client_of_engine
 from tests.support.oracle.server import Oracle
 from tests.support.oracle.wire import WireClient
-from tests.support.wire_server import serving
 
 SETUP = """
 CREATE TABLE wide (id int, k int, b int8, n numeric(38, 0), m numeric(30, 10), s numeric(12, 10));
@@ -73,13 +71,8 @@ TOO_WIDE = (
 @pytest.fixture(scope="module", params=ENGINES)
 def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
     """A client of a server with one of the engines."""
-    database = Database(None)
-    database.engine = engine_of(request.param, database.cpu)
-    with serving(database) as server:
-        host, port = server.address
-        with psycopg.connect(f"host={host} port={port} user=gpudb dbname=gpudb", autocommit=True) as connection:
-            connection.execute(SETUP)
-            yield connection
+    with client_of_engine(request.param, SETUP) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from gpudb.catalog.tables import Table
@@ -24,6 +26,7 @@ from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction
 from tests.support.sessions import run
+from tests.support.wire_server import serving
 
 WORKERS = 2
 
@@ -110,6 +113,18 @@ def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
 def engine_of(name: str, embedded: Engine) -> Engine:
     """Returns the engine of a name in ENGINES, which falls back to the embedded one and closes it."""
     return embedded if name == "cpu" else _workers(embedded, gpu="gpu" in name, fuse="fused" in name)
+
+
+@contextlib.contextmanager
+def client_of_engine(name: str, setup: str) -> Iterator[psycopg.Connection]:
+    """Yields a client of a server with the engine of a name in ENGINES, after it has run the setup."""
+    database = Database(None)
+    database.engine = engine_of(name, database.cpu)
+    with serving(database) as server:
+        host, port = server.address
+        with psycopg.connect(f"host={host} port={port} user=gpudb dbname=gpudb", autocommit=True) as connection:
+            connection.execute(setup)
+            yield connection
 
 
 def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:

@@ -23,9 +23,9 @@ def register(registry: FunctionRegistry) -> None:
     """
     for name, one in (
         ("sqrt", _sqrt), ("exp", _exp), ("ln", _ln), ("log10", lambda text, most: _log("10", text, most)),
-        ("trim", _trim),
     ):  # fmt: skip
         registry.add_scalar(f"pg_numeric_{name}", "VARCHAR INTEGER", "VARCHAR", one)
+    registry.add_scalar("pg_numeric_trim", "VARCHAR", "VARCHAR", _trim)
     for name, two in (("power", _power), ("log", _log), ("gcd", _gcd), ("lcm", _lcm)):
         registry.add_scalar(f"pg_numeric_{name}", "VARCHAR VARCHAR INTEGER", "VARCHAR", two)
     for name, angle in (("sind", _sind), ("cosd", _cosd), ("tand", _tand), ("cotd", _cotd)):
@@ -179,7 +179,7 @@ def _lcm(a: str, b: str, most: int) -> str:
     return _round(Decimal(math.lcm(*units)).scaleb(-scale), scale, most, scale)
 
 
-def _trim(text: str, most: int) -> str:
+def _trim(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

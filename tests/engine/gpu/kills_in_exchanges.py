@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu.exchange_trace import STATEMENTS, Traced
+from benchmarks.gpu.exchange_trace import STATEMENTS, Traced, add_cluster_arguments
 from benchmarks.harness import make_row, save_results, write_json
 from gpudb.errors import GpudbError
 
@@ -131,11 +131,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns status 1 if a limit is exceeded or an answer is wrong."""
     parser = argparse.ArgumentParser(description="workers killed in exchanges")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--gpus", nargs="+", default=[])
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rows", type=int, default=20_000_000)
+    add_cluster_arguments(parser)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--machine")
     options = parser.parse_args(arguments)
     traced = Traced(options.rows, options.workers, options.gpus)
     kills: list[Kill] = []

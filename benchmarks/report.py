@@ -30,6 +30,7 @@ _TITLES = {
     "power-100": "TPC-H at scale 100, files adopted, hot, through a client,",
     "power-tpcds-10": "TPC-DS at scale 10, files adopted, hot, through a client,",
     "power-groupby_join-100": "Groupings and joins of 100 million rows (H2O.ai's db-benchmark), hot, through a client,",
+    "power-asof-100": "ASOF joins of 100 million trades with 100 million quotes, hot, through a client,",
     "exchange": "Rows exchanged between workers for groups and joins",
     "exchange-trace": "Statements of several exchanges on two workers, and each exchange from its end to the arrival,",
     "kills-in-exchanges": "A worker killed in the middle of an exchange: until the statement ends, and all answer,",
@@ -42,6 +43,8 @@ _TITLES = {
     "admission": "Two hundred clients with heavy statements, and short statements beside them,",
     "fairness": "Short statements beside heavy ones, through many clients,",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
+    "observe": "What recording of statements and traces cost short statements, and a scrape of the metrics,",
+    "plpgsql": "Loops in PL/pgSQL beside PostgreSQL,",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }
 _COLOURS = {

@@ -210,6 +210,17 @@ def groupby_join(scale: float, folder: Path) -> Suite:
     return Suite("groupby_join", schema("groupby_join"), tables, queries("groupby_join"), [])
 
 
+def asof(scale: float, folder: Path) -> Suite:
+    """Trades and quotes for ASOF joins: 100 million rows each at scale 100."""
+    from benchmarks.data import asof as maker
+
+    where = folder / f"asof-{scale:g}"
+    if not (where / "done").exists():
+        maker.write(where, round(1_000_000 * scale))
+        (where / "done").touch()
+    return Suite("asof", schema("asof"), {name: where / name for name in maker.TABLES}, queries("asof"), [])
+
+
 def taxi(rows: int, folder: Path) -> Suite:
     """The taxi rides by our own generator."""
     from gpudb.demo import taxi as maker

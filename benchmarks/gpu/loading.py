@@ -36,7 +36,7 @@ from benchmarks.harness import Row, make_row, save_results
 RUNS = 2
 _PACKAGE = "gpudb.engine.gpu."
 _PACKING = {
-    "dictionaries": "fused.packed_cache.dictionaries:GrowingDictionary.encode",
+    "dictionaries": "cache.dictionaries:GrowingDictionary.encode",
 }
 _ON_HOST = {
     "decoding": "fused.packed_cache.column_chunks:read_lanes",

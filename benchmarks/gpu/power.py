@@ -28,7 +28,7 @@ from benchmarks.harness import Answer, Row, answers_equal, save_results
 from benchmarks.systems import DuckDb, System, Wire, gpudb_server
 
 SYSTEM, DUCKDB = "gpudb gpu", "duckdb"
-SUITES = {"tpch": tables.tpch, "tpcds": tables.tpcds, "groupby_join": tables.groupby_join}
+SUITES = {"tpch": tables.tpch, "tpcds": tables.tpcds, "groupby_join": tables.groupby_join, "asof": tables.asof}
 
 
 def main() -> int:

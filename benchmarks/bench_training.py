@@ -1,0 +1,132 @@
+"""Rows from a served table to arrays, and from arrays to batches, each beside the copy that it cannot be faster than.
+
+`python -m benchmarks.bench_training [--rows N] [--engine cpu|twin|gpu] [--library numpy|torch|cupy] [--device cuda]`
+prints, for a table of 13 floats and a label: the arrays' rate beside a copy of the same bytes; rows by text, for
+comparison; and the loader's epochs, in order and shuffled, beside loops over blocks that are in memory already, in
+order, and by a permutation that is made beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpudb
+from tests.support.connection_urls import to_url
+from tests.support.server_program import running_server
+
+COLUMNS = 13
+BATCH = 8192
+RUNS = 5
+
+
+def time_median(run: Callable[[], object]) -> float:
+    """Returns the median of seconds, after one run that is not timed."""
+    run()
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def _print(what: str, seconds: float, beside: float, size: int) -> None:
+    print(f"{what:32}{1000 * seconds:10.1f} ms{size / seconds / 1e9:8.2f} GB/s{beside / seconds:8.0%}", flush=True)
+
+
+def measure(db: gpudb.Connection, rows: int, library: str, device: str | None) -> None:
+    """Prints the figures of one table."""
+    features = ", ".join(f"(i::bigint * {7919 + n} % 1000003 / 1000.0)::real AS f{n}" for n in range(COLUMNS))
+    db.execute(f"CREATE TABLE t AS SELECT {features}, (i % 2)::real AS label FROM generate_series(1, {rows}) AS i")
+    table = db.table("t")
+    size = 4 * (COLUMNS + 1) * rows
+    wait = _get_wait(library, device)
+
+    def give_arrays() -> None:
+        getattr(table, library)(**({"device": device} if library == "torch" else {}))
+        wait()
+
+    held = table.block(library=library, device=device)
+    copy = time_median(lambda: (_copy(held), wait()))
+    print(f"{rows} rows, {size / 1e9:.2f} GB, batches of {BATCH}; shares are of the copy, and of the loop above")
+    _print("copy", copy, copy, size)
+    _print(f"table to {library}", time_median(give_arrays), copy, size)
+    few = table.limit(min(rows, 100_000))
+    text = time_median(lambda: db.execute(few.query)) * rows / min(rows, 100_000)
+    _print("rows as text, of 100,000", text, copy, size)
+
+    x, y = held[:, :COLUMNS], held[:, COLUMNS]
+    order = np.random.default_rng(1).permutation(rows)
+    numbers: Any = order
+    if library != "numpy":
+        library_ = __import__(library)
+        numbers = library_.as_tensor(order, device=device) if library == "torch" else library_.asarray(order)
+
+    def loop(numbers: Any = None) -> None:
+        for start in range(0, rows, BATCH):
+            part = slice(start, start + BATCH) if numbers is None else numbers[start : start + BATCH]
+            _use(x[part], y[part])
+        wait()
+
+    def epoch(loader: Any) -> None:
+        for batch in loader:
+            _use(*batch)
+        wait()
+
+    for what, given in (("in order", None), ("shuffled", numbers)):
+        resident = time_median(lambda given=given: loop(given))  # type: ignore[misc]
+        loader = table.loader(BATCH, shuffle=given is not None, target="label", library=library, device=device)
+        _print(f"loop over resident, {what}", resident, resident, size)
+        _print(f"loader, {what}", time_median(lambda loader=loader: epoch(loader)), resident, size)  # type: ignore[misc]
+
+
+def _use(x: Any, y: Any) -> None:
+    """What a step of training does at least: it reads the batch."""
+    x.sum()
+    y.sum()
+
+
+def _copy(held: Any) -> Any:
+    return held.clone() if hasattr(held, "clone") else held.copy()
+
+
+def _get_wait(library: str, device: str | None) -> Callable[[], object]:
+    """Returns what waits for a device's work."""
+    if library == "cupy":
+        import cupy
+
+        return lambda: cupy.cuda.Stream.null.synchronize()
+    if library == "torch" and device is not None:
+        import torch
+
+        return lambda: torch.cuda.synchronize()
+    return lambda: None
+
+
+def main() -> int:
+    """Serves a table and measures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--engine", default="twin")
+    parser.add_argument("--library", default="numpy")
+    parser.add_argument("--device")
+    given = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(Path(folder), "--engine", given.engine) as dsn,
+        gpudb.connect(to_url(dsn)) as db,
+    ):
+        measure(db, given.rows, given.library, given.device)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+SELECT count(*), sum(q.price) FROM trades a ASOF JOIN quotes q ON a.t >= q.t

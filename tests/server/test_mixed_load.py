@@ -37,6 +37,7 @@ MARGINS = {
 RESULTS_SECONDS = 60.0
 LOST_WORKERS = {"cpu": 0, "twin": 3}
 """How often a statement may lose its worker, which ends where its memory does not suffice, in an hour."""
+EXTRA_SECONDS = 120.0
 STEPS = {
     "COPY", "DELETE", "UPDATE", "MERGE", "INSERT", "CREATE TABLE", "DROP TABLE", "SELECT", "sort", "VACUUM", "ANALYZE",
     "connection", "check of COPY", "check of UPDATE", "check of MERGE", "check of INSERT",
@@ -95,12 +96,15 @@ def _find_growth(samples: list[Sample]) -> list[str]:
 
 
 def _run(served: dict[str, _Served], seconds: float, results: Path | None = None) -> None:
-    """Runs the load; writes the figures so far every minute."""
+    """Runs the load, on a slow machine until each step was performed; writes the figures so far every minute."""
     for each in served.values():
         each.start()
     ends = time.monotonic() + seconds
+    latest = ends + EXTRA_SECONDS
     following = time.monotonic() + RESULTS_SECONDS
-    while time.monotonic() < ends:
+    while (now := time.monotonic()) < ends or (
+        now < latest and any(STEPS - each.load.performed.keys() for each in served.values())
+    ):
         time.sleep(0.2)
         if results is not None and time.monotonic() > following:
             following += RESULTS_SECONDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.server.wire.redaction import UNPARSED, redact_passwords
+from gpudb.observe.redaction import UNPARSED, redact_passwords
 
 SECRET = "hunter2"
 

@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
+from gpudb.observe.recorder import StatementRecorder
+from gpudb.observe.statement import RepeatedStatement, Run
 from gpudb.server.wire import messages, replies
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.portals import Portals
@@ -60,8 +62,8 @@ class _Copy:
 class Conversation:
     """One client's conversation. `send` queues messages, `flush` sends them to the client.
 
-    `failure` converts any exception to the error that the client receives (and logs internal ones); `ran` is called
-    with every statement that has ended.
+    `convert_error` converts any exception to the error that the client receives (and logs internal ones);
+    `log_statement` is called with every text that has ended, `recorder` gets every statement.
     """
 
     def __init__(
@@ -71,12 +73,19 @@ class Conversation:
         flush: Callable[[], None],
         convert_error: Callable[[BaseException], GpudbError],
         log_statement: Callable[[ExecutedStatement], None] | None = None,
+        recorder: StatementRecorder | None = None,
     ) -> None:
         self._session = session
         self._send = send
         self._flush = flush
         self._convert_error = convert_error
         self._log_statement = log_statement
+        self._record = None if recorder is None else recorder.record
+        self._repeats_below = 0.0 if recorder is None else recorder.repeats_below
+        self._repeated: RepeatedStatement | None = None
+        self._last_recorded = ""
+        self._has_parts, self._part_started = False, 0.0
+        self._inbox = session.mailbox.inbox
         self._zone = session.reports().get("TimeZone", "UTC")
         self._reports: dict[str, str] = {}
         self._is_running, self._suspended_rows = False, 0
@@ -145,8 +154,21 @@ class Conversation:
             for name, value in reports.items():
                 self._send(replies.parameter_status(name, value))
         self._send_notices()
-        self._send(replies.ready_for_query(self._session.status))
+        status = self._session.status
+        if self._inbox and status == "I":
+            self._send_notifications()
+        self._send(replies.ready_for_query(status))
         self._flush()
+
+    def deliver_notifications(self) -> None:
+        """Sends what has arrived while the client is idle."""
+        self._send_notifications()
+        self._flush()
+
+    def _send_notifications(self) -> None:
+        inbox = self._inbox
+        while inbox:
+            self._send(replies.notification_response(inbox.popleft()))
 
     def _take_reports(self) -> None:
         """Records changed settings. A new time zone applies to the next statement, although it is reported later."""
@@ -202,10 +224,66 @@ class Conversation:
             self._record_statement(self._suspended_rows)
         self._timed_sql, self._started_at, self._is_running, self._suspended_rows = sql, time.monotonic(), runs, 0
 
-    def _record_statement(self, rows: int, sqlstate: str = "00000") -> None:
-        if self._log_statement is not None and self._timed_sql:
-            self._log_statement(ExecutedStatement(self._timed_sql, time.monotonic() - self._started_at, rows, sqlstate))
+    def _record_statement(
+        self, rows: int, sqlstate: str = "00000", *, size: int = 0, encode_seconds: float = 0.0
+    ) -> None:
+        """Ends the timing of a statement: `size` are the bytes of its rows, which took `encode_seconds`."""
+        sql = self._timed_sql
+        if sql:
+            seconds = (ended := time.monotonic()) - self._started_at
+            repeated = self._repeated
+            if (
+                repeated is not None
+                and seconds < repeated.below
+                and sql == repeated.sql
+                and not self._session.measures
+                and sqlstate == "00000"
+            ):
+                repeated.append((ended, seconds, encode_seconds, rows, size))
+            elif self._record is not None:
+                self._record_other(sql, sqlstate, (ended, seconds, encode_seconds, rows, size))
+            if self._log_statement is not None:
+                self._log_statement(ExecutedStatement(sql, seconds, rows, sqlstate))
         self._timed_sql, self._is_running = "", False
+
+    def _record_other(self, sql: str, sqlstate: str, run: Run) -> None:
+        """Records a statement that is not a repeated one yet: it is from its second run in a row on."""
+        assert self._record is not None
+        session = self._session
+        place = session.database_oid, session.process_id
+        is_successful = sqlstate == "00000"
+        if self._has_parts:
+            self._end_parts(sqlstate)
+            self._repeated, self._last_recorded = None, ""
+        elif sql == self._last_recorded and is_successful and not session.measures and run[1] < self._repeats_below:
+            # Between its runs is no other statement that would change the role or a setting.
+            below = min(self._repeats_below, session.slow_after)
+            self._repeated = RepeatedStatement(sql, session.acting_role, *place, below)
+            self._repeated.append(run)
+            self._record(self._repeated)
+        else:
+            self._record((sql, session.acting_role, sqlstate, *place, *run, session.measures))
+            session.measures, self._repeated = {}, None
+            self._last_recorded = sql if is_successful else ""
+        if run[1] >= session.slow_after and is_successful:
+            session.log_slow(sql, run[1])
+
+    def _record_part(self, rows: int, sqlstate: str = "00000", *, size: int = 0, encode_seconds: float = 0.0) -> None:
+        """Records one statement of a text of several."""
+        assert self._record is not None
+        if not self._has_parts:
+            self._has_parts, self._part_started = True, self._started_at
+        session, ended = self._session, time.monotonic()
+        place = session.database_oid, session.process_id
+        figures = ended, ended - self._part_started, encode_seconds, rows, size
+        self._record((session.script_part, session.acting_role, sqlstate, *place, *figures, session.measures))
+        session.measures, self._part_started = {}, ended
+
+    def _end_parts(self, sqlstate: str) -> None:
+        """Ends a text of several statements, which are recorded each; one that failed is recorded now."""
+        if sqlstate != "00000":
+            self._record_part(0, sqlstate)
+        self._has_parts = False
 
     def _send_notices(self) -> None:
         for notice in self._session.take_notices():
@@ -221,29 +299,33 @@ class Conversation:
         self._script = iter(self._session.run(sql))
         self._continue_script()
 
-    def _continue_script(self) -> None:
-        """Runs the Query's statements until one needs COPY data or none is left."""
-        rows = 0
+    def _continue_script(self, rows: int = 0) -> None:
+        """Runs the Query's statements until one needs COPY data or none is left; `rows` are those copied just now."""
+        size, encode_seconds = 0, 0.0
         assert self._script is not None
         for result in self._script:
             if isinstance(result, CopyIn):
                 self._begin_copy(result, simple=True)
                 return
-            rows += self._send_result(result)
+            sent, size, encode_seconds = self._send_result(result)
+            rows += sent
+            if self._record is not None and self._session.script_part:
+                self._record_part(sent, size=size, encode_seconds=encode_seconds)
         self._close_script()
-        self._record_statement(rows)
+        self._record_statement(rows, size=size, encode_seconds=encode_seconds)
         self.send_ready()
 
-    def _send_result(self, result: Result) -> int:
-        """Sends a statement's whole result; returns its number of rows."""
+    def _send_result(self, result: Result) -> tuple[int, int, float]:
+        """Sends a statement's whole result; returns its number of rows or of changed ones, bytes and encoding time."""
         if result.columns is None and not isinstance(result, CopyOut):
             self._send_complete(result.tag)
-            return 0
+            return _count_changed(result.tag), 0, 0.0
         formats = (0,) * len(result.columns or ())
         rows = ResultRows(result, formats)
         try:
             if isinstance(result, CopyOut):
                 tag = send_copy(result, self._send)
+                rows.sent = _count_changed(tag)
             else:
                 self._send(replies.row_description(result.columns or (), formats))
                 rows.send(self._send, 0, self._zone, None)
@@ -251,7 +333,7 @@ class Conversation:
         finally:
             rows.close()
         self._send_complete(tag)
-        return rows.sent
+        return rows.sent, rows.bytes, rows.encode_seconds
 
     def _send_complete(self, tag: str) -> None:
         self._take_reports()
@@ -284,10 +366,13 @@ class Conversation:
             self._copy = None
             copy.result.close()
             self._send_complete(tag)
-            if copy.simple:
-                self._continue_script()
-            else:
-                self._record_statement(0)
+            rows = _count_changed(tag)
+            if not copy.simple:
+                self._record_statement(rows)
+                return
+            if self._record is not None and self._session.script_part:
+                self._record_part(rows)
+            self._continue_script(rows)
         elif kind == ord("f"):
             reason = decode_utf8(payload.rstrip(b"\0"))
             raise QueryCanceled(f"COPY from stdin failed: {reason}")
@@ -353,13 +438,15 @@ class Conversation:
                 self._begin_copy(result, simple=False)
                 return
             if isinstance(result, CopyOut) or result.columns is None:
-                self._record_statement(self._send_result(result))
+                rows, size, encode_seconds = self._send_result(result)
+                self._record_statement(rows, size=size, encode_seconds=encode_seconds)
                 return
             portal.rows = ResultRows(result, portal.formats)
         if portal.rows.send(self._send, message.limit, self._zone, None):
             portal.rows.close()
             self._send_complete(portal.rows.get_tag())
-            self._record_statement(portal.rows.sent)
+            sent = portal.rows
+            self._record_statement(sent.sent, size=sent.bytes, encode_seconds=sent.encode_seconds)
         else:
             self._suspended_rows = portal.rows.sent
             self._send(replies.PORTAL_SUSPENDED)
@@ -389,3 +476,9 @@ class Conversation:
         if self._session.status == "I":
             self._portals.clear()
         self.send_ready()
+
+
+def _count_changed(tag: str) -> int:
+    """Returns the rows that a command tag counts: `INSERT 0 5` are 5; none in `CREATE TABLE`."""
+    number = tag.rpartition(" ")[2]
+    return int(number) if number.isdigit() else 0

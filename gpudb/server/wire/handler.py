@@ -15,6 +15,7 @@ from buenavista.postgres import BuenaVistaHandler, BVContext
 
 from gpudb.engine.scheduling import answer_soon
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
+from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, ExecutedStatement
@@ -26,6 +27,7 @@ from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.pending_connections import PendingConnections
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.stream import DeadlinePassed, Stream
+from gpudb.server.wire.waker import Waker
 from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 _LOG = logging.getLogger(__name__)
@@ -58,6 +60,7 @@ class ServerInterface(Protocol):
     failed_logins: FailedLogins
     statement_log: StatementLog | None
     audit_log: AuditLog | None
+    recorder: StatementRecorder | None
 
     def check_capacity(self) -> None:
         """Raises 53300 beyond max_connections, 57P03 while shutting down."""
@@ -87,6 +90,7 @@ class Handler(BuenaVistaHandler):
         self._lock = threading.Lock()
         self._waiting_idle = False
         self._end_error: GpudbError | None = None
+        self._waker: Waker | None = None
         self._ends_now = False
         self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
         self.server.pending.add(self, self.host)
@@ -104,6 +108,8 @@ class Handler(BuenaVistaHandler):
     def finish(self) -> None:
         """Closes the socket."""
         self.stream.close()
+        if self._waker is not None:
+            self._waker.close()
         self.server.pending.remove(self, self.host)
 
     def _serve(self) -> None:
@@ -129,7 +135,10 @@ class Handler(BuenaVistaHandler):
         session.on_terminate = self.terminate
         self.server.register(client)
         log_statement = self._choose_statement_log(client, request)
-        conversation = Conversation(session, self.stream.send, self.stream.flush, self.convert_error, log_statement)
+        recorder = self.server.recorder
+        conversation = Conversation(
+            session, self.stream.send, self.stream.flush, self.convert_error, log_statement, recorder
+        )
         try:
             self.stream.send(startup.build_greeting(session, client.secret_key))
             conversation.send_ready()
@@ -162,6 +171,8 @@ class Handler(BuenaVistaHandler):
             self._end_if_idle(conversation)
             self._waiting_idle = conversation.is_idle
         try:
+            if self._waiting_idle and self.client is not None and self.client.session.mailbox.channels:
+                self._deliver_until_message(conversation, self.client.session)
             if conversation.is_idle_in_transaction:
                 head = self._read_idle("idle_in_transaction_session_timeout")
             elif self._waiting_idle:
@@ -172,6 +183,24 @@ class Handler(BuenaVistaHandler):
             self._waiting_idle = False
         kind = head[0]
         return kind, self.stream.read_bytes(messages.check_length(kind, int.from_bytes(head[1:], "big")))
+
+    def _deliver_until_message(self, conversation: Conversation, session: SessionInterface) -> None:
+        """Sends notifications to an idle client until it sends something; raises once idle_session_timeout has passed.
+
+        This thread alone writes to the client: others wake it.
+        """
+        if self._waker is None:
+            self._waker = Waker()
+            session.mailbox.on_arrival = self._waker.wake
+        timeout = session.milliseconds("idle_session_timeout")
+        deadline = time.monotonic() + timeout / 1000 if timeout else None
+        while True:
+            if session.mailbox.inbox:
+                conversation.deliver_notifications()
+            if not self._waker.wait(self.stream, deadline):
+                return
+            if deadline is not None and time.monotonic() >= deadline:
+                raise SqlError.of("idle_session_timeout", _IDLE_LIMITS["idle_session_timeout"])
 
     def _read_idle(self, limit: str) -> bytes:
         """Returns the head of the next message; raises the error of `limit`, a setting, once that has passed."""
@@ -194,7 +223,7 @@ class Handler(BuenaVistaHandler):
         log, audit_log = self.server.statement_log, self.server.audit_log
         if log is None and audit_log is None:
             return None
-        role = self.server.database.role(request.user)
+        role = self.server.database.role(request.user, request.database)
         audits_everything = role is not None and role.settings.get("gpudb.audit") == "all"
 
         def log_statement(statement: ExecutedStatement) -> None:

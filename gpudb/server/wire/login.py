@@ -64,7 +64,7 @@ def _record_failure(server: LoginServices, request: ConnectionRequest, error: Gp
 def _authenticate(stream: Stream, server: LoginServices, request: ConnectionRequest) -> str:
     """Authenticates a client; returns the method."""
     database = server.database
-    role = database.role(request.user)
+    role = database.role(request.user, request.database)
     method = _choose_method(server, request, role)
     if method == "scram-sha-256":
         _exchange_scram(stream, request.user, role)

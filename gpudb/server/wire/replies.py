@@ -13,6 +13,7 @@ from gpudb import pgdata
 from gpudb.errors import GpudbError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.server.wire.messages import PROTOCOL_3_0
+from gpudb.session.mailbox import Notification
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import SqlType
 
@@ -146,6 +147,12 @@ def error_response(error: GpudbError, severity: str = ERROR) -> bytes:
     }
     fields |= {_OBJECT_FIELDS[kind]: name for kind, name in error.objects.items()}
     return build_message(b"E", _build_report(fields))
+
+
+def notification_response(notification: Notification) -> bytes:
+    """NotificationResponse."""
+    strings = (notification.channel.encode(), b"\0", notification.payload.encode(), b"\0")
+    return build_message(b"A", notification.process_id.to_bytes(4, "big") + b"".join(strings))
 
 
 def notice_response(notice: Notice) -> bytes:

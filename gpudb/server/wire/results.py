@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
+from time import perf_counter
 
 import pyarrow as pa
 
@@ -32,7 +33,11 @@ class ResultRows:
         self._remainder: pa.RecordBatch | None = None
         self._total = 0
         self._closed = False
+        self._is_timed, self._read_seconds = False, 0.0
         self.sent = 0
+        self.bytes = 0
+        self.encode_seconds = 0.0
+        """Seconds in which rows were encoded and sent, without those in which the engine was waited for."""
         self.ended = False
 
     def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
@@ -42,10 +47,16 @@ class ResultRows:
         try:
             first = next(batches, None)
             if first is not None and is_short(first):
-                send(encode_piece(first, self._types, self._formats, zone, resolve))
+                started = perf_counter()
+                piece = encode_piece(first, self._types, self._formats, zone, resolve)
+                send(piece)
+                self.encode_seconds += perf_counter() - started
+                self.bytes += len(piece)
                 first = next(batches, None)
             if first is not None:
+                started, waited, self._is_timed = perf_counter(), self._read_seconds, True
                 self._send_many(send, chain((first,), batches), zone, resolve)
+                self.encode_seconds += perf_counter() - started - (self._read_seconds - waited)
         except pa.ArrowInvalid as error:
             # Only a damaged file contains values that its own type does not allow.
             message = f"a value is none of its column's type: {error}"
@@ -60,6 +71,7 @@ class ResultRows:
         with closing(encoded):
             for piece in encoded:
                 send(piece)
+                self.bytes += len(piece)
 
     def _iterate_batches(self, limit: int) -> Iterator[pa.RecordBatch]:
         """Yields the remaining batches up to a number of rows (0: all); rows beyond them remain."""
@@ -76,7 +88,11 @@ class ResultRows:
 
     def _read_batch(self) -> pa.RecordBatch | None:
         batch, self._remainder = self._remainder, None
-        if batch is None:
+        if batch is None and self._is_timed:
+            started = perf_counter()
+            batch = next(self._result.batches, None)
+            self._read_seconds += perf_counter() - started
+        elif batch is None:
             batch = next(self._result.batches, None)
         if batch is None:
             self.ended = True

@@ -9,11 +9,13 @@ import ssl
 import sys
 import threading
 import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 from buenavista.postgres import BuenaVistaServer
 
 from gpudb.errors import SqlError
+from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.auth import is_loopback
 from gpudb.server.wire.failed_logins import FailedLogins
@@ -35,13 +37,30 @@ _FORCED_S = 5.0
 _SPARE_THREADS = 100
 
 
+@dataclass(slots=True)
+class Traffic:
+    """Numbers of connections so far, and bytes received and sent, without those of encryption."""
+
+    connections: int = 0
+    received_bytes: int = 0
+    sent_bytes: int = 0
+
+    def add(self, handler: Handler) -> None:
+        """Adds a connection."""
+        stream = getattr(handler, "stream", None)
+        self.connections += 1
+        if stream is not None:
+            self.received_bytes += stream.received_bytes
+            self.sent_bytes += stream.sent_bytes
+
+
 class PgServer(BuenaVistaServer):
     """A server for PostgreSQL clients, with one thread each.
 
     `port` 0 selects a free one (`address`). `tls` is the context for clients that request encryption. More than
     `max_connections` clients get 53300. Clients have `authentication_timeout` seconds to authenticate; of those that
     have not, `max_unauthenticated` may be connected, and `max_unauthenticated_per_address` of an address. Failed logins
-    are answered up to `failed_login_delay` seconds late.
+    are answered up to `failed_login_delay` seconds late. `recorder` gets the statements that have ended.
 
     `hba` has the rules of connections. Without it roles without a password are trusted on loopback, and F0000 is raised
     if it would listen off loopback while a role that can log in has no password.
@@ -66,6 +85,7 @@ class PgServer(BuenaVistaServer):
         failed_login_delay: float = 5.0,
         statement_log: StatementLog | None = None,
         audit_log: AuditLog | None = None,
+        recorder: StatementRecorder | None = None,
     ) -> None:
         if hba is None:
             check_exposure(database, host)
@@ -78,6 +98,8 @@ class PgServer(BuenaVistaServer):
         self.failed_logins = FailedLogins(failed_login_delay)
         self.statement_log = statement_log
         self.audit_log = audit_log
+        self.recorder = recorder
+        self.traffic = Traffic()
         self._max_threads = max_connections + max_unauthenticated
         self._handlers: set[Handler] = set()
         self._lock = threading.Lock()
@@ -132,6 +154,7 @@ class PgServer(BuenaVistaServer):
         finally:
             with self._lock:
                 self._handlers.discard(handler)
+                self.traffic.add(handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Logs errors outside any statement."""
@@ -162,6 +185,15 @@ class PgServer(BuenaVistaServer):
             expected, received = (number.to_bytes(4, "big") for number in (client.secret_key, key))
             if hmac.compare_digest(expected, received):
                 client.session.cancel()
+
+    def measure_traffic(self) -> Traffic:
+        """Returns the traffic of all connections, of those that have ended and of those that are open."""
+        with self._lock:
+            total = replace(self.traffic)
+            handlers = list(self._handlers)
+        for handler in handlers:
+            total.add(handler)
+        return total
 
     # ---- the end
 

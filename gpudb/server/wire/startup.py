@@ -17,8 +17,6 @@ from gpudb.server.wire.messages import ProtocolViolation, Startup
 from gpudb.server.wire.stream import Stream
 from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
-DATABASE = "gpudb"
-
 _CONNECTION_PARAMETERS = frozenset({"user", "database", "replication", "options"})
 _OPTION = re.compile(r"(?:-c\s*|--)([\w.\-]+)=(.*)", re.DOTALL)
 
@@ -109,11 +107,9 @@ def describe_request(stream: Stream, parameters: dict[str, str], host: str) -> C
 
 
 def open_session(database: DatabaseInterface, parameters: dict[str, str], host: str) -> SessionInterface:
-    """Opens the session of an authenticated client; 3D000 for another database's name."""
+    """Opens the session of an authenticated client; 3D000 for a database that does not exist."""
     name = parameters.get("database") or parameters["user"]
-    if name != DATABASE:
-        raise SqlError.of("invalid_catalog_name", f'database "{name}" does not exist')
-    return database.session(parameters["user"], extract_settings(parameters), host)
+    return database.session(parameters["user"], extract_settings(parameters), host, name)
 
 
 def build_greeting(session: SessionInterface, key: int) -> bytes:

@@ -30,7 +30,8 @@ class DeadlinePassed(ClientDisconnected):
 class Stream(BVBuffer):
     """buenavista's buffer over a socket: reads are exact (or ClientGone), writes are buffered.
 
-    Bytes received beyond those requested are kept, so that messages sent together cost one system call.
+    Bytes received beyond those requested are kept, so that messages sent together cost one system call. Both directions
+    are counted, without encryption.
     """
 
     def __init__(self, connection: socket.socket, deadline: float | None = None) -> None:
@@ -44,6 +45,7 @@ class Stream(BVBuffer):
         self._write_started = 0.0
         self._stall = (0.0, 0), 0.0
         self.is_aborted = False
+        self.received_bytes = self.sent_bytes = 0
         self.set_deadline(deadline)
 
     def set_deadline(self, deadline: float | None) -> None:
@@ -103,6 +105,7 @@ class Stream(BVBuffer):
             raise ClientDisconnected(str(error)) from error
         if not data:
             raise ClientDisconnected("the client closed the connection")
+        self.received_bytes += len(data)
         return data
 
     def read_plain(self, n: int) -> bytes:
@@ -136,6 +139,13 @@ class Stream(BVBuffer):
         names = [value for part in subject for name, value in part if name == "commonName"]
         return names[0] if names and "\0" not in names[0] else None
 
+    @property
+    def has_received(self) -> bool:
+        """Whether bytes of the client have been received and not been read."""
+        if len(self._in) > self._at:
+            return True
+        return isinstance(self.connection, ssl.SSLSocket) and self.connection.pending() > 0
+
     def pause(self, seconds: float) -> None:
         """Waits; `stop_reading` ends the wait."""
         self._stopped.wait(seconds)
@@ -158,6 +168,7 @@ class Stream(BVBuffer):
 
     def _write(self, data: bytes | bytearray | memoryview) -> None:
         self._write_started = time.monotonic()
+        self.sent_bytes += len(data)
         try:
             self.connection.sendall(data)
         except OSError as error:

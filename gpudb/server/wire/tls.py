@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from pathlib import Path
 
 from gpudb.certificates import check_private_key, create_self_signed
 from gpudb.errors import SqlError
+
+_LOG = logging.getLogger(__name__)
 
 
 def make_server_context(certificate: Path, key: Path, authorities: Path | None = None) -> ssl.SSLContext:
@@ -32,6 +35,15 @@ def make_server_context(certificate: Path, key: Path, authorities: Path | None =
             raise SqlError.of("config_file_error", message) from error
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
+
+
+def reload_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Loads a renewed certificate for the connections that follow; one that cannot be used is logged and not loaded."""
+    try:
+        make_server_context(certificate, key)  # a context that fails to load half a pair has lost the former one
+        context.load_cert_chain(certificate, key, password=_reject_password)
+    except (SqlError, OSError, ssl.SSLError) as error:
+        _LOG.error("the certificate is not loaded again: %s", error)
 
 
 def _reject_password() -> str:

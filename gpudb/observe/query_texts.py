@@ -1,0 +1,52 @@
+"""The identity of a statement's text: its query identifier and its text without constants, by libpg_query.
+
+Texts that libpg_query does not parse, of gpudb's own clauses, are their own identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import postgast
+
+from gpudb.lru import LruCache
+from gpudb.observe.redaction import redact_passwords
+
+MAX_TEXT = 1 << 16
+"""Characters of a text that are kept."""
+_CACHED_TEXTS = 5000
+
+
+class QueryText(NamedTuple):
+    """A query identifier, a signed number of 64 bits, and a normalised text."""
+
+    query_id: int
+    text: str
+
+
+_known: LruCache[str, QueryText] = LruCache(_CACHED_TEXTS)
+
+
+def identify(sql: str) -> QueryText:
+    """Returns the identity of a text."""
+    if len(sql) > MAX_TEXT:
+        return QueryText(_hash(sql), "" if "password" in sql.lower() else sql[:MAX_TEXT])
+    found = _known.get(sql)
+    if found is None:
+        found = _identify(sql)
+        _known.put(sql, found)
+    return found
+
+
+def _identify(sql: str) -> QueryText:
+    try:
+        number = postgast.fingerprint(sql).fingerprint
+        text = postgast.normalize(redact_passwords(sql)).strip().removesuffix(";").rstrip()
+    except (postgast.PgQueryError, RecursionError, ValueError):
+        return QueryText(_hash(sql), redact_passwords(sql, failed=False))
+    return QueryText(number - (1 << 64) if number >= 1 << 63 else number, text)
+
+
+def _hash(sql: str) -> int:
+    return int.from_bytes(hashlib.blake2b(sql.encode(), digest_size=8).digest(), "big", signed=True)

@@ -1,0 +1,41 @@
+"""The routes: whether the process lives, whether it is ready, and its metrics."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from gpudb.server.http.collector import ServerCollector
+from gpudb.server.http.readiness import Readiness
+
+
+def make_application(readiness: Readiness, collector: ServerCollector) -> Starlette:
+    """Returns the application; a scrape runs on a thread, so that probes are answered meanwhile."""
+    registry = CollectorRegistry()
+    registry.register(collector)
+    ProcessCollector(registry=registry)
+
+    def check_health(request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    def check_readiness(request: Request) -> Response:
+        obstacle = readiness.find_obstacle()
+        if obstacle is not None:
+            return PlainTextResponse(f"{obstacle}\n", status_code=503)
+        return PlainTextResponse("ready\n")
+
+    def list_metrics(request: Request) -> Response:
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(registry), headers={"content-type": content_type})
+
+    return Starlette(
+        routes=[
+            Route("/healthz", check_health),
+            Route("/readyz", check_readiness),
+            Route("/metrics", list_metrics),
+        ]
+    )

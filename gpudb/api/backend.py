@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
 from gpudb.errors import SqlError
 from gpudb.session.results import Notice, Result, ResultColumn
+from gpudb.storage.load.progress import Progress
 from gpudb.types import SqlType
+
+T = TypeVar("T")
 
 
 class Backend(Protocol):
@@ -30,8 +34,15 @@ class Backend(Protocol):
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
         """Returns the columns of a query without running it."""
 
-    def run(self, sql: str, parameters: Sequence[object]) -> Result:
-        """Starts one statement."""
+    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None, *, many: bool = False) -> Result:
+        """Starts one statement; of a query's rows only the first `rows` may be read. `many` rows may be expected."""
+
+    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
+        """Runs a query of numbers whose rows stay in the memory of this host.
+
+        Returns what `read` makes of their description, a line of JSON a part; the rows are gone afterwards. None where
+        there are no such workers, or `read` raises OSError. Errors of the query are raised.
+        """
 
     def finish(self, *, failed: bool) -> None:
         """Ends the result of `run`, which was read to its end, abandoned, or failed."""
@@ -48,11 +59,20 @@ class Backend(Protocol):
     def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
         """Inserts an Arrow table's rows into a table, columns by name; returns their number."""
 
+    def find_missing(self, names: Sequence[str]) -> list[str]:
+        """Returns those of some names that are no relation here: no table, view or registered table."""
+
     def unregister(self, name: str) -> bool:
         """Unregisters a table; False if there is none."""
 
     def take_notices(self) -> list[Notice]:
         """Returns the notices since the last call."""
+
+    def interruptible(self) -> AbstractContextManager[object]:
+        """A block in which Ctrl-C cancels the running statement before KeyboardInterrupt is raised."""
+
+    def progress(self) -> Progress | None:
+        """How far the load or query is that runs now, without rows of results; None if unknown; from any thread."""
 
     def cancel(self) -> None:
         """Cancels the running statement with 57014; from any thread."""

@@ -80,3 +80,34 @@ def get_display_width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
+
+
+def format_expanded(fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...]]) -> str:
+    """Returns the rows in psql's expanded form: a line for each column, a heading before each row."""
+    heads = [_split_lines(field.name) for field in fields]
+    cells = [[_split_lines("" if value is None else value) for value in row] for row in rows]
+    if not cells or not heads:
+        return f"({len(cells)} row{'' if len(cells) == 1 else 's'})"
+    head_width = max(get_display_width(line) for lines in heads for line in lines)
+    width = max(get_display_width(line) for row in cells for lines in row for line in lines)
+    out: list[str] = []
+    for number, row in enumerate(cells, 1):
+        out.append(_format_record_line(number, head_width, width))
+        for head, lines in zip(heads, row):
+            for index in range(max(len(head), len(lines))):
+                name = head[index] if index < len(head) else ""
+                name += " " * (head_width - get_display_width(name)) + ("+" if index < len(head) - 1 else " ")
+                value = ""
+                if index < len(lines):
+                    value = " " + lines[index]
+                if index < len(lines) - 1:  # the mark of a value that goes on in the next line
+                    value += " " * (width - get_display_width(lines[index])) + "+"
+                out.append(f"{name}|{value}")
+    return "\n".join(out)
+
+
+def _format_record_line(number: int, head_width: int, width: int) -> str:
+    """The heading of a row, with the line between names and values where it does not cover it."""
+    heading = f"-[ RECORD {number} ]"
+    line = "-" * (head_width + 1) + "+" + "-" * (width + 1)
+    return heading + line[len(heading) :]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pyarrow as pa
 
-from gpudb.api.backend import make_copy_error
+from gpudb.api.backend import T, make_copy_error
+from gpudb.api.interrupts import Interruptible
 from gpudb.api.names import quote_identifier
 from gpudb.api.parameters import format_parameter, get_parameter_type
+from gpudb.catalog.model import Catalog
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
 from gpudb.sql.bound import OutputColumn
+from gpudb.storage.load.progress import Progress
 from gpudb.types import SqlType
 from gpudb.values import parse_text
 
@@ -85,7 +89,7 @@ class EmbeddedBackend:
             self.finish(failed=failed)
         return columns or ()
 
-    def run(self, sql: str, parameters: Sequence[object]) -> Result:
+    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None, *, many: bool = False) -> Result:
         try:
             prepared = self._prepare(sql, parameters)
             if len(parameters) != len(prepared.parameters):
@@ -106,6 +110,9 @@ class EmbeddedBackend:
         except BaseException as error:
             self.finish(failed=True)
             raise error
+
+    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
+        return None  # the rows are in this process
 
     def _prepare(self, sql: str, parameters: Sequence[object]) -> Prepared:
         oids = [0 if (kind := get_parameter_type(value)) is None else kind.oid for value in parameters]
@@ -144,7 +151,7 @@ class EmbeddedBackend:
 
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
         self._session.frame_columns[name] = tuple(
-            OutputColumn(column, kind) for column, kind in zip(table.column_names, types, strict=True)
+            OutputColumn(column, kind) for column, kind in zip(table.schema.names, types, strict=True)
         )
         self._session.frames[name] = table
 
@@ -163,12 +170,37 @@ class EmbeddedBackend:
             self.unregister(_APPENDED)
         return int(result.tag.rpartition(" ")[2])
 
+    def _catalog(self) -> Catalog:
+        transaction = self._session.transaction
+        return self._database.store.catalog() if transaction is None else transaction.catalog
+
+    def find_missing(self, names: Sequence[str]) -> list[str]:
+        session, database = self._session, self._database
+        catalog = self._catalog()
+        return [
+            name
+            for name in names
+            if name not in session.frames
+            and catalog.find(name, session.search_path()) is None
+            and database.cpu.system_columns("pg_catalog", name) is None
+        ]
+
     def unregister(self, name: str) -> bool:
         self._session.frame_columns.pop(name, None)
         return self._session.frames.pop(name, None) is not None
 
     def take_notices(self) -> list[Notice]:
         return self._session.take_notices()
+
+    def interruptible(self) -> AbstractContextManager[object]:
+        return Interruptible(self._session.cancel)
+
+    def progress(self) -> Progress | None:
+        found = self._session.progress
+        if found is None:
+            fraction = self._session.measure_progress()
+            return None if fraction is None else Progress(0, 0, 0, fraction=fraction)
+        return Progress(found.bytes_processed, found.bytes_total, found.rows, found.excluded)
 
     def cancel(self) -> None:
         self._session.cancel()

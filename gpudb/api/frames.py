@@ -1,4 +1,4 @@
-"""Arrow tables, Polars frames and pandas frames as relations: the SQL types of their columns.
+"""Frames of Arrow, Polars, pandas and cuDF, and dicts of columns, as relations: the SQL types of their columns.
 
 | Arrow | SQL |
 |---|---|
@@ -18,6 +18,8 @@ Arrow and Polars it is NaN.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,36 +71,99 @@ _SQL_TYPES: tuple[tuple[pa.DataType, SqlType], ...] = (
     (pa.date64(), DATE),
     (pa.month_day_nano_interval(), INTERVAL),
 )
+_LIBRARIES = frozenset({"polars", "pandas", "cudf", "pyarrow"})
+_FRAMES = frozenset({"DataFrame", "LazyFrame", "Table", "RecordBatch"})
 _NANOSECONDS_A_UNIT = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
-def to_arrow_table(frame: object) -> pa.Table:
+def is_frame(value: object) -> bool:
+    """Whether `to_arrow_table` takes a value, as far as its type tells: a dict of columns holds lists and arrays."""
+    if isinstance(value, dict):
+        return bool(value) and all(isinstance(name, str) and _is_column(column) for name, column in value.items())
+    kind = type(value)
+    if any(base.__module__.partition(".")[0] in _LIBRARIES and base.__name__ in _FRAMES for base in kind.__mro__):
+        return True
+    return hasattr(kind, "__arrow_c_stream__") and kind.__name__ not in {"Series", "ChunkedArray"}
+
+
+def _is_column(value: object) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | dict | set)
+
+
+def to_arrow_table(frame: object, *, rows: bool = True) -> pa.Table:
     """Returns a frame as an Arrow table: pyarrow Table or RecordBatch, Polars DataFrame or LazyFrame (collected),
-    pandas DataFrame (without its index). 42804 for anything else.
+    pandas DataFrame (without its index), cuDF DataFrame, dict of columns, any other Arrow stream. 42804 for anything
+    else, and for a column whose values have no common type. Without `rows` a lazy frame is not computed.
     """
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame])
-    package = type(frame).__module__.partition(".")[0]
     value: Any = frame
-    if package == "polars" and hasattr(value, "collect"):
-        value = value.collect()
+    package = type(frame).__module__.partition(".")[0]
+    if isinstance(frame, dict):
+        return _table_of_columns({name: partial(pa.array, column) for name, column in frame.items()})
+    if package == "polars" and type(frame).__name__ == "LazyFrame":
+        value = (value if rows else value.head(0)).collect()
     if package == "polars" and hasattr(value, "to_arrow") and hasattr(value, "columns"):
-        arrow: pa.Table = value.to_arrow()
-        return arrow
+        for name, kind in value.schema.items():
+            if "Object" in str(kind):  # Polars exports addresses
+                raise FeatureNotSupported(f'column "{name}" holds Python objects, which no SQL type holds')
+        return _table_of_columns({name: value.get_column(name).to_arrow for name in value.columns})
     if package == "pandas" and hasattr(value, "columns"):
-        return pa.Table.from_pandas(value.rename(columns=str), preserve_index=False)
+        return _table_of_pandas(value.rename(columns=str))
+    if package == "cudf" and hasattr(value, "columns"):
+        table: pa.Table = value.to_arrow(preserve_index=False)
+        return table
+    if is_frame(frame):
+        return pa.table(value)
     message = f"a {type(frame).__module__}.{type(frame).__qualname__} is no frame"
-    raise SqlError.of("datatype_mismatch", message, hint="Pass an Arrow table, a Polars frame or a pandas DataFrame.")
+    hint = "Pass an Arrow table, a Polars, pandas or cuDF frame, or a dict of columns."
+    raise SqlError.of("datatype_mismatch", message, hint=hint)
 
 
-def convert_frame(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
+def _table_of_columns(columns: Mapping[str, Callable[[], Any]]) -> pa.Table:
+    """Returns a table of columns that are computed here; 42804 names the one that cannot be, or has another length."""
+    arrays: dict[str, Any] = {}
+    for name, compute in columns.items():
+        arrays[str(name)] = array = _convert_values(str(name), compute)
+        first = next(iter(arrays))
+        if len(array) != len(arrays[first]):
+            message = f'column "{name}" has {len(array)} values, and column "{first}" has {len(arrays[first])}'
+            raise SqlError.of("datatype_mismatch", message)
+    return pa.table(arrays)
+
+
+def _convert_values(name: str, compute: Callable[[], Any]) -> Any:
+    """Returns a column of Python objects, or of another library, as Arrow; 42804 names it if that fails."""
+    try:
+        return compute()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = str(error).partition("\n")[0]
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # Polars' own, whose base is BaseException
+            raise
+        reason = str(error).partition("\n")[0]
+    hint = "Give all its values one type that SQL has, or leave the column out."
+    raise SqlError.of("datatype_mismatch", f'column "{name}" cannot be read: {reason}', hint=hint)
+
+
+def _table_of_pandas(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        for number, name in enumerate(frame.columns):
+            _convert_values(name, partial(pa.Array.from_pandas, frame.iloc[:, number]))
+        raise
+
+
+def convert_frame(frame: object, *, rows: bool = True) -> tuple[pa.Table, tuple[SqlType, ...]]:
     """Returns a frame as an Arrow table with its SQL types; its columns have exactly these types' `SqlType.arrow`.
 
-    0A000 for a column without a matching SQL type or no column at all, 42701 for duplicate names.
+    Without `rows` it may have none. 0A000 for a column without a matching SQL type or no column at all, 42701 for
+    duplicate names.
     """
-    table = to_arrow_table(frame)
+    table = to_arrow_table(frame, rows=rows)
     if not table.num_columns:
         raise FeatureNotSupported("a frame without columns is not supported")
     seen: set[str] = set()
@@ -112,7 +177,8 @@ def convert_frame(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
         try:
             arrays.append(convert_column(column, type_))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise SqlError.of("datatype_mismatch", f'column "{name}": {error}') from None
+            message = f'column "{name}" cannot be converted to {type_}: {error}'
+            raise SqlError.of("datatype_mismatch", message) from None
         types.append(type_)
     return pa.Table.from_arrays(arrays, names=table.column_names), tuple(types)
 

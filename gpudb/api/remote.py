@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 
 from gpudb import errors
-from gpudb.api.backend import make_copy_error
+from gpudb.api.arrow_stream import decode_stream
+from gpudb.api.backend import T, make_copy_error
 from gpudb.api.names import format_column_definitions, quote_identifier
+from gpudb.api.placeholders import insert_parameters
 from gpudb.api.text_columns import parse_column
-from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
+from gpudb.api.wire_types import get_wire_type
+from gpudb.errors import FeatureNotSupported, GpudbError, OutOfMemory, SqlError, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.types import TEXT, SqlType, type_by_oid
+from gpudb.sql.parse.parser import parse
+from gpudb.storage.load.progress import Progress
+from gpudb.types import SqlType
 from gpudb.values import Interval
 from gpudb.values.text_columns import format_text_column
 
 CONNECT_TIMEOUT_S = 10
 CHUNK_ROWS = 8192
+SIGNAL_INTERVAL_S = 0.02
+_PROGRESS = """
+SELECT bytes_processed, bytes_total, tuples_processed, tuples_excluded
+FROM pg_catalog.pg_stat_progress_copy WHERE pid = %s AND tuples_processed IS NOT NULL
+"""
+_QUERY_PROGRESS = "SELECT fraction FROM pg_catalog.gpudb_progress WHERE pid = %s"
 
 
 def _import_psycopg() -> Any:
@@ -34,6 +46,17 @@ def _import_psycopg() -> Any:
         raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
 
 
+@cache
+def _prompt_class(connection_class: Any) -> Any:
+    """psycopg's connection, which looks for signals as often as a user expects of Ctrl-C."""
+
+    class PromptConnection(connection_class):  # type: ignore[misc]
+        def wait(self, gen: Any, interval: float = SIGNAL_INTERVAL_S) -> Any:
+            return super().wait(gen, interval)
+
+    return PromptConnection
+
+
 class RemoteBackend:
     """See `backend.Backend`."""
 
@@ -41,9 +64,14 @@ class RemoteBackend:
         self._psycopg = psycopg = _import_psycopg()
         self._notices: list[Notice] = []
         self._registered: set[str] = set()
+        self._url = url
+        self._observer: Any = None
+        self._is_gpudb: bool | None = None
+        self._has_no_workers = False
+        self._tells_progress = True
         self._connection: Any = None
         with self._translate_errors():
-            self._connection = psycopg.connect(
+            self._connection = _prompt_class(psycopg.Connection).connect(
                 url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=CONNECT_TIMEOUT_S
             )
         self._connection.add_notice_handler(self._add_notice)
@@ -85,7 +113,13 @@ class RemoteBackend:
                     raise self._psycopg.errors.error_from_result(result, encoding="utf-8")
         return _get_columns(result_)
 
-    def run(self, sql: str, parameters: Sequence[object]) -> Result:
+    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None, *, many: bool = False) -> Result:
+        if rows is not None and _is_select(sql):
+            # psycopg receives a result whole
+            with _shift_positions(_BEFORE):
+                return self.run(f"{_BEFORE}{sql}\n) AS first_rows LIMIT {rows}", parameters)
+        if many and _is_select(sql, with_columns=True) and self._sends_arrow:
+            return self._fetch_arrow(sql, parameters)
         cursor = self._connection.cursor()
         with self._translate_errors():
             if parameters:
@@ -93,6 +127,49 @@ class RemoteBackend:
             else:
                 cursor.execute(sql)
             return self._collect(cursor)
+
+    @property
+    def _sends_arrow(self) -> bool:
+        """Whether the server is gpudb's, which knows COPY's format arrow."""
+        if self._is_gpudb is None and self.status != "E":
+            with self._translate_errors():
+                ((version,),) = self._connection.execute("SELECT pg_catalog.version()").fetchall()
+            self._is_gpudb = "(gpudb)" in version
+        return bool(self._is_gpudb)
+
+    def _fetch_arrow(self, sql: str, parameters: Sequence[object]) -> Result:
+        """Returns a query's whole result, which the server sends as an Arrow stream."""
+        columns, batches = decode_stream(self._copy_out(sql, parameters, "arrow"))
+        return Result("SELECT", columns, iter(batches))
+
+    def _copy_out(self, sql: str, parameters: Sequence[object], form: str) -> bytes:
+        """Returns what COPY makes of a query in a format."""
+        statement = f"{_COPY_BEFORE}{insert_parameters(sql, parameters)}\n) TO STDOUT (FORMAT {form})"
+        with (
+            _shift_positions(_COPY_BEFORE),
+            self._translate_errors(),
+            self._connection.cursor().copy(statement) as copy,
+        ):
+            return b"".join(copy)
+
+    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
+        if self._has_no_workers or not self._is_near or not _is_select(sql, with_columns=True) or not self._sends_arrow:
+            return None
+        try:
+            # A savepoint within a transaction: the server may decline.
+            with self._translate_errors(), self._connection.transaction():
+                return read(self._copy_out(sql, parameters, "memory").decode())
+        except FeatureNotSupported as error:
+            self._has_no_workers = "there are none" in error.message
+            return None
+        except (OSError, OutOfMemory):  # not this host's memory, another user's, or too small
+            return None
+
+    @property
+    def _is_near(self) -> bool:
+        """Whether the server may be on this host."""
+        address = self._connection.info.hostaddr or "local"
+        return address in {"127.0.0.1", "::1", "local"}
 
     def _collect(self, cursor: Any) -> Result:
         """Returns the last result in columns, whole: a numeric column's digits are known only when all values are."""
@@ -144,9 +221,19 @@ class RemoteBackend:
         tag = self.copy_in(f"COPY {name} ({columns}) FROM STDIN (FORMAT csv)", iterate_csv(table, types))
         return int(tag.rpartition(" ")[2])
 
+    def find_missing(self, names: Sequence[str]) -> list[str]:
+        if self.status == "E":
+            return []
+        query = "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NULL"
+        with self._translate_errors():
+            return [name for (name,) in self._connection.execute(query, [list(names)]).fetchall()]
+
     def unregister(self, name: str) -> bool:
         if name not in self._registered:
             return False
+        if self.status == "E":  # the transaction, which cannot go on, takes the table with it
+            self._registered.discard(name)
+            return True
         with self._translate_errors():
             self._connection.execute(f"DROP TABLE {quote_identifier(name)}")
         self._registered.discard(name)
@@ -156,11 +243,39 @@ class RemoteBackend:
         notices, self._notices = self._notices, []
         return notices
 
+    def interruptible(self) -> AbstractContextManager[object]:
+        return nullcontext()  # psycopg cancels the statement itself
+
+    def progress(self) -> Progress | None:
+        """Asked on a second connection, which `close` ends; None if the server has none left."""
+        info = self._connection.info
+        if info.transaction_status.name != "ACTIVE":
+            return None
+        try:
+            if self._observer is None:
+                self._observer = self._psycopg.connect(self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S)
+            row = self._observer.execute(_PROGRESS, (info.backend_pid,)).fetchone()
+            if row is not None and any(row):  # a COPY of a query sends nothing until the query has rows
+                return Progress(*row)
+            found = (
+                self._observer.execute(_QUERY_PROGRESS, (info.backend_pid,)).fetchone()
+                if self._tells_progress
+                else None
+            )
+        except self._psycopg.errors.UndefinedTable:
+            self._tells_progress = False
+            return None
+        except self._psycopg.Error:
+            return None
+        return None if found is None else Progress(0, 0, 0, fraction=found[0])
+
     def cancel(self) -> None:
         if not self._connection.closed and self._connection.info.transaction_status.name == "ACTIVE":
             self._connection.cancel_safe(timeout=CONNECT_TIMEOUT_S)
 
     def close(self) -> None:
+        if self._observer is not None:
+            self._observer.close()
         self._connection.close()
 
     # ---- psycopg's values and errors
@@ -208,6 +323,29 @@ class RemoteBackend:
         return error
 
 
+_BEFORE = "SELECT * FROM (\n"
+_COPY_BEFORE = "COPY (\n"
+
+
+@contextmanager
+def _shift_positions(before: str) -> Iterator[None]:
+    """A block whose errors are told at their position in the text that follows `before`."""
+    try:
+        yield
+    except GpudbError as error:
+        if error.position:
+            error.position -= len(before)
+        raise
+
+
+def _is_select(sql: str, *, with_columns: bool = False) -> bool:
+    (statement, *others) = parse(sql)
+    if others or statement.kind != "SelectStmt" or statement.node.HasField("into_clause"):
+        return False
+    node = statement.node
+    return not with_columns or bool(node.target_list or node.values_lists or node.HasField("larg"))
+
+
 def iterate_csv(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
     """Returns a table as CSV for COPY: every value in quotes, NULL an empty field."""
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
@@ -222,22 +360,9 @@ def _get_columns(result: Any) -> tuple[ResultColumn, ...]:
     columns = []
     for index in range(result.nfields):
         name = (result.fname(index) or b"").decode()
-        kind = _get_type(result.ftype(index), result.fmod(index))
+        kind = get_wire_type(result.ftype(index), result.fmod(index))
         columns.append(ResultColumn(name, kind, result.ftable(index), result.ftablecol(index)))
     return tuple(columns)
-
-
-def _get_type(oid: int, modifier: int) -> SqlType:
-    try:
-        kind = type_by_oid(oid)
-        type_ = SqlType(kind.name, modifier if kind.name.lstrip("_") in _MODIFIED else -1)
-        _ = type_.arrow  # KeyError for unsupported types
-        return type_
-    except (UndefinedObject, KeyError):
-        return TEXT
-
-
-_MODIFIED = frozenset({"numeric", "varchar", "bpchar", "bit", "varbit", "time", "timetz", "timestamp", "timestamptz"})
 
 
 def _translate_error(error: Any) -> GpudbError:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.api.arrow import to_public_arrow, to_python_values
+from gpudb.api.boundary import public
 from gpudb.errors import SqlError
 from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Row = tuple[object, ...]
+SHOWN_ROWS = 10
+"""The rows that a notebook shows."""
 
 
 class Rows:
@@ -74,6 +77,15 @@ class Rows:
         """Returns the first row; None if there is none."""
         return next(iter(self), None)
 
+    def head(self, rows: int = 10) -> Rows:
+        """Returns the first rows."""
+        batches, room = [], rows
+        for batch in self._batches:
+            if room > 0:
+                batches.append(batch.slice(0, room))
+                room -= batch.num_rows
+        return Rows(self._prefix, self.fields if self.gives_rows else None, batches, self._timezone)
+
     def arrow(self) -> pa.Table:
         """Returns an Arrow table with columns as in `gpudb.api.arrow`, rows in the result's order."""
         arrays = []
@@ -82,6 +94,7 @@ class Rows:
             arrays.append(to_public_arrow(field.type, pa.chunked_array(chunks, field.type.arrow)))
         return pa.Table.from_arrays(arrays, names=list(self.columns))
 
+    @public
     def polars(self) -> pl.DataFrame:
         """Returns a Polars frame. Duplicate column names get the suffixes `_1`, `_2`; an interval is a struct of
         months, days and microseconds, since a Polars duration has no months. 22008 for a date or timestamp that is
@@ -98,6 +111,7 @@ class Rows:
         assert isinstance(frame, pl.DataFrame)
         return frame
 
+    @public
     def pandas(self) -> pd.DataFrame:
         """Returns a pandas frame of Arrow-backed columns, which preserve NULLs, decimals and big integers.
 
@@ -116,6 +130,14 @@ class Rows:
         )
         return frame
 
+    def pl(self) -> pl.DataFrame:
+        """The same as `polars`."""
+        return self.polars()
+
+    def df(self) -> pd.DataFrame:
+        """The same as `pandas`."""
+        return self.pandas()
+
     def texts(self) -> Iterator[tuple[str | None, ...]]:
         """Yields rows in PostgreSQL's text form; None is NULL."""
         from gpudb.values.text_columns import format_text_column
@@ -132,6 +154,16 @@ class Rows:
         from gpudb.api.display import format_aligned
 
         return format_aligned(self.fields, self.texts()) if self.gives_rows else self.tag
+
+    def to_html(self, count: int | None = None) -> str:
+        """Returns the rows as an HTML table with types and escaped values; `count` is the number of all rows."""
+        from gpudb.api.html import format_html
+
+        return format_html(self.fields, list(self.texts()), len(self) if count is None else count)
+
+    def _repr_html_(self) -> str | None:
+        """The first rows for notebooks; None for a statement without rows."""
+        return self.head(SHOWN_ROWS).to_html(len(self)) if self.gives_rows else None
 
     def __repr__(self) -> str:
         """The tag and the columns."""

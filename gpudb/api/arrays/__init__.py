@@ -1,0 +1,1 @@
+"""Rows as arrays of numbers: NumPy, PyTorch, CuPy, JAX, and blocks of two dimensions for models."""

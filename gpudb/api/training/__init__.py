@@ -1,0 +1,1 @@
+"""Rows for training: batches in a shuffled order, and matrices of XGBoost."""

@@ -1,0 +1,81 @@
+"""Lengths, hashes and crosses of texts and other values."""
+
+from __future__ import annotations
+
+from gpudb.errors import SqlError
+from gpudb.ml.hashing import RANGE, hash_column, to_bucket
+from gpudb.ml.literals import refer
+from gpudb.ml.transformer import Columns, Step, Transformer
+
+_ODD = 0x9E3779B1 >> 1
+
+
+class TextLength(Transformer):
+    """Adds the number of characters of texts: `COLUMN_length` (integer); NULL for NULL."""
+
+    def _build(self, step: Step) -> None:
+        for name in self.columns:
+            step.added[f"{name}_length"] = f"length({refer(name)}::text)"
+
+
+class HashBucket(Transformer):
+    """Replaces values by a hash from 0 to `num_buckets` - 1, as NVTabular's; bigint, NULL for NULL.
+
+    The hash is that of splits: the same everywhere. 0A000 for floats.
+    """
+
+    def __init__(self, columns: Columns, *, num_buckets: int, seed: int = 0) -> None:
+        super().__init__(columns)
+        _check_buckets(num_buckets)
+        self.num_buckets, self.seed = num_buckets, seed
+
+    def _build(self, step: Step) -> None:
+        for name in self.columns:
+            step.replaced[name] = {name: to_bucket(hash_column(name, step.types[name], self.seed), self.num_buckets)}
+
+
+class Cross(Transformer):
+    """Adds the combination of columns as one text: `A_X_B`, values joined by `_X_`; NULL if one is NULL."""
+
+    def _build(self, step: Step) -> None:
+        step.added["_X_".join(self.columns)] = " || '_X_' || ".join(f"{refer(name)}::text" for name in self.columns)
+
+
+class HashedCross(Transformer):
+    """Adds a hash of the combination of columns, as NVTabular's: `A_X_B`, from 0 to `num_buckets` - 1 (bigint).
+
+    NULL if one is NULL.
+    """
+
+    def __init__(self, columns: Columns, *, num_buckets: int, seed: int = 0) -> None:
+        super().__init__(columns)
+        _check_buckets(num_buckets)
+        self.num_buckets, self.seed = num_buckets, seed
+
+    def _build(self, step: Step) -> None:
+        text = hash_column(self.columns[0], step.types[self.columns[0]], self.seed)
+        for at, name in enumerate(self.columns[1:], 1):
+            text = f"(({text} * {_ODD} + {hash_column(name, step.types[name], self.seed + at)}) & {RANGE - 1})"
+        step.added["_X_".join(self.columns)] = to_bucket(text, self.num_buckets)
+
+
+class SelectCols(Transformer):
+    """Keeps only the named columns, as skrub's."""
+
+    def _build(self, step: Step) -> None:
+        for name in step.types:
+            if name not in self.columns:
+                step.replaced[name] = {}
+
+
+class DropCols(Transformer):
+    """Drops the named columns, as skrub's."""
+
+    def _build(self, step: Step) -> None:
+        for name in self.columns:
+            step.replaced[name] = {}
+
+
+def _check_buckets(num_buckets: int) -> None:
+    if not 1 <= num_buckets <= RANGE:
+        raise SqlError.of("invalid_parameter_value", "num_buckets must be between 1 and 2³²")

@@ -7,8 +7,11 @@ import threading
 import duckdb
 
 from gpudb.duckdb.literals import quote_literal
+from gpudb.values.zones import name_engine_zone
 
 MAX_IDLE = 64
+_MEASURED = "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+"""DuckDB measures the progress of queries only for a bar, which is not drawn."""
 
 
 class CursorPool:
@@ -27,7 +30,7 @@ class CursorPool:
                     del self._idle[index]
                     return cursor
         cursor = self._database.cursor()
-        cursor.execute(f"SET TimeZone = {quote_literal(timezone)}")
+        cursor.execute(f"SET TimeZone = {quote_literal(name_engine_zone(timezone))}; {_MEASURED}")
         return cursor
 
     def release(self, timezone: str, cursor: duckdb.DuckDBPyConnection) -> None:

@@ -24,6 +24,8 @@ ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
 
 # Errors raised by the macro pg_error, or by a Python function.
 _MARKED_ERROR = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
+# Errors of an Arrow dataset that a statement scans
+_STREAM = re.compile(r"reading the stream registered as '.*?' failed: (?:Invalid: )?([^\n]*)")
 _INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
 _TYPE_NAMES = {
     "INT16": "smallint", "INT32": "integer", "INT64": "bigint", "SMALLINT": "smallint", "INTEGER": "integer",
@@ -44,6 +46,10 @@ _EXCEPTIONS: dict[str, type[duckdb.Error]] = {
     "Serialization Error": duckdb.SerializationException,
 }
 
+_CSV = re.compile(r"CSV Error on Line: (\d+)\nOriginal Line: ?(.*?)\n(.*)", re.S)
+_CSV_VALUE = re.compile(r"Error when converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(.*?)'", re.S)
+_CSV_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_CSV_FILE = re.compile(r"^  file = (.*)$", re.M)
 _DATA_FILE = re.compile(r'"([^"]*\.parquet)"')
 
 _Rule = tuple[re.Pattern[str], str, str]
@@ -156,6 +162,12 @@ def translate_error(error: BaseException) -> GpudbError:
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):
         return OutOfMemory("out of memory", detail=plain, hint="Raise the setting memory_limit, or read less at once.")
+    if (row := _CSV.search(text)) is not None:
+        return _csv_error(row, text)
+    if "Error when sniffing file" in text:
+        return SqlError.of("data_corrupted", plain)
+    if (stream := _STREAM.search(text)) is not None:
+        return SqlError.of("data_corrupted", f"rows of a frame or file cannot be read: {stream[1]}")
     if isinstance(error, duckdb.Error) and (found := data_file_error(error)) is not None:
         return found
     for pattern, condition, message in _RULES:
@@ -168,6 +180,22 @@ def translate_error(error: BaseException) -> GpudbError:
     if isinstance(error, duckdb.NotImplementedException):
         return FeatureNotSupported(plain)
     return InternalError(plain, detail="The embedded engine refused the statement that was made from this one.")
+
+
+def _csv_error(row: re.Match[str], text: str) -> GpudbError:
+    """Returns 22P02 or 22P04 for a row of a csv file that has other values or columns than the statement expects."""
+    file = _CSV_FILE.search(text)
+    where = f'Line {row[1]} of file "{file[1] if file else ""}": {row[2][:200]}'
+    if (value := _CSV_VALUE.search(row[3])) is not None:
+        kind = _TYPE_NAMES.get(value[3].upper(), value[3].lower().replace("decimal", "numeric"))
+        message = f'invalid input syntax for type {kind}: "{value[2]}"'
+        hint = f'Declare column "{value[1]}" as text in a column definition list, or correct the file.'
+        return SqlError.of("invalid_text_representation", message, detail=where, hint=hint)
+    if (width := _CSV_WIDTH.search(row[3])) is not None:
+        message = f"a row has {width[2]} columns, and {width[1]} are expected"
+        return SqlError.of("bad_copy_file_format", message, detail=where)
+    reason = row[3].partition("\n")[0]
+    return SqlError.of("bad_copy_file_format", f"a row of csv cannot be read: {reason}", detail=where)
 
 
 def data_file_error(error: duckdb.Error) -> GpudbError | None:

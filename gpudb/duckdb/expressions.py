@@ -304,11 +304,20 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.AnyArray) -> RenderedSql:
+        left = self.render(expr.left)
+        array = flatten(self.render_value(expr.array), expr.array.type)
+        if "SELECT " in left.value and "SELECT " not in left.scale:
+            # DuckDB has no subqueries in lambdas: the array's elements are compared with the result
+            bound_once = f"list_transform([struct_pack(x0 := {left.value}, x1 := {array})], lambda pg_operands: "
+            compared = self._compare_with_elements(expr, left._replace(value="(pg_operands).x0"), "(pg_operands).x1")
+            return RenderedSql(f"{bound_once}{compared})[1]")
+        return RenderedSql(self._compare_with_elements(expr, left, array))
+
+    def _compare_with_elements(self, expr: bound.AnyArray, left: RenderedSql, array: str) -> str:
         element = expr.array.type.element or SqlType("oid")
         aggregate = "list_bool_and" if expr.all else "list_bool_or"
         item = "pg_item"
         parts = unpack(item, element)
-        left = self.render(expr.left)
         operands = Operands(
             (left.value, parts.value),
             (left.scale, parts.scale),
@@ -317,14 +326,13 @@ class ExpressionRenderer:
             expr.type,
         )
         test = self.apply_function(expr.function, operands).value
-        array = flatten(self.render_value(expr.array), expr.array.type)
         # DuckDB's list aggregate is NULL for an empty array where SQL requires the neutral value.
         neutral = "true" if expr.all else "false"
         tested = f"list_transform({array}, lambda {item}: {test})"
         known = f"{aggregate}({tested})"
         nulls = f"len(list_filter({tested}, lambda {item}: {item} IS NULL)) > 0"
         unknown = f"(CASE WHEN {known} IS NOT DISTINCT FROM {neutral} AND {nulls} THEN NULL"
-        return RenderedSql(
+        return (
             f"(CASE WHEN {array} IS NULL THEN NULL WHEN len({array}) = 0 THEN {neutral}"
             f" ELSE {unknown} ELSE {known} END) END)"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from importlib.resources import files
 
 import duckdb
@@ -16,7 +17,10 @@ Config = dict[str, str | bool | int | float | list[str]]
 
 
 class Instance:
-    """A running DuckDB. After a fatal error it refuses all statements, and is replaced."""
+    """A running DuckDB. After a fatal error it refuses all statements, and is replaced.
+
+    Statements need its functions and macros: call `define` first.
+    """
 
     def __init__(self, config: Config) -> None:
         started = {name: value for name, value in config.items() if name != _TEMP_LIMIT}
@@ -29,9 +33,31 @@ class Instance:
             "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
             " SET GLOBAL order_by_non_integer_literal = true"
         )
-        registry.register(self.connection)  # before the macros, which refer to them
-        self.connection.execute(files("gpudb.duckdb").joinpath("macros.sql").read_text(encoding="utf-8"))
         self.cursors = CursorPool(self.connection)
+        self.defined = False
+        self._lock = threading.Lock()
+
+    def define(self) -> None:
+        """Defines the functions and macros, which takes longer than everything else here; idempotent."""
+        # In a thread, which KeyboardInterrupt does not leave half done: a function cannot be defined twice.
+        failures: list[BaseException] = []
+        thread = threading.Thread(target=self._define, args=(failures,), name="gpudb-functions")
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
+
+    def _define(self, failures: list[BaseException]) -> None:
+        with self._lock:
+            if self.defined:
+                return
+            try:
+                registry.register(self.connection)  # before the macros, which refer to them
+                macros = files("gpudb.duckdb").joinpath("macros.sql").read_text(encoding="utf-8")
+                self.connection.execute(macros)
+                self.defined = True
+            except BaseException as error:
+                failures.append(error)
 
     def memory_limit(self) -> int:
         """Returns the bytes of memory that all statements together may use."""

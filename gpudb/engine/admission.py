@@ -14,7 +14,6 @@ many statements as it may is passed over.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import threading
 import time
@@ -208,6 +207,8 @@ class Admission:
     @asynccontextmanager
     async def admit(self, cost: Cost, settings: Settings, cancel: Cancel) -> AsyncGenerator[None]:
         """Holds a place for the duration of the block; `cancel` shows the wait event until it is admitted."""
+        import asyncio  # an embedded database, which has no event loop, starts without it
+
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def admit() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 import pyarrow as pa
 
@@ -13,6 +13,64 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import Table
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
+
+
+class MeasuredKernel(Protocol):
+    """A run of a kernel: its table, for how long it ran, and the bytes that it read; why it was `declined`, or ''."""
+
+    @property
+    def table(self) -> str: ...
+
+    @property
+    def milliseconds(self) -> float: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def declined(self) -> str: ...
+
+
+class MeasuredStage(Protocol):
+    """What a stage did on a partition: from when on (seconds since 1970 UTC), for how long, its output, its kernels."""
+
+    @property
+    def stage(self) -> int: ...
+
+    @property
+    def partition(self) -> int: ...
+
+    @property
+    def started(self) -> float: ...
+
+    @property
+    def milliseconds(self) -> float: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def kernels(self) -> Sequence[MeasuredKernel]: ...
+
+
+class Measures(TypedDict, total=False):
+    """What a session measures of a statement; a statement that is prepared and of constants has no entries.
+
+    `parse`, `bind` and `plan` are seconds; `engine` ran it, and `fallback` is the construct for which the cluster did
+    not. `stages` ran on workers, which wrote `spilled` bytes to files; `digest` is their plan's.
+    """
+
+    parse: float
+    bind: float
+    plan: float
+    engine: str
+    fallback: str
+    stages: Sequence[MeasuredStage]
+    spilled: int
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +83,7 @@ class Settings:
     over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
-    statements, 0 for none.
+    statements, 0 for none. Engines write to `measures`.
     """
 
     timezone: str = "UTC"
@@ -40,17 +98,22 @@ class Settings:
     fused: bool = True
     role: str = ""
     max_running: int = 0
+    measures: Measures = field(default_factory=Measures)
 
 
 class Cancel:
     """Cancellation flag of a statement: set by a cancel request, a timeout or a lost client.
 
     An engine attaches callbacks that interrupt it; `stop` may be called from any thread, before or after. `waits_for`
-    is the wait event as pg_stat_activity names it; None while the statement runs.
+    is the wait event as pg_stat_activity names it; None while the statement runs. `measure`, which an engine sets while
+    it computes, returns the fraction of the work that is done, None if it is unknown; any thread may call it.
     """
 
     def __init__(self) -> None:
         self.waits_for: str | None = None
+        self.measure: Callable[[], float | None] | None = None
+        self.is_stopped = False
+        """Whether the statement was stopped: what `check` asks, for loops that cannot afford a call."""
         self._lock = threading.Lock()
         self._reason: str | None = None
         self._interrupts: dict[int, object] = {}
@@ -64,6 +127,7 @@ class Cancel:
         """Stops the statement; the first reason is kept."""
         with self._lock:
             self._reason = self._reason or reason
+            self.is_stopped = True
             interrupts = list(self._interrupts.values())
         for interrupt in interrupts:
             interrupt()  # type: ignore[operator]
@@ -155,6 +219,37 @@ class Stream(Protocol):
         """Stops the query if it is running, and releases its resources."""
 
 
+@dataclass(frozen=True, slots=True)
+class SharedColumn:
+    """A column of numbers in memory: `size` bytes from `start` on, and its number of NULLs.
+
+    NULL is NaN in floats, 0 in other types.
+    """
+
+    start: int
+    size: int
+    nulls: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPart:
+    """Rows of a result in the memory of a worker's host, where other processes can map the file `path`."""
+
+    rows: int
+    host: str
+    path: str
+    columns: tuple[SharedColumn, ...]
+
+
+class SharedRows(Protocol):
+    """A result that stays in the workers' memory until it is closed."""
+
+    parts: tuple[SharedPart, ...]
+
+    def close(self) -> None:
+        """Lets the workers free the rows; idempotent."""
+
+
 class Engine(Protocol):
     """An engine: it runs bound queries over a snapshot, whose tables list their data files."""
 
@@ -162,6 +257,12 @@ class Engine(Protocol):
 
     def run(self, request: Request) -> Stream:
         """Starts a query. Errors are raised here or while the stream is read, with PostgreSQL's SQLSTATE."""
+
+    def share(self, request: Request) -> SharedRows:
+        """Runs a query of numbers to its end and leaves its rows in the memory of the workers' hosts.
+
+        0A000 for an engine without workers, or what they do not support.
+        """
 
     def explain(self, request: Request, *, analyze: bool) -> PlanNode:
         """Returns the plan; `analyze` runs the query and includes actual rows and times."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.engine.protocol import Engine, PlanNode, Request, Stream
+from gpudb.engine.protocol import Engine, PlanNode, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
@@ -31,8 +31,18 @@ class RoutedEngine:
             return self._cluster.run(request)
         except NotSupportedOnWorkers as error:
             self._refuse(request, error)
+            request.settings.measures["fallback"] = error.construct
             request.settings.notice(f"runs on the embedded engine: {error.construct} is not supported by {self.name}")
             return self._embedded.run(request)
+
+    def share(self, request: Request) -> SharedRows:
+        """Runs a query on the cluster alone (see `protocol.Engine`)."""
+        if not _reads_tables(request.query):
+            raise FeatureNotSupported("rows are shared from the memory of workers, and the query reads none of theirs")
+        try:
+            return self._cluster.share(request)
+        except NotSupportedOnWorkers as error:
+            raise FeatureNotSupported(f"{error.construct} is not supported by the {self.name} engine") from None
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns the plan of the engine that runs the query; after a fallback it contains the reason."""
@@ -66,7 +76,7 @@ class RoutedEngine:
 
 
 def _reads_tables(query: bound.Query) -> bool:
-    """Returns whether a query reads tables alone: system relations and registered frames are in this process."""
+    """Whether a query reads tables or files alone: system relations and registered frames are in this process."""
     known = query.prepared.get(_READS_TABLES)
     return query.prepared.put(_READS_TABLES, _finds_tables(query)) if known is None else known
 
@@ -76,5 +86,5 @@ def _finds_tables(query: bound.Query) -> bool:
     for node in walk(query):
         if isinstance(node, bound.SystemScan | bound.FrameScan) or (isinstance(node, bound.Scan) and node.row_ids):
             return False
-        found = found or isinstance(node, bound.Scan)
+        found = found or isinstance(node, bound.Scan | bound.FileScan)
     return found

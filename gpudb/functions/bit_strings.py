@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
 from gpudb.functions.operands import INTEGERS, STRINGS
@@ -121,13 +122,20 @@ declare("bit_xor(bit)", _aggregate_bits("bit_xor", "XOR"))
 # ---------------------------------------------------------------------------------------------- casts
 
 
+def _render_input(name: str, text: str) -> str:
+    """Renders the input of a bit string. Few hexadecimal digits, as of a hash, are converted by DuckDB itself."""
+    number = f"CAST(CAST('0x' || {text}[2:] AS BIGINT) AS BIT)"
+    digits = f"right(CAST({number} AS VARCHAR), 4 * (length({text}) - 1))"
+    return f"CASE WHEN regexp_full_match({text}, '[xX][0-9a-fA-F]{{1,15}}') THEN {digits} ELSE pg_{name}_in({text}) END"
+
+
 def to_bits(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str | None:
     """Converts a value to a bit string of the target's length: an explicit cast truncates it or fills it with zeros."""
     length = target.length
     if source.name in INTEGERS - {"int2"}:
         return _from_integer(sql, 1 if length is None else length)
     if source.name in STRINGS:
-        sql = f"pg_{target.name}_in({sql})"
+        sql = bind_values(partial(_render_input, target.name), sql)
     elif source.name not in BITS:
         return None
     if length is None or (source.name == target.name and source.modifier == target.modifier):

@@ -6,6 +6,7 @@ They read pg_catalog's relations through the macros of `gpudb.catalog.postgres`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.types import SqlType
@@ -176,6 +177,11 @@ declare(
     "(CASE lower(replace({0}, '-', '')) WHEN 'utf8' THEN 6 WHEN 'unicode' THEN 6 ELSE -1 END)",
 )
 declare("getdatabaseencoding", "'UTF8'")
+declare(
+    "oidvectortypes",
+    "(SELECT coalesce(string_agg(sys_plain_type(u.t), ', ' ORDER BY u.i), '')"
+    " FROM (SELECT unnest({0}) AS t, generate_subscripts({0}, 1) AS i) AS u)",
+)
 declare("nameconcatoid", "left({0} || '_' || {1}, 63)")
 declare("row_security_active", "false")
 declare("pg_indexam_progress_phasename", "CAST(NULL AS VARCHAR)")
@@ -196,23 +202,55 @@ declare(
     "(SELECT first(CASE WHEN ss.is_called AND sys_own('r', ss.oid, ['r', 'U']) THEN ss.last_value END)"
     ' FROM "fn gpudb_sequence_states" AS ss WHERE ss.oid = {0})',
 )
+declare(
+    "pg_blocking_pids",
+    'coalesce((SELECT list(w.blocker ORDER BY w.blocker) FROM "fn gpudb_lock_waits" AS w WHERE w.pid = {0}),'
+    " CAST([] AS INTEGER[]))",
+)
+declare(
+    "pg_listening_channels",
+    'coalesce((SELECT list(c.pg_listening_channels) FROM "fn pg_listening_channels" AS c), CAST([] AS VARCHAR[]))',
+)
+declare("pg_notification_queue_usage", "CAST(0 AS DOUBLE)")
+declare("pg_safe_snapshot_blocking_pids", "CAST([] AS INTEGER[])")
 declare("pg_sequence_parameters", _make_macro_call("sys_sequence_parameters"))
 
-# There are no counters by table, so these have the values of a server that has just started.
+
+def _declare_activity(source: str, functions: Mapping[str, str]) -> None:
+    """Declares functions of an OID that return a column of a function over the server's state; 0 for another OID."""
+    for name, column in functions.items():
+        found = f'(SELECT first(a.{column}) FROM "fn {source}" AS a WHERE a.oid = {{0}})'
+        declare(name, found if column == "stat_reset_time" else f"coalesce({found}, CAST(0 AS {{t}}))")
+
+
+_declare_activity(
+    "gpudb_table_activity",
+    {f"pg_stat_get_tuples_{each}": each for each in ("inserted", "updated", "deleted")},
+)
+_declare_activity(
+    "gpudb_database_activity",
+    {
+        f"pg_stat_get_db_{each}": each
+        for each in (
+            *("numbackends", "xact_commit", "xact_rollback", "sessions", "active_time", "stat_reset_time"),
+            *("tuples_inserted", "tuples_updated", "tuples_deleted"),
+        )
+    },
+)
+# What is not counted has the values of a server that has just started.
 declare(
-    """pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched pg_stat_get_tuples_inserted
-    pg_stat_get_tuples_updated pg_stat_get_tuples_deleted pg_stat_get_tuples_hot_updated
+    """pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched
+    pg_stat_get_tuples_hot_updated
     pg_stat_get_tuples_newpage_updated pg_stat_get_dead_tuples pg_stat_get_mod_since_analyze
     pg_stat_get_ins_since_vacuum pg_stat_get_blocks_fetched pg_stat_get_blocks_hit pg_stat_get_vacuum_count
     pg_stat_get_autovacuum_count pg_stat_get_analyze_count pg_stat_get_autoanalyze_count
     pg_stat_get_xact_numscans pg_stat_get_xact_tuples_returned pg_stat_get_xact_tuples_fetched
     pg_stat_get_xact_tuples_inserted pg_stat_get_xact_tuples_updated pg_stat_get_xact_tuples_deleted
     pg_stat_get_xact_tuples_hot_updated pg_stat_get_xact_tuples_newpage_updated
-    pg_stat_get_db_numbackends pg_stat_get_db_xact_commit pg_stat_get_db_xact_rollback
     pg_stat_get_db_blocks_fetched pg_stat_get_db_blocks_hit pg_stat_get_db_tuples_returned
-    pg_stat_get_db_tuples_fetched pg_stat_get_db_tuples_inserted pg_stat_get_db_tuples_updated
-    pg_stat_get_db_tuples_deleted pg_stat_get_db_conflict_all pg_stat_get_db_temp_files
-    pg_stat_get_db_temp_bytes pg_stat_get_db_deadlocks pg_stat_get_db_sessions
+    pg_stat_get_db_tuples_fetched
+    pg_stat_get_db_conflict_all pg_stat_get_db_temp_files
+    pg_stat_get_db_temp_bytes pg_stat_get_db_deadlocks
     pg_stat_get_db_sessions_abandoned pg_stat_get_db_sessions_fatal pg_stat_get_db_sessions_killed
     pg_stat_get_db_conflict_tablespace pg_stat_get_db_conflict_lock pg_stat_get_db_conflict_snapshot
     pg_stat_get_db_conflict_bufferpin pg_stat_get_db_conflict_startup_deadlock
@@ -225,14 +263,14 @@ declare(
 )
 declare(
     """pg_stat_get_db_blk_read_time pg_stat_get_db_blk_write_time pg_stat_get_db_session_time
-    pg_stat_get_db_active_time pg_stat_get_db_idle_in_transaction_time pg_stat_get_checkpoint_write_time
+    pg_stat_get_db_idle_in_transaction_time pg_stat_get_checkpoint_write_time
     pg_stat_get_checkpoint_sync_time pg_stat_get_function_total_time pg_stat_get_function_self_time
     pg_stat_get_xact_function_total_time pg_stat_get_xact_function_self_time""",
     "CAST(0 AS {t})",
 )
 declare(
     """pg_stat_get_lastscan pg_stat_get_last_vacuum_time pg_stat_get_last_autovacuum_time
-    pg_stat_get_last_analyze_time pg_stat_get_last_autoanalyze_time pg_stat_get_db_stat_reset_time
+    pg_stat_get_last_analyze_time pg_stat_get_last_autoanalyze_time
     pg_stat_get_bgwriter_stat_reset_time pg_stat_get_db_checksum_failures
     pg_stat_get_db_checksum_last_failure""",
     "CAST(NULL AS {t})",

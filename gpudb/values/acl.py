@@ -29,6 +29,8 @@ APPLICABLE: Mapping[str, str] = {
     "function": "X",
     "type": "U",
     "database": "CTc",
+    "foreign-data wrapper": "U",
+    "foreign server": "U",
 }
 """The privileges that a kind of object has, by kind."""
 

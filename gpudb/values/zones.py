@@ -19,10 +19,12 @@ from gpudb.values import calendar
 Zone = dt.tzinfo
 
 _OFFSET = re.compile(r"([+-])(\d+)(?::(\d*)(?::(\d*))?)?", re.ASCII)
-_POSIX = re.compile(r"(?:<([+-]?\w+)>|([A-Za-z]{3,}))([+-]?)(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?")
+_POSIX = re.compile(r"(?:<([+-]?[\w:]+)>|([A-Za-z]{3,}))([+-]?)(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?")
 _MAX_HOURS = 15
 _WESTWARD = re.compile(r"([+-])(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?", re.ASCII)
 _MAX_POSIX_HOURS = 167
+_ENGINE_OFFSET = re.compile(r"gMT([+-])(\d\d):(\d\d)")
+"""The engine's name of a fixed offset, which counts eastward: in capitals, GMT-08:00 is POSIX's, eight hours east."""
 
 
 @cache
@@ -121,13 +123,51 @@ def parse_offset(text: str) -> int | None:
 def parse_session_zone(name: str) -> Zone:
     """Returns the zone of `SET TimeZone`: a name, an abbreviation or hours east of Greenwich; 22023 otherwise."""
     word = name.strip()
-    if re.fullmatch(r"[+-]?\d+(\.\d+)?", word) and abs(float(word)) < 24:
-        return fixed_offset_zone(round(float(word) * 3600))
+    if (hours := _parse_hours(word)) is not None:
+        return fixed_offset_zone(hours)
+    if (match := _ENGINE_OFFSET.fullmatch(word)) is not None:
+        seconds = int(match[2]) * 3600 + int(match[3]) * 60
+        return fixed_offset_zone(-seconds if match[1] == "-" else seconds)
     if (zone := find_zone(word)) is not None:
         return zone
     if (abbreviated := get_abbreviations().get(word.lower())) is not None:
         return abbreviated
+    if _WESTWARD.fullmatch(word) is not None:
+        return parse_zone(word)
     raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "TimeZone": "{name}"')
+
+
+def name_session_zone(name: str) -> str:
+    """Returns the name that SHOW TimeZone has for a zone: of hours east of Greenwich, POSIX's (`<-08>+08`)."""
+    offset = _parse_hours(name.strip())
+    if offset is None:
+        return name
+    minutes, seconds = divmod(abs(offset), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [hours] + [minutes] * bool(minutes or seconds) + [seconds] * bool(seconds)
+    text = ":".join(f"{part:02}" for part in parts)
+    return f"<-{text}>+{text}" if offset < 0 else f"<+{text}>-{text}"
+
+
+def name_engine_zone(name: str) -> str:
+    """Returns a session's zone as DuckDB and its calendar library name it: `gMT-08:00` for a fixed offset."""
+    if name.lower() in _load_zone_names():
+        return name
+    zone = parse_session_zone(name)
+    if not isinstance(zone, dt.timezone):
+        return name
+    offset = _to_seconds(zone.utcoffset(None))
+    minutes, seconds = divmod(abs(offset), 60)
+    if seconds:
+        raise FeatureNotSupported(f'a time zone with seconds, "{name}", is not supported')
+    return f"gMT{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}" if offset else "UTC"
+
+
+def _parse_hours(word: str) -> int | None:
+    """Returns the seconds of a number of hours below 24; None for other text."""
+    if re.fullmatch(r"[+-]?\d+(\.\d+)?", word) and abs(float(word)) < 24:
+        return round(float(word) * 3600)
+    return None
 
 
 def get_zone(name: str) -> Zone:

@@ -68,6 +68,36 @@ FIXTURES = {
               receive 2
         """,
     ),
+    "an ASOF join by a key": (
+        "SELECT b.v, o.w FROM pl_big b ASOF JOIN pl_other o MATCH_CONDITION (b.v >= o.w) ON b.k = o.k WHERE b.g < 9",
+        Costs(exchange=0, broadcast=64),
+        """
+        0 hash
+          project k, v
+            pl_big(k, g, v) where int4lt(g, '9')
+        1 hash
+          pl_other(k, w)
+        2 result
+          project v, w
+            asof left join k = k by v >= w
+              receive 0
+              receive 1
+        """,
+    ),
+    "an ASOF join without keys": (
+        "SELECT b.v, o.w FROM pl_big b INNER ASOF JOIN pl_other o MATCH_CONDITION (b.v < o.w) WHERE o.k > 5",
+        Costs(exchange=0, broadcast=64),
+        """
+        0 broadcast
+          pl_other(k, w)
+        1 result
+          project v, w
+            filter int4gt(k, '5')
+              asof inner join all by v < w
+                pl_big(v)
+                receive 0
+        """,
+    ),
     "groups in parts": (
         "SELECT g, sum(v) FROM pl_big GROUP BY g",
         Costs(),

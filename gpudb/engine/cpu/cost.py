@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import pyarrow as pa
+
 from gpudb.engine.admission import Cost
 from gpudb.engine.protocol import Request
 from gpudb.sql import bound
@@ -162,10 +164,14 @@ class _Estimator:
             case bound.FrameScan():
                 self.reads_tables = self.varies = True
                 frame = self._request.settings.frames.get(source.name)
-                rows = _UNKNOWN_ROWS if frame is None else float(frame.num_rows)
+                rows = float(frame.num_rows) if isinstance(frame, pa.Table) else _UNKNOWN_ROWS
                 self.read += rows * _width(source.columns)
                 return rows
-            case bound.SystemScan():
+            case bound.FileScan():
+                self.reads_tables = self.varies = True
+                self.read += float(source.files.size)
+                return source.files.size / max(_width(source.columns), 1.0)
+            case bound.SystemScan() | bound.ForeignScan():
                 return _UNKNOWN_ROWS
             case bound.Derived():
                 return self.query(source.query)

@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.tables import Column, ColumnStatistics, DataFile, Table
 from gpudb.duckdb.errors import (
     ENGINE_ERRORS,
@@ -33,11 +34,13 @@ from gpudb.engine.cpu.cost import COST, estimate_cost
 from gpudb.engine.cpu.explain import parse_plan
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader
-from gpudb.engine.cpu.statement import is_narrowable, statement_sql
-from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
+from gpudb.engine.cpu.statement import is_narrowable, list_file_tables, statement_sql
+from gpudb.engine.protocol import Cancel, PlanNode, Request, SharedRows, Stream
 from gpudb.engine.scheduling import compute_long, end_long
-from gpudb.errors import GpudbError, QueryCanceled, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled, SqlError
 from gpudb.sql import bound
+from gpudb.storage.files.changes import find_change
+from gpudb.storage.files.sources import find_failure, list_remote_queries
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 
 _LOG = logging.getLogger(__name__)
@@ -78,16 +81,25 @@ class CpuEngine:
         self._temp_limit = temp_limit
         self._restart_lock = threading.Lock()
         self._closed = False
-        self.instance = EngineInstance(config)
-        self._threads = self.instance.threads()
+        self._instance = EngineInstance(config)
+        self._threads = self._instance.threads()
         # The other half may hold loaded tables.
-        room = self.instance.memory_limit() // 2
+        room = self._instance.memory_limit() // 2
         self._small_bytes = min(_SMALL_BYTES, room // 256)
         # A statement uses all threads: more at once would only keep the short ones from theirs.
         self.admission = ThreadAdmission(room, long=min(LONG, max(2, self._threads // 2)))
 
+    @property
+    def instance(self) -> EngineInstance:
+        """The DuckDB that runs statements; its functions are defined for the first of them."""
+        instance = self._instance
+        if not instance.defined and not self._closed:
+            instance.define()
+        return instance
+
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
+        request.settings.measures["engine"] = self.name
         instance = self.instance
         try:
             return self._run(instance, request)
@@ -110,7 +122,7 @@ class CpuEngine:
             cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow)
             # refers to the VALUES tables that the first text registered on the cursor
             wide = partial(statement_sql, instance, request, reader, {}) if narrow else None
-            return _Opened(stack, cursor, text, wide, ticket)
+            return _Opened(stack, cursor, text, wide, ticket, list_file_tables(request.query))
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
@@ -138,10 +150,10 @@ class CpuEngine:
         if not is_fatal(error) or self._closed:
             return translate_error(error)
         with self._restart_lock:
-            if self.instance is instance and not instance.alive():
+            if self._instance is instance and not instance.alive():
                 _LOG.error("the embedded engine failed; restarting it", exc_info=error)
-                self.instance = EngineInstance(self._config)
-        if self.instance is not instance and not broke_instance(error):
+                self._instance = EngineInstance(self._config)
+        if self._instance is not instance and not broke_instance(error):
             return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
         return translate_error(error)
 
@@ -150,7 +162,7 @@ class CpuEngine:
     ) -> tuple[duckdb.DuckDBPyConnection, str, TableReader]:
         request.cancel.check()
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
-        values_tables: dict[str, pa.Table] = {}
+        values_tables: dict[str, object] = {}
         text = statement_sql(instance, request, reader, values_tables, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
@@ -214,6 +226,10 @@ class CpuEngine:
         except duckdb.Error as error:
             _LOG.warning("preloading the system catalog failed: %s", error)
 
+    def share(self, request: Request) -> SharedRows:
+        """See `protocol.Engine`: this engine has no workers."""
+        raise FeatureNotSupported("rows are shared from the memory of workers, and there are none")
+
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""
         instance = self.instance
@@ -223,20 +239,34 @@ class CpuEngine:
             try:
                 cursor, text, reader = self._prepare(instance, stack, request)
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
+                request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
                 raise self._translate_error(instance, error) from error
+            finally:
+                request.cancel.measure = None
             assert row is not None
-            return parse_plan(row[1], reader.names())
+            plan = parse_plan(row[1], reader.names())
+            remote = list_remote_queries(list_file_tables(request.query))
+            return replace(plan, details=(*plan.details, *(("Remote SQL", text) for text in remote)))
 
     def close(self) -> None:
         """Closes the database and interrupts running statements."""
         self._closed = True
-        self.instance.close()
+        self._instance.close()
 
 
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:
     return [pa.field(f"c{number}", item) for number, item in enumerate(types, 1)]
+
+
+def _measure(cursor: duckdb.DuckDBPyConnection) -> float | None:
+    """Returns the fraction of a cursor's running query that is done, as far as DuckDB knows it."""
+    try:
+        percent = cursor.query_progress()
+    except duckdb.Error:  # it is closed
+        return None
+    return percent / 100 if percent >= 0 else None
 
 
 _NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"
@@ -247,6 +277,7 @@ class _Opened:
     """A statement that is ready to run: `stack` releases what it reads, its cursor and its `ticket`.
 
     `wide` returns its SQL with 128-bit products: it is run again with this if 64 bits overflow before the first row.
+    `files` are those that it reads as tables.
     """
 
     stack: ExitStack
@@ -254,6 +285,7 @@ class _Opened:
     text: str
     wide: Callable[[], str] | None = None
     ticket: Ticket | None = None
+    files: Sequence[FileTable] = ()
 
 
 class DuckStream:
@@ -289,6 +321,7 @@ class DuckStream:
         self._opened, self._cursor, self._wide = opened, opened.cursor, opened.wide
         self._interrupt = opened.cursor.interrupt
         self._cancel.attach(self._interrupt)
+        self._cancel.measure = partial(_measure, opened.cursor)
 
     def _start(self) -> None:
         planned = self._cursor.sql(self._opened.text)
@@ -321,6 +354,8 @@ class DuckStream:
     def _to_sql_error(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
+        if isinstance(error, ENGINE_ERRORS) and (failure := find_failure(self._opened.files)) is not None:
+            return failure
         if isinstance(error, ENGINE_ERRORS):
             return self._translate_error(error)
         return error
@@ -332,6 +367,8 @@ class DuckStream:
                 try:
                     batch = self._next()
                 except StopIteration:
+                    if self._opened.files and (changed := find_change(self._opened.files)) is not None:
+                        raise changed from None
                     return
                 ticket = self._opened.ticket
                 if batch.num_rows and ticket is None:
@@ -360,6 +397,6 @@ class DuckStream:
 
     def close(self) -> None:
         """Ends the statement and releases what it reads."""
-        self._reader = None
+        self._reader = self._cancel.measure = None
         self._cancel.detach(self._interrupt)
         self._opened.stack.close()

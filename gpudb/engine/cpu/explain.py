@@ -42,6 +42,8 @@ def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
     details = node.get("extra_info", {})
     if name == "PROJECTION" and len(node["children"]) == 1 and _is_passthrough(details.get("Projections", [])):
         return _node(node["children"][0], tables)
+    if node.get("total_row_groups_to_scan") and "Filename(s)" in details:
+        details = {**details, "Row Groups": f"{node['row_groups_scanned']} of {node['total_row_groups_to_scan']}"}
     estimated = details.get("Estimated Cardinality")
     seconds = node.get("timing")
     return PlanNode(

@@ -51,7 +51,10 @@ class Segment:
 
 
 class LoadedTables:
-    """The segments in memory. Thread-safe; loading happens outside the lock, once per set of files."""
+    """The segments in memory. Thread-safe; loading happens outside the lock, once per set of files.
+
+    `loads` counts the segments that were loaded, `read_bytes` the compressed bytes of their files.
+    """
 
     def __init__(self, database: duckdb.DuckDBPyConnection, budget: int) -> None:
         self._database = database
@@ -63,6 +66,7 @@ class LoadedTables:
         self._next_check = 0.0
         self._clock = 0
         self._names = 0
+        self.loads = self.read_bytes = 0
 
     @contextmanager
     def open_reader(self, cancel: Cancel | None = None) -> Iterator[TableReader]:
@@ -107,8 +111,15 @@ class LoadedTables:
                     for old in [s for s in self._segments if s.oid == table.oid]:
                         self._drop(old)
                 self._segments.append(result)
+                self.loads += 1
+                self.read_bytes += sum(file.bytes for file in missing.values())
                 found, rest = self._find_segments(table.oid, signature, paths)
                 return self._pin(found), sorted(rest)
+
+    def measure(self) -> tuple[int, int]:
+        """Returns the estimated bytes of the loaded segments, and their limit."""
+        with self._lock:
+            return sum(segment.bytes for segment in self._segments), self._budget
 
     def _drop_outdated(self) -> None:
         """Drops the segments of files that are removed: no snapshot reads them, and their tables may be gone."""

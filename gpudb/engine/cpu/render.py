@@ -7,8 +7,6 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-import pyarrow as pa
-
 from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.duckdb.expressions import ExpressionRenderer, sort_direction, sort_key
 from gpudb.duckdb.literals import quote_identifier
@@ -21,8 +19,10 @@ from gpudb.functions import equality
 from gpudb.functions.equality import has_many_representations
 from gpudb.functions.registry import MISSING, fill_template, get_implementation
 from gpudb.sql import bound
+from gpudb.sql.asof_joins import AsofJoin, find_asof_join
 from gpudb.sql.rewrite import rewrite_for_engine
 from gpudb.sql.traverse import reads_columns, walk
+from gpudb.storage.files.reader_sql import render_files
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
@@ -37,7 +37,8 @@ class QueryRenderer:
     """Renders one statement.
 
     `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
-    `check` raises if the statement is canceled. `values_tables` collects long VALUES lists as tables, by name.
+    `files` returns that of files. `check` raises if the statement is canceled. `values_tables` collects long VALUES
+    lists as tables, by name.
     """
 
     def __init__(
@@ -49,9 +50,11 @@ class QueryRenderer:
         *,
         narrow: bool = False,
         check: Callable[[], None] = lambda: None,
-        values_tables: dict[str, pa.Table] | None = None,
+        values_tables: dict[str, object] | None = None,
+        files: Callable[[bound.FileScan], str] = lambda scan: f"({render_files(scan.files)})",
     ) -> None:
         self._table = table
+        self._files = files
         self._system = system
         self._parameters = parameters
         self._values = values or {}
@@ -59,6 +62,9 @@ class QueryRenderer:
         self._check = check
         self._values_tables = values_tables
         self._columns: dict[int, tuple[str, ...]] = {}
+        # Of ASOF joins: when a row is near enough, by its relation, and the SQL of columns
+        self._guards: dict[int, str] = {}
+        self._outputs: dict[tuple[int, int], str] = {}
         self._where: bound.Expr | None = None
         self._relation_numbers = count(_FIRST_RELATION)
 
@@ -79,7 +85,12 @@ class QueryRenderer:
         )
 
     def _render_column(self, column: bound.Column) -> str:
-        return f"r{column.rel}.{self._columns[column.rel][column.index]}"
+        output = self._outputs.get((column.rel, column.index))
+        if output is not None:
+            return output
+        text = f"r{column.rel}.{self._columns[column.rel][column.index]}"
+        guard = self._guards.get(column.rel)
+        return text if guard is None else f"(CASE WHEN {guard} THEN {text} END)"
 
     # -------------------------------------------------------------------------------------------- queries
 
@@ -300,6 +311,11 @@ class QueryRenderer:
         return f"{quote_identifier('frame ' + source.name)} AS r{source.rel}"
 
     @_render_from.register
+    def _(self, source: bound.FileScan) -> str:
+        self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
+        return f"{self._files(source)} AS r{source.rel}"
+
+    @_render_from.register
     def _(self, source: bound.Derived) -> str:
         text = self.render_query(source.query)
         names = self._number_columns(source.rel, len(source.query.columns))
@@ -334,12 +350,33 @@ class QueryRenderer:
 
     @_render_from.register
     def _(self, source: bound.Join) -> str:
+        asof = find_asof_join(source, lambda: next(self._relation_numbers))
+        if asof is not None:
+            return self._render_asof_join(asof)
         left, right = self._render_from(source.left), self._render_from(source.right)
         if isinstance(source.right, bound.Join):
             right = f"({right})"
         if source.on is None:
             return f"{left} CROSS JOIN {right}"
         return f"{left} {source.kind} JOIN {right} ON {self._expression_renderer().render_value(source.on)}"
+
+    def _render_asof_join(self, join: AsofJoin) -> str:
+        """Renders an ASOF join; DuckDB's own knows no bound on how far the nearest row may be."""
+        left, rows = self._render_from(join.left), self.render_query(join.right)
+        names = self._number_columns(join.rows, len(join.right.columns))
+        renderer = self._expression_renderer()
+        on = " AND ".join(map(renderer.render_value, join.conditions))
+        near = " AND ".join(map(renderer.render_value, join.within))
+        how = "LEFT " if join.kind == "LEFT" else ""
+        text = f"{left} ASOF {how}JOIN ({rows}) AS r{join.rows}({names}) ON {on}"
+        if near and join.kind == "INNER":
+            text = f"{text} JOIN (SELECT 1) AS j{join.rows}(c1) ON {near}"
+        elif near:
+            self._guards[join.rows] = near
+        for number, each in enumerate(join.outputs):
+            made = renderer.render_packed(each)
+            self._outputs[join.rel, number] = made if isinstance(each, bound.Column) else f"({made})"
+        return text
 
 
 def _keys(query: bound.SetOperation, side: str = "") -> list[str]:

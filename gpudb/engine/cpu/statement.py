@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
+from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.tables import Table
 from gpudb.duckdb.output_casts import cast_output
 from gpudb.engine.cpu.instance import EngineInstance
@@ -18,6 +17,8 @@ from gpudb.engine.protocol import Request
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
+from gpudb.storage.files.reader_sql import render_files, render_sources
+from gpudb.storage.files.sources import needs_sources, open_sources
 from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.iceberg.scan import scan_sql
@@ -57,6 +58,16 @@ class _SessionValues(UserDict[str, Any]):
 
 _TEXTS: dict[bool, Artifact[_Text]] = {False: Artifact(), True: Artifact()}
 _IS_NARROWABLE: Artifact[bool] = Artifact()
+_FILE_TABLES: Artifact[tuple[FileTable, ...]] = Artifact()
+
+
+def list_file_tables(query: bound.Query) -> tuple[FileTable, ...]:
+    """Returns the files that a query reads as tables."""
+    known = query.prepared.get(_FILE_TABLES)
+    if known is None:
+        found = tuple(node.files for node in walk(query) if isinstance(node, bound.FileScan))
+        known = query.prepared.put(_FILE_TABLES, found)
+    return known
 
 
 def is_narrowable(query: bound.Query) -> bool:
@@ -75,11 +86,12 @@ def statement_sql(
     instance: EngineInstance,
     request: Request,
     reader: TableReader,
-    values_tables: dict[str, pa.Table] | None = None,
+    values_tables: dict[str, object] | None = None,
     *,
     narrow: bool = False,
 ) -> str:
-    """Returns the DuckDB SQL of a query; adds long VALUES lists to `values_tables` (see `QueryRenderer`).
+    """Returns the DuckDB SQL of a query; adds long VALUES lists (see `QueryRenderer`) and files to
+    `values_tables`, by the names under which the text reads them.
 
     With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
     """
@@ -107,6 +119,16 @@ def statement_sql(
         inside = QueryRenderer(table, system, (), values)
         return instance.system.relation(qualified, inside.render)
 
+    def files(scan: bound.FileScan) -> str:
+        if not needs_sources(scan.files):
+            return f"({render_files(scan.files)})"
+        opened = open_sources(scan.files)
+        names = [f"file {scan.rel} {number}" for number in range(len(opened))]
+        if values_tables is not None:
+            values_tables.update(zip(names, opened, strict=True))
+        pairs = [(name, source.schema.names) for name, source in zip(names, opened, strict=True)]
+        return f"({render_sources(scan.files, pairs)})"
+
     values = _SessionValues(request.settings.values)
     renderer = QueryRenderer(
         table,
@@ -116,6 +138,7 @@ def statement_sql(
         narrow=narrow,
         check=request.cancel.check,
         values_tables=values_tables,
+        files=files,
     )
     text = _with_output_casts(request.query, renderer.render(request.query))
     if repeatable and not values.was_read and not values_tables:

@@ -21,8 +21,9 @@ from gpudb.engine.gpu.coordinator.coordinator import Execution, StageMeasurement
 from gpudb.engine.gpu.coordinator.fast_path import FastPath
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, result_schema
 from gpudb.engine.gpu.explain.plan import render_plan
+from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner, exchange_costs
-from gpudb.engine.protocol import Engine, PlanNode, Request
+from gpudb.engine.protocol import Engine, PlanNode, Request, SharedPart
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Plan
@@ -50,7 +51,12 @@ class ClusterEngine:
     def run(self, request: Request) -> ClusterStream | BatchStream:
         """Starts a query (see `protocol.Engine`). NotSupportedOnWorkers names what the workers do not support."""
         request.cancel.check()
+        measures = request.settings.measures
+        measures["engine"] = self.name
+        started = time.perf_counter()
         planned = self._plan(request)
+        measures["plan"] = time.perf_counter() - started
+        measures["digest"] = planned.digest
         if _has_empty_limit(request.query, request.parameters):
             return BatchStream(pa.RecordBatch.from_pylist([], planned.schema))
         if request.settings.node is None:
@@ -59,6 +65,8 @@ class ClusterEngine:
                 return BatchStream(rows)
         stream = self._start(planned, request)
         stream.wait()
+        measures["stages"] = stream.figures
+        measures["spilled"] = sum(each.spilled for each in stream.figures)
         return stream
 
     def _plan(self, request: Request) -> PhysicalPlan:
@@ -70,9 +78,19 @@ class ClusterEngine:
         self._invalidation.record_read(planned.tables, request.snapshot)
         return planned
 
-    def _start(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
+    def share(self, request: Request) -> SharedStream:
+        """Runs a query and leaves its rows on the workers (see `protocol.Engine`)."""
+        request.cancel.check()
+        request.settings.measures["engine"] = self.name
+        stream = self._start(self._plan(request), request, share=True)
+        stream.wait()
+        return SharedStream(stream)
+
+    def _start(
+        self, planned: PhysicalPlan, request: Request, *, measure: bool = False, share: bool = False
+    ) -> ClusterStream:
         finer = partial(self._planner.plan, request, self._cluster.memory_space())
-        execution = Execution(self._cluster, self.admission, planned, request, finer, measure=measure)
+        execution = Execution(self._cluster, self.admission, planned, request, finer, measure=measure, share=share)
         return ClusterStream(self._cluster, planned.plan, execution, request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
@@ -155,6 +173,15 @@ class ClusterStream:
         """What each stage did, by its number."""
         return self._execution.measured
 
+    @property
+    def figures(self) -> Sequence[StageFigures]:
+        """What each stage did on each partition."""
+        return self._execution.figures
+
+    def shared_parts(self) -> tuple[SharedPart, ...]:
+        """Returns where the rows are that stay on the workers."""
+        return self._execution.shared_parts()
+
     def _interrupt(self) -> None:
         self._running.cancel()
 
@@ -218,6 +245,18 @@ class ClusterStream:
         self._running.cancel()
         with contextlib.suppress(RuntimeError):
             self._cluster.loop.call_soon_threadsafe(self._execution.close)
+
+
+class SharedStream:
+    """Rows that stay on the workers (see `protocol.SharedRows`)."""
+
+    def __init__(self, stream: ClusterStream) -> None:
+        self._stream = stream
+        self.parts = stream.shared_parts()
+
+    def close(self) -> None:
+        """Lets the workers free the rows; idempotent."""
+        self._stream.close()
 
 
 async def _next_chunk(parts: AsyncGenerator[bytes]) -> bytes | None:

@@ -62,7 +62,10 @@ class OperatorFigures(NamedTuple):
 
 
 class StageFigures(NamedTuple):
-    """What a stage did on a partition. Of its bytes, `spilled` were written to files or offloaded."""
+    """What a stage did on a partition, from `started` (seconds since 1970 UTC) on.
+
+    Of its bytes, `spilled` were written to files or offloaded.
+    """
 
     stage: int
     partition: int
@@ -72,19 +75,20 @@ class StageFigures(NamedTuple):
     milliseconds: float
     host: tuple[str, ...] = ()
     """Steps on the host of a GPU worker."""
+    started: float = 0.0
     kernels: tuple[KernelFigures, ...] = ()
     narrowed: tuple[NarrowedScan, ...] = ()
     operators: tuple[OperatorFigures, ...] = ()
 
     def to_wire(self) -> Wire:
         """Returns the fields as plain tuples."""
-        return *self[:7], *(tuple([tuple(each) for each in figures]) for figures in self[7:])
+        return *self[:8], *(tuple([tuple(each) for each in figures]) for figures in self[8:])
 
     @classmethod
     def from_wire(cls, wire: Wire) -> StageFigures:
         """Returns the figures of such fields."""
-        kernels, narrowed, operators = wire[7:]
-        return cls(*wire[:7])._replace(
+        kernels, narrowed, operators = wire[8:]
+        return cls(*wire[:8])._replace(
             kernels=tuple([KernelFigures(*each) for each in kernels]),
             narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
             operators=tuple([OperatorFigures(*each) for each in operators]),

@@ -31,8 +31,8 @@ _HEAD = """\
 
 Where a statement that runs on workers evaluates each function, operator and aggregate of [the list](README.md).
 *lowered*: as an operation on columns, which a GPU runs. *host*: by the embedded engine's function, over columns that
-are copied to the host and back; `EXPLAIN` names it under *On Host*. *once*: before the statement runs. *embedded*: the
-whole statement runs on the embedded engine, for the stated reason.
+are copied to the host and back, once for each distinct row; `EXPLAIN` names it under *On Host*. *once*: before the
+statement runs. *embedded*: the whole statement runs on the embedded engine, for the stated reason.
 
 A lowered function also runs on the host if an operand requires it: a pattern that is not constant, a field of a date
 that is not lowered, an aggregate's DISTINCT. Intervals, enums, money, networks, bit strings and `bytea` compare by

@@ -173,6 +173,12 @@ def _key_domain(a: Any, b: Any, left: Profile, right: Profile) -> float:
 
 
 @_profile.register
+def _(node: nodes.AsofJoin) -> Profile:
+    left, right = profile(node.left), profile(node.right)
+    return Profile(left.rows, left.columns + right.columns, left.base).limit_rows(left.rows)
+
+
+@_profile.register
 def _(node: nodes.Aggregate) -> Profile:
     return _profile_groups(node, profile(node.input))
 

@@ -41,6 +41,8 @@ def unique_columns(node: Node) -> list[Columns]:
             return [frozenset(places[each] for each in key) for key in below if places.keys() >= key]
         case nodes.Aggregate():
             return [frozenset(range(len(node.keys)))]
+        case nodes.AsofJoin():
+            return unique_columns(node.left)
         case nodes.Join():
             return _unique_in_join(node)
     return []
@@ -80,6 +82,8 @@ def find_origin(node: Node, place: int) -> Origin | None:
             if place < width:
                 return find_origin(node.left, place)
             return find_origin(node.right, place - width) if node.kind == "INNER" else None
+        case nodes.AsofJoin(left=left) if place < len(left.types):
+            return find_origin(left, place)
     return None
 
 

@@ -17,9 +17,12 @@ from gpudb.plan.logical.rows import Domain, Rows, build_domain, join_back, numbe
 from gpudb.plan.logical.table_functions import join_function
 from gpudb.plan.tree.functions import cast_to
 from gpudb.plan.tree.joins import build_join
-from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Scan, Shared, Values, column
+from gpudb.plan.tree.nodes import AsofJoin as PlannedAsofJoin
+from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Project, Scan, Shared, Values, column
+from gpudb.plan.tree.predicates import common_key_type
 from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
 from gpudb.sql import bound
+from gpudb.sql.asof_joins import AsofJoin, find_asof_join
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
 
@@ -93,6 +96,8 @@ class DependentPlanner:
         if not any(outside.find_column(*each) is not None for each in reads):
             other = self._plan_alone(source)
             return Rows(Join("INNER", outside.node, other.node), (*outside.held, *other.held))
+        if isinstance(source, bound.Join) and (asof := find_asof_join(source, self.next_number)) is not None:
+            return self._plan_asof_join(asof, outside)
         match source:
             case bound.Join(kind="CROSS" | "INNER"):
                 both = self._join_beside(self._join_beside(outside, source.left), source.right)
@@ -107,6 +112,8 @@ class DependentPlanner:
                 raise NotSupportedOnWorkers(f"LATERAL {type(source).__name__}")
 
     def _plan_alone(self, source: Any) -> Rows:
+        if isinstance(source, bound.Join) and (asof := find_asof_join(source, self.next_number)) is not None:
+            return self._plan_asof_join(asof, None)
         match source:
             case bound.Scan(row_ids=False):
                 table = source.table
@@ -130,6 +137,8 @@ class DependentPlanner:
                 raise NotSupportedOnWorkers("the system catalog")
             case bound.FrameScan():
                 raise NotSupportedOnWorkers("a registered frame")
+            case bound.FileScan():
+                raise NotSupportedOnWorkers("a scan of files")
             case _:
                 raise NotSupportedOnWorkers(type(source).__name__)
 
@@ -160,6 +169,24 @@ class DependentPlanner:
         node = Join(kind, rows.node, made.node, ((rows.column_at(last), made.column_at(0)),))
         places = (*rows.held, *made.held)
         return Rows(node, places).select(_all_but(last, last + 2, len(places)))
+
+    def _plan_asof_join(self, join: AsofJoin, outside: Rows | None) -> Rows:
+        left = self._apply_waiting(self._plan_side(join.left, outside))
+        right = _relation_rows(join.rows, self._planner.plan_block(join.right, self._ctes))
+        places = (*left.held, *right.held)
+        pairs = Rows(Join("INNER", left.node, right.node), places)
+        keys: list[tuple[Any, Any]] = []
+        for one, other in (*join.keys, join.times):
+            kind = common_key_type(one.type, other.type)
+            assert kind is not None
+            keys.append((cast_to(left.rewrite(one), kind), cast_to(right.rewrite(other), kind)))
+        *equal, times = keys
+        condition = join_conjuncts(tuple(map(pairs.rewrite, join.within)))
+        node = PlannedAsofJoin(join.kind, left.node, right.node, tuple(equal), times, join.operator, condition)
+        made = Rows(node, places)
+        exprs = (*map(made.column_at, range(len(left.held))), *map(made.rewrite, join.outputs))
+        outputs = (bound.Column(join.rel, n, each.type) for n, each in enumerate(join.outputs))
+        return Rows(Project(node, exprs), (*left.held, *outputs))
 
     def _join_lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
         """Joins rows with a relation that reads their columns, planned over the distinct values that it reads."""

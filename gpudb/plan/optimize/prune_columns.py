@@ -125,6 +125,16 @@ def _(node: nodes.Join, needed: Required, pruning: _Pruner) -> tuple[Node, dict[
 
 
 @_prune.register
+def _(node: nodes.AsofJoin, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    pairs = nodes.Join("INNER", node.left, node.right, (*node.keys, node.times), node.condition)
+    made, places = _prune(pairs, needed, pruning)
+    assert isinstance(made, nodes.Join)
+    *keys, times = made.keys
+    pruned = replace(node, left=made.left, right=made.right, keys=tuple(keys), times=times, condition=made.condition)
+    return pruned, places
+
+
+@_prune.register
 def _(node: nodes.Aggregate, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.keys)
     kept = [number for number in range(len(node.calls)) if number + width in needed]

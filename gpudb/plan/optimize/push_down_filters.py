@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree.joins import build_join
-from gpudb.plan.tree.nodes import Aggregate, Filter, Join, Node, Project, ProjectSet, Scan, column
+from gpudb.plan.tree.nodes import Aggregate, AsofJoin, Filter, Join, Node, Project, ProjectSet, Scan, column
 from gpudb.plan.tree.null_extension import narrow_outer_join
 from gpudb.plan.tree.traversal import columns_read, join_conjuncts, rebuild, remap_columns, split_conjuncts, substitute
 
@@ -38,7 +38,7 @@ def _push_down(node: Node) -> Node:
             return _push_into_first(node, below, below.exprs)
         case Aggregate() as below:
             return _push_into_first(node, below, below.keys)
-        case (ProjectSet() | Join(kind="SEMI" | "ANTI")) as below:
+        case (ProjectSet() | AsofJoin() | Join(kind="SEMI" | "ANTI")) as below:
             return _push_into_first(node, below, _columns(below.inputs[0]))
         case Join(kind="INNER") as below:
             return _push_into_inner(node, below)

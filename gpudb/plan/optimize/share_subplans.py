@@ -18,7 +18,7 @@ from gpudb.sql.traverse import is_volatile
 
 MIN_ROWS = 20_000
 """Minimum rows that a subplan reads; below that another stage costs more than it saves."""
-_COSTLY = (nodes.Join, nodes.Aggregate, nodes.Window, nodes.DistinctOn, nodes.SetOperation)
+_COSTLY = (nodes.Join, nodes.AsofJoin, nodes.Aggregate, nodes.Window, nodes.DistinctOn, nodes.SetOperation)
 
 
 def share_subplans(root: Node) -> Node:

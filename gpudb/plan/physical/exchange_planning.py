@@ -118,6 +118,10 @@ class _ExchangePlanner:
                 return node, ONE
             case nodes.Join():
                 return self._plan_join(node)
+            case nodes.AsofJoin():
+                # A left row has one match at most: its rows move as those of a LEFT JOIN by the same keys.
+                made, where = self._plan_join(nodes.Join("LEFT", node.left, node.right, node.keys))
+                return node.with_inputs(*made.inputs), where
             case nodes.Aggregate():
                 return self._plan_aggregate(node)
             case Fused():

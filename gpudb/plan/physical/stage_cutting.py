@@ -117,7 +117,7 @@ def _is_on_single_worker(node: Node, stages: list[Stage]) -> bool:
             )
         case nodes.Join(kind="INNER", left=left, right=right) | nodes.SetOperation(left=left, right=right):
             return _is_on_single_worker(left, stages) and _is_on_single_worker(right, stages)
-        case nodes.Join(left=left):
+        case nodes.Join(left=left) | nodes.AsofJoin(left=left):
             return _is_on_single_worker(left, stages)
         case _:
             return all(_is_on_single_worker(each, stages) for each in node.inputs)

@@ -204,6 +204,30 @@ class Join(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class AsofJoin(Node):
+    """Each left row beside the right row of equal `keys` (NULLs never are) whose time is nearest, of several any.
+
+    Keys and `times` are as in `Join`. `operator` compares the left time with the right one; the nearest right time is
+    the greatest for >= and >, else the least. A nearest row for which `condition`, which reads both inputs, is not true
+    is no match. LEFT returns left rows without a match beside NULLs.
+    """
+
+    kind: Literal["INNER", "LEFT"]
+    left: Node
+    right: Node
+    keys: tuple[tuple[Expr, Expr], ...]
+    times: tuple[Expr, Expr]
+    operator: Literal[">=", ">", "<=", "<"]
+    condition: Expr | None = None
+
+    def _compute_types(self) -> tuple[SqlType, ...]:
+        return self.left.types + self.right.types
+
+    def _compute_names(self) -> tuple[str, ...]:
+        return self.left.names + self.right.names
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate(Node):
     """Groups of the input by `keys`: the key values, then `calls`. Without keys there is always one row."""
 

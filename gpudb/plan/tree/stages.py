@@ -31,7 +31,8 @@ class Stage:
     `output` is the exchange's kind; `result` rows go to the client, `stay` rows to later stages of the same worker.
     `hash` rows are partitioned by the hash of `keys`, or with `hash_name` by bucket. `range` rows are partitioned by
     `keys` in the order `order`, between the key values that stage `sample` returns; equal rows stay on one worker with
-    `keep_peers`. `single_worker` stages run on the first worker only. `rows` is the estimated number of rows.
+    `keep_peers`. `single_worker` stages run on the first worker only. `rows` is the estimated number of rows. `coded`
+    are the positions of its texts that a single worker hands to later stages as codes.
     """
 
     number: int
@@ -46,3 +47,4 @@ class Stage:
     dynamic_filters: tuple[DynamicFilter, ...] = ()
     hash_name: str = ""
     keep_peers: bool = False
+    coded: tuple[int, ...] = ()

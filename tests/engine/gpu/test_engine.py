@@ -8,8 +8,12 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpudb.errors import GpudbError, OutOfMemory
@@ -43,6 +47,35 @@ def session(database: Database) -> Iterator[Session]:
 
 def _lines(session: Session, sql: str) -> list[str]:
     return [line for (line,) in run(session, sql)]
+
+
+def test_files_are_read_by_the_embedded_engine(session: Session, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"k": [0, 1, 1]}), tmp_path / "k.parquet")
+    query = f"SELECT label, count(*) FROM kinds JOIN '{tmp_path}/k.parquet' AS f USING (k) GROUP BY 1 ORDER BY 1"
+    assert run(session, query) == [("kind 0", 1), ("kind 1", 2)]
+    assert [line for line in _lines(session, f"EXPLAIN {query}") if "Fallback: a scan of files is not" in line]
+
+
+def test_brytlytdbs_script(session: Session, tmp_path: Path) -> None:
+    """The statements by which BrytlytDB's cluster of GPUs was set up and loaded, as they stand."""
+    path = tmp_path / "trips.csv"
+    path.write_text("".join(f"{n},CMT,2009-01-0{n % 9 + 1},{n}.5\n" for n in range(1, 101)), encoding="utf-8")
+    nodes = [f"CREATE NODE d{n} WITH (HOST='127.0.0.1', TYPE='datanode', PORT={15432 + n})" for n in range(WORKERS)]
+    load = f"SELECT load_data(''trips'', ''{path}'', '','', '''', 100000, ''0'', '''', ''append'')"
+    for statement in (
+        *nodes,
+        "CREATE EXTENSION gpu_manager_fdw",
+        "CREATE SERVER gm FOREIGN DATA WRAPPER gpu_manager_fdw",
+        "CREATE FOREIGN TABLE trips (trip_id INT, vendor_id VARCHAR(3), pickup DATE, total DOUBLE PRECISION)"
+        " SERVER gm OPTIONS (max_size '38000000', index '24') DISTRIBUTE BY HASH (trip_id)",
+        f"EXECUTE DIRECT ON (d0) '{load}'",
+    ):
+        run(session, statement)
+    query = "SELECT vendor_id, count(*), sum(total) FROM trips WHERE trip_id > 50 GROUP BY vendor_id"
+    session.take_notices()
+    assert run(session, query) == [("CMT", 50, 3800.0)]
+    assert session.take_notices() == []  # the workers ran it
+    run(session, "DROP EXTENSION gpu_manager_fdw CASCADE; " + "; ".join(f"DROP NODE d{n}" for n in range(WORKERS)))
 
 
 def test_workers_join_group_and_sort(session: Session) -> None:
@@ -299,6 +332,31 @@ def test_columns_are_loaded_pinned_and_let_go(session: Session) -> None:
     assert devices == [(0, "cpu", True), (1, "cpu", True)]
     facts = run(session, "SELECT DISTINCT att_name FROM pgstrom_device_info()")
     assert ("DEVICE_TOTAL_MEM",) in facts
+
+
+def test_a_statement_knows_how_many_stages_have_finished(session: Session) -> None:
+    """Workers count them, and say so in their heartbeats."""
+    slow = "SELECT count(*) FROM orders a, orders b, orders c WHERE (a.id * b.id + c.id) % 7 = 3 AND a.price < c.price"
+    run(session, "SET gpudb.fallback = off")
+
+    def run_slow() -> None:
+        with suppress(GpudbError):  # it is cancelled
+            run(session, slow)
+
+    thread = threading.Thread(target=run_slow)
+    thread.start()
+    try:
+        deadline, found = time.monotonic() + 60, None
+        while not found and time.monotonic() < deadline:
+            found = session.measure_progress()
+            time.sleep(0.02)
+        assert found is not None
+        assert 0 < found < 1
+    finally:
+        session.cancel()
+        thread.join(60)
+        run(session, "RESET gpudb.fallback")
+    assert session.measure_progress() is None
 
 
 def test_columns_of_a_dropped_table_are_let_go(session: Session) -> None:

@@ -7,14 +7,16 @@ process's memory (`backend.host`) or in a GPU's (`cudf.backend`); later lazy fra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
+from gpudb.engine.gpu.backend.nearest import NearestJoin
 
 _T = TypeVar("_T")
 TURN, TURNS = 648_056, 1_048_573
@@ -125,6 +127,18 @@ class Backend(Protocol):
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """Computes a lazy frame for a step that runs on the host; `why` names the step in EXPLAIN ANALYZE."""
 
+    def map_distinct(
+        self, rows: ComputedFrame, names: Sequence[str], function: Callable[[pl.DataFrame], pl.DataFrame], why: str
+    ) -> pl.DataFrame | ComputedFrame:
+        """Returns a host function's columns for all rows, evaluated once for each distinct row of the named columns.
+
+        The function is given those columns on the host, and returns a row for each of theirs. Where most rows are
+        distinct it may be given all of them. `why` is as for `compute_on_host`.
+        """
+
+    def decode_texts(self, lazy: pl.LazyFrame, texts: Mapping[str, Dictionary]) -> pl.LazyFrame:
+        """Returns a lazy frame with texts in the named columns, in place of their int32 codes in dictionaries."""
+
     def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> ComputedFrame:
         """Computes exact functions over the columns of a lazy frame; returns the columns of their results.
 
@@ -174,6 +188,9 @@ class Backend(Protocol):
 
     def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> ComputedFrame:
         """Repeats each row as often as the integer column `times` says; column `number` counts the copies from 0."""
+
+    def join_nearest(self, left: ComputedFrame, right: ComputedFrame, join: NearestJoin) -> ComputedFrame:
+        """Returns the left rows with columns of the nearest right row, or NULLs, in any order."""
 
     @property
     def can_offload(self) -> bool:

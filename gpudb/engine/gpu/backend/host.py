@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -19,7 +19,9 @@ from gpudb.engine.gpu.backend.base import (
     Priority,
     SortOrder,
 )
+from gpudb.engine.gpu.backend.dictionary import Dictionary, take
 from gpudb.engine.gpu.backend.exact_calls import ExactCall, compute_exact
+from gpudb.engine.gpu.backend.nearest import Array, NearestJoin, find_nearest, order_integers
 from gpudb.plan.errors import NotSupportedOnWorkers
 
 _T = TypeVar("_T")
@@ -28,6 +30,7 @@ _WORTH = 10
 SEED = 20261
 """Seed of the hash that partitions rows over workers; all workers must use the same one."""
 _FEW = 8
+_NUMBER = "number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,25 @@ class HostBackend:
         """See `Backend`."""
         return collect(lazy)
 
+    def map_distinct(
+        self, rows: ComputedFrame, names: Sequence[str], function: Callable[[pl.DataFrame], pl.DataFrame], why: str
+    ) -> pl.DataFrame:
+        """See `Backend`: rows that are estimated to be mostly distinct are evaluated one by one."""
+        frame = rows.to_polars().select(names)
+        distinct = frame.hash_rows().approx_n_unique()
+        if not isinstance(distinct, int) or 2 * distinct > frame.height:
+            return function(frame)
+        keys = frame.unique(maintain_order=True)
+        made = function(keys)
+        places = frame.join(
+            keys.with_row_index(_NUMBER), on=list(names), how="left", nulls_equal=True, maintain_order="left"
+        )
+        return made[places[_NUMBER]]
+
+    def decode_texts(self, lazy: pl.LazyFrame, texts: Mapping[str, Dictionary]) -> pl.LazyFrame:
+        """See `Backend`."""
+        return lazy.with_columns(take(each.padded, pl.col(name)).alias(name) for name, each in texts.items())
+
     def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> HostFrame:
         """See `Backend`."""
         operands = collect(lazy)
@@ -192,6 +214,24 @@ class HostBackend:
         numbers = pl.Series(number, np.arange(len(places)) - firsts, pl.Int64)
         return HostFrame(frame[places].with_columns(numbers))
 
+    def join_nearest(self, left: ComputedFrame, right: ComputedFrame, join: NearestJoin) -> HostFrame:
+        """See `Backend`."""
+        one, other = left.to_polars(), right.to_polars()
+        groups = join.group or (None, None)
+        sides = [
+            (_group_numbers(side, group, time), _times(side[time]))
+            for side, group, time in zip((one, other), groups, join.time, strict=True)
+        ]
+        places = find_nearest(np, join, sides, lambda keys: np.lexsort(tuple(reversed(keys))))
+        kept = pl.Series(places >= 0)
+        if not join.columns:
+            return HostFrame(one.filter(kept) if join.inner else one)
+        if join.inner:
+            one, places = one.filter(kept), places[kept.to_numpy()]
+        # A negative place is NULL
+        at = pl.Series(places).set(pl.Series(places < 0), None)
+        return HostFrame(one.hstack(other.select(pl.col(join.columns).gather(at))))
+
     def offload(self, rows: ComputedFrame) -> Offloaded | None:
         """See `Backend`. No-op on the host."""
         return None
@@ -219,6 +259,17 @@ class HostBackend:
     def take_host_steps(self) -> tuple[str, ...]:
         """See `Backend`. Empty: every step runs on the host."""
         return ()
+
+
+def _group_numbers(side: pl.DataFrame, group: str | None, time: str) -> Array:
+    """Returns the rows' groups; -1 for rows without a group or a time."""
+    number = pl.lit(0, pl.Int64) if group is None else pl.col(group).cast(pl.Int64).fill_null(-1)
+    known = pl.when(pl.col(time).is_not_null()).then(number).otherwise(-1)
+    return side.select(known.alias("group"))["group"].to_numpy()
+
+
+def _times(values: pl.Series) -> Array:
+    return order_integers(np, values.to_physical().fill_null(0).to_numpy())
 
 
 def _partition(table: pl.DataFrame, place: pl.Series, count: int) -> list[ComputedFrame]:

@@ -24,7 +24,9 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
+from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
+from gpudb.engine.gpu.cache.text_codes import TextCodes
 from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.host_fallback import repeat_text_value, restore_columns
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
@@ -39,8 +41,8 @@ from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.iceberg.pruning import prune_files
 from gpudb.types import SqlType
 
-_Key = tuple[str, int, SqlType, Partition]
-"""A file's path, a column's field id and type (which may widen), and the partition."""
+_Key = tuple[str, int, SqlType, Partition] | tuple[str, int, SqlType, Partition, GrowingDictionary]
+"""A file's path, a column's field id and type (which may widen), the partition, and the dictionary of its codes."""
 _Rows = tuple[int, int]
 """The first row, and the row after the last."""
 
@@ -97,30 +99,77 @@ class ResidentTables:
         # A repeated statement has the same nodes. With parameters the excluded files may differ.
         self._scans: LruCache[tuple[IdentityKey[Scan], Partition], _PartitionScan] = LruCache(64)
         self._next_check = 0.0
+        self._codes = TextCodes(self.columns)
 
-    def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
-        """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
+    def frame(
+        self, scan: Scan, partition: Partition, parameters: Sequence[object], coded: frozenset[int] = frozenset()
+    ) -> Frame:
+        """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped.
+
+        The columns at positions `coded` are coded if they are worth it.
+        """
         key = IdentityKey(scan), partition
         planned = None if parameters else self._scans.get(key)
         if planned is None:
             planned = _plan_scan(scan, partition, parameters)
             if not parameters:
                 self._scans.put(key, planned)
-        parts = [self._file_columns(scan.table, planned, each) for each in planned.files]
+        growing = self._coded_columns(scan.table, planned, coded) if coded else {}
+        parts = [self._file_columns(scan.table, planned, each, growing) for each in planned.files]
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
             lazy = _empty_frame([column.type for column in planned.columns]).lazy()
-        return Frame(lazy, planned.bounds)
+        texts = {place: self._codes.values(each) for place, each in growing.items()}
+        return Frame(lazy, planned.bounds, texts=texts)
 
-    def _file_columns(self, table: Table, planned: _PartitionScan, part: _FileScan) -> pl.DataFrame:
+    def _coded_columns(
+        self, table: Table, planned: _PartitionScan, coded: frozenset[int]
+    ) -> dict[int, GrowingDictionary]:
+        """Returns the dictionaries of the columns to code, by position, after all rows of the scan are encoded."""
+        found: dict[int, GrowingDictionary] = {}
+        if planned.partition.chunks > 1:
+            return found
+        for place in coded if planned.files else ():
+            column = planned.columns[place]
+            growing = self._codes.dictionary(table, column)
+            if growing is not None and all(
+                self._encode(table, column, planned, each, growing) for each in planned.files
+            ):
+                found[place] = growing
+        return found
+
+    def _encode(
+        self, table: Table, column: Column, planned: _PartitionScan, part: _FileScan, growing: GrowingDictionary
+    ) -> bool:
+        """Caches the codes of a column of a file; returns False for a column that is not worth coding."""
+        plain: _Key = (part.file.path, column.field_id, column.type, planned.cached)
+        key: _Key = (*plain, growing)
+        if self.columns.contains(key):
+            return True
+        held = self.columns.get(plain)
+        if held is None:
+            (held,) = read_lanes(part.file, [column], *part.held)
+        if not self._codes.is_worth(table, column, held[""]):
+            return False
+        made = self._codes.encode(growing, held[""]).to_frame()
+        self.columns.put(key, made, max(int(made.estimated_size()), COLUMN_BYTES), table.oid, column.name)
+        self._evict_removed()
+        self.columns.shrink(self._budget)
+        return True
+
+    def _file_columns(
+        self, table: Table, planned: _PartitionScan, part: _FileScan, coded: Mapping[int, GrowingDictionary]
+    ) -> pl.DataFrame:
         """Returns the wanted rows of a file, and caches its rows `held`."""
         file, wanted, held = part.file, part.wanted, part.held
         columns, partition = planned.columns, planned.partition
         first, last = wanted
         if not columns:
             return pl.DataFrame({NO_COLUMNS: pl.repeat(True, last - first, eager=True)})
-        keys = [(file.path, column.field_id, column.type, planned.cached) for column in columns]
+        keys: list[_Key] = [(file.path, column.field_id, column.type, planned.cached) for column in columns]
+        for place, growing in coded.items():
+            keys[place] = (file.path, columns[place].field_id, columns[place].type, planned.cached, growing)
         kept = {key: self.columns.get(key) for key in keys}
         found = {
             key: frame if held == wanted else frame.slice(first - held[0], last - first)
@@ -131,7 +180,9 @@ class ResidentTables:
         if missing:
             read = wanted if partition.chunks > 1 else held
             lanes_of = read_lanes(file, [column for column, _ in missing], *read)
-            for (column, key), made in zip(missing, lanes_of, strict=True):
+            for (column, key), lanes in zip(missing, lanes_of, strict=True):
+                # Another thread may have evicted codes.
+                made = lanes if len(key) == 4 else self._codes.encode(key[-1], lanes[""]).to_frame()
                 found[key] = made if read == wanted else made.slice(first - held[0], last - first)
                 if partition.chunks == 1:
                     size = max(int(made.estimated_size()), COLUMN_BYTES)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gpudb.engine.gpu.cache.build_cache import BuildCache
 from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, WorkerProcesses
-from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers
+from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers, SchedulerState
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.authentication import create_secret
 from gpudb.engine.gpu.rpc.calls import Connections
@@ -212,6 +212,11 @@ class Cluster:
     def heartbeats(self) -> tuple[WorkerState, ...]:
         """Returns the ready workers with their last heartbeats."""
         return self._states
+
+    @property
+    def scheduler_state(self) -> SchedulerState:
+        """What Dask's scheduler answered last."""
+        return self._launcher.scheduler_state
 
     def _publish(self) -> None:
         """Publishes the ready workers for other threads: each statement reads them, and they change at a ping."""

@@ -82,6 +82,7 @@ def joined_processes(
     *,
     gpu: bool,
     insecure: bool = False,
+    seconds: float | None = None,
 ) -> WorkerProcesses:
     """Returns the workers of an existing scheduler: `count` of them, or all.
 
@@ -89,7 +90,7 @@ def joined_processes(
     `certificates`, unless the scheduler is `insecure` on purpose; 08001 if no scheduler answers, 55006 if another
     server uses its workers, 58000 for too few workers or other versions.
     """
-    joined = JoinedLauncher(scheduler, count, load_security(scheduler, certificates, insecure=insecure))
+    joined = JoinedLauncher(scheduler, count, load_security(scheduler, certificates, insecure=insecure), seconds)
     limit = memory // joined.count if memory else int(0.8 * joined.memory)
     base = replace(cpu_processes(joined.count, limit * joined.count or None), start=lambda count: joined)
     return _with_gpus(base) if gpu else base

@@ -47,6 +47,14 @@ class WorkerInfo:
     nanny: str
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulerState:
+    """Whether the scheduler answers, and how many workers it had when it did last."""
+
+    connected: bool
+    workers: int
+
+
 class Launcher(Protocol):
     """The workers of a cluster."""
 
@@ -56,6 +64,10 @@ class Launcher(Protocol):
     @property
     def workers(self) -> Mapping[str, WorkerInfo]:
         """The workers by address, as of the last `refresh`."""
+
+    @property
+    def scheduler_state(self) -> SchedulerState:
+        """What the scheduler answered last."""
 
     async def refresh(self) -> None:
         """Updates the workers, and repairs what has failed."""
@@ -101,6 +113,11 @@ class LocalLauncher:
         every = list(self.cluster.scheduler.workers.values())
         return {state.address: WorkerInfo(self._numbers[str(state.name)], state.nanny) for state in every}
 
+    @property
+    def scheduler_state(self) -> SchedulerState:
+        """See `Launcher`: it is in this process."""
+        return SchedulerState(self.cluster.scheduler.status.name == "running", len(self.cluster.scheduler.workers))
+
     async def refresh(self) -> None:
         """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""
         nannies = self.cluster.workers
@@ -126,17 +143,19 @@ class JoinedLauncher:
 
     They have this server's version of gpudb, and the data directory at the same path. One server at a time uses them;
     when it ends, their processes restart without what it had loaded. `security` has this server's certificate; without
-    one nothing is encrypted.
+    one nothing is encrypted. `seconds` is how long to wait for the scheduler, and then for the workers.
 
     Raises 08001 if no scheduler answers; 55006 if another server uses its workers; 58000 for too few workers, for a
     worker without a nanny, and for other versions.
     """
 
-    def __init__(self, address: str, count: int | None = None, security: Any | None = None) -> None:
+    def __init__(
+        self, address: str, count: int | None = None, security: Any | None = None, seconds: float | None = None
+    ) -> None:
         from distributed import Lock
 
         try:
-            self.client: Any = _connect(address, CONNECT_SECONDS, security)
+            self.client: Any = _connect(address, seconds or CONNECT_SECONDS, security)
         except (OSError, ValueError, TimeoutError) as error:
             message = f'no scheduler answers at "{address}": {str(error)[:200]}'
             hint = "dask scheduler tells its address when it starts."
@@ -145,9 +164,10 @@ class JoinedLauncher:
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
         try:
             self._workers: dict[str, WorkerInfo] = {}
+            self._is_connected, self._known = True, 0
             self._numbers: dict[str, int] = {}
             self.count = count or 0
-            self.memory = self._wait_for_workers(address, count)
+            self.memory = self._wait_for_workers(address, count, seconds or START_SECONDS)
             self._check_versions()
             self._claim = Lock(_CLAIM, scheduler_rpc=self.client.scheduler, loop=self.client.loop)  # type: ignore[no-untyped-call]
             if not self._claim.acquire(timeout=CLAIM_SECONDS):  # type: ignore[no-untyped-call]
@@ -157,9 +177,9 @@ class JoinedLauncher:
             self.client.close(timeout=5)
             raise
 
-    def _wait_for_workers(self, address: str, count: int | None) -> int:
+    def _wait_for_workers(self, address: str, count: int | None, seconds: float) -> int:
         """Waits for the workers; returns the bytes of memory that each may use, 0 for no limit."""
-        ends = time.monotonic() + START_SECONDS
+        ends = time.monotonic() + seconds
         while len(workers := self.client.sync(self._query_scheduler)) < (count or 1):
             if time.monotonic() > ends:
                 message = f'{len(workers)} of {count or 1} workers have come to the scheduler at "{address}"'
@@ -190,6 +210,11 @@ class JoinedLauncher:
         """See `Launcher`."""
         return self._workers
 
+    @property
+    def scheduler_state(self) -> SchedulerState:
+        """See `Launcher`."""
+        return SchedulerState(self._is_connected, self._known)
+
     async def _query_scheduler(self) -> Mapping[str, Any]:
         async with asyncio.timeout(CONNECT_SECONDS):
             info: Mapping[str, Any] = (await self.client.scheduler.identity(n_workers=-1))["workers"]
@@ -199,11 +224,14 @@ class JoinedLauncher:
         """See `Launcher`: while the scheduler does not answer, the workers are assumed unchanged."""
         try:
             self._update(await self._query_scheduler())
-        except (OSError, TimeoutError) as error:
+            self._is_connected = True
+        except (OSError, TimeoutError, RuntimeError) as error:  # RuntimeError: Dask's client has given up
+            self._is_connected = False
             _LOG.warning("the scheduler does not respond: %s", error)
 
     def _update(self, workers: Mapping[str, Any]) -> None:
         """Numbers workers; a new one takes the number of one that is gone, or none while all are there."""
+        self._known = len(workers)
         names = {str(info["name"]): address for address, info in workers.items()}
         for name in sorted(names.keys() - self._numbers.keys()):
             there = {number for each, number in self._numbers.items() if each in names}

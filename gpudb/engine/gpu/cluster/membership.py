@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from gpudb.catalog.tables import Table
 from gpudb.engine.gpu.cache.column_cache import CachedColumnInfo
-from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster, WorkerState
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
+from gpudb.engine.gpu.cluster.launcher import SchedulerState
 from gpudb.engine.gpu.rpc.messages import CacheAction, CacheRequest, DeviceFacts, DeviceInfo, DeviceRequest, Failed
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import WorkerLost
@@ -44,6 +45,14 @@ class Membership:
             host, _, port = address.partition("://")[2].rpartition(":")
             found.append(Member(number, host, int(port)))
         return found
+
+    def list_heartbeats(self) -> tuple[WorkerState, ...]:
+        """Returns the ready workers with their last heartbeats, without calling them."""
+        return self._cluster.heartbeats()
+
+    def describe_scheduler(self) -> SchedulerState:
+        """Returns what the scheduler answered last, without calling it."""
+        return self._cluster.scheduler_state
 
     def list_members(self) -> list[Member]:
         """Returns the ready workers with their devices and cached columns."""

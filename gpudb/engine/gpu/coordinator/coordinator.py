@@ -32,7 +32,7 @@ from gpudb.engine.gpu.rpc.messages import (
     RunResult,
 )
 from gpudb.engine.gpu.worker.batching import next_chunks
-from gpudb.engine.protocol import Request
+from gpudb.engine.protocol import Request, SharedPart
 from gpudb.errors import OutOfMemory, SqlError, WorkerLost
 
 _LOG = logging.getLogger(__name__)
@@ -100,6 +100,7 @@ class Execution:
     """A running statement.
 
     `measured` has the figures of each stage, by number, once all have ended; with `measure` those of each operator too.
+    With `share` the result stays with the workers until `close`, and `shared_parts` says where.
     """
 
     def __init__(
@@ -111,8 +112,9 @@ class Execution:
         finer: Replan,
         *,
         measure: bool = False,
+        share: bool = False,
     ):
-        self._measure = measure
+        self._measure, self._share = measure, share
         self._cluster = cluster
         self._admission = admission
         self.planned = planned
@@ -131,6 +133,8 @@ class Execution:
         self._peers: tuple[str, ...] = ()
         self._results: dict[int, bytes | None] = {}
         self.measured: dict[int, StageMeasurements] = {}
+        self.figures: list[StageFigures] = []
+        """The same by stage and partition."""
 
     async def run(self) -> None:
         """Runs every stage once the statement is admitted; the first error ends it."""
@@ -139,7 +143,7 @@ class Execution:
                 self._attempts += 1
                 try:
                     await self._run_once()
-                    if not self.has_remote_rows:
+                    if not self.has_remote_rows and not self._share:
                         self.end(forget=False)
                     return
                 except _Unbound:
@@ -186,16 +190,29 @@ class Execution:
         partitions: dict[str, list[int]] = {}
         for partition in sorted({partition for stage in stages for partition in stage_partitions(stage, count)}):
             partitions.setdefault(self._peers[partition // chunks], []).append(partition)
-        answers = await _gather_all([self._run_on(address, found) for address, found in partitions.items()])
+        self._cancel.measure = self._measure_progress
+        try:
+            answers = await _gather_all([self._run_on(address, found) for address, found in partitions.items()])
+        finally:
+            self._cancel.measure = None
         self.measured = {stage.number: StageMeasurements() for stage in stages}
         figures = [each for answer in answers for each in answer.figures]
-        for each in sorted(figures, key=lambda each: (each.stage, each.partition)):
+        self.figures = sorted(figures, key=lambda each: (each.stage, each.partition))
+        for each in self.figures:
             self.measured[each.stage].add(each.partition // chunks, each)
         if all(answer.fast_path for answer in answers):
             self._cluster.fast_path_pool.enable(self.planned.digest, self._parameters)
         if count > chunks == 1 and not self._bound:
             self._cluster.build_cache.record(*key, [(answer.bound, answer.unbound) for answer in answers])
         self._results = {partition: data for answer in answers for partition, data in answer.results}
+
+    def _measure_progress(self) -> float | None:
+        """Returns the fraction of the stages' partitions that have finished, as the last heartbeats told."""
+        count, statement = len(self._peers) * self.planned.chunks, self._statement
+        total = sum(len(stage_partitions(stage, count)) for stage in self.planned.stages)
+        beats = [state.heartbeat for state in self._cluster.heartbeats() if state.heartbeat is not None]
+        finished = [number for beat in beats for each, number in beat.finished if each == statement]
+        return min(sum(finished) / total, 1.0) if finished else None
 
     async def _wait_for_peers(self) -> tuple[str, ...]:
         """Returns the addresses of the workers. If none returns, raises the error that took the last ones."""
@@ -225,6 +242,7 @@ class Execution:
             self._cluster.ucx_addresses(self._peers),
             self._measure,
             self._bound,
+            self._share,
         )
         reply = await self._call(address, request)
         if reply == Refused(Refusal.PLAN_UNKNOWN):
@@ -255,6 +273,10 @@ class Execution:
         `result_codec.encode_batch`).
         """
         return [data for _, data in sorted(self._results.items()) if data is not None]
+
+    def shared_parts(self) -> tuple[SharedPart, ...]:
+        """Returns where the rows are, in order of partitions."""
+        return tuple(pickle.loads(data) for data in self.inline_batches())
 
     async def results(self) -> AsyncGenerator[bytes]:
         """Yields the result's batches in order of partitions; fetches each while the previous one is read."""

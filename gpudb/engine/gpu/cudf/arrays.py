@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import ValidityBits
 
 KINDS: dict[Any, Any] = {
@@ -87,6 +88,14 @@ def encode_texts(column: Any) -> tuple[Any, pl.Series]:
     keys, codes = plc.transform.encode(plc.Table([column]), stream=current_stream())
     texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow(stream=current_stream()))).cast(pl.String).drop_nulls()
     return values_array(codes), texts
+
+
+def encode_column(column: Any) -> tuple[Any, Dictionary]:
+    """Returns texts as a column of int32 codes, NULL for NULL, and their dictionary."""
+    codes, texts = encode_texts(column)
+    made = make_column(plc.DataType(plc.TypeId.INT32), column.size(), cupy.array(codes), validity_mask(column))
+    synchronize()  # any thread may read it
+    return made, Dictionary(texts)
 
 
 def _value_bytes(first: int, column: Any, width: int) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -33,8 +33,10 @@ from gpudb.engine.gpu.backend.base import (
     Priority,
     SortOrder,
 )
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
 from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, beyond_calendar, collect
+from gpudb.engine.gpu.backend.nearest import NearestJoin
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import (
@@ -48,10 +50,20 @@ from gpudb.engine.gpu.cudf.arrays import (
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device, to_host
 from gpudb.engine.gpu.cudf.declared_types import cast_to_declared
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
+from gpudb.engine.gpu.cudf.device_texts import DeviceTexts
+from gpudb.engine.gpu.cudf.distinct_rows import encode_rows, take_rows
 from gpudb.engine.gpu.cudf.exact_kernels import ExactKernels
+from gpudb.engine.gpu.cudf.nearest import join_nearest
 from gpudb.engine.gpu.cudf.pinned_memory import PinnedFrame, offload
 from gpudb.engine.gpu.cudf.slicing import copy_small_slices, estimate_own_bytes
-from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream, set_priority, synchronize, synchronize_all
+from gpudb.engine.gpu.cudf.streams import (
+    current_stream,
+    on_current_stream,
+    run_synchronized,
+    set_priority,
+    synchronize,
+    synchronize_all,
+)
 from gpudb.engine.gpu.exchange.buffers import concat_on_host
 from gpudb.engine.gpu.limits import HOST_BYTES, HOST_ROWS
 from gpudb.errors import OutOfMemory
@@ -229,6 +241,7 @@ class CudfBackend:
         self._state = _StatementState()
         self._pool = blocks
         self._exact = ExactKernels()
+        self._texts = DeviceTexts()
         self._few_rows = few_rows
         self.shrink: Callable[[], None] = lambda: None
         """Evicts what can be read again."""
@@ -297,6 +310,32 @@ class CudfBackend:
         """See `Backend`."""
         self._state.reasons.append(why)
         return self.compute(lazy).to_polars()
+
+    def map_distinct(
+        self, rows: ComputedFrame, names: Sequence[str], function: Callable[[pl.DataFrame], pl.DataFrame], why: str
+    ) -> pl.DataFrame | ComputedFrame:
+        """See `Backend`."""
+        self._state.reasons.append(why)
+        if not isinstance(rows, CudfFrame):
+            return _HOST.map_distinct(rows, names, function, why)
+        distinct, codes = self.retry_with_memory(lambda: encode_rows(rows.table.select(list(names))))
+        made = to_device(function(to_host(distinct)))
+        return CudfFrame(self.retry_with_memory(lambda: take_rows(made, codes)), self)
+
+    def decode_texts(self, lazy: pl.LazyFrame, texts: Mapping[str, Dictionary]) -> pl.LazyFrame:
+        """See `Backend`."""
+        return self.decode_computed(lazy, texts).lazy
+
+    def decode_computed(self, lazy: pl.LazyFrame, texts: Mapping[str, Dictionary]) -> CudfFrame | HostFrame:
+        """Computes a lazy frame, and decodes its codes in named columns."""
+        rows = self.compute(lazy)
+        if isinstance(rows, CudfFrame):
+            return self.decode_frame(rows, texts)
+        return _HOST.compute(_HOST.decode_texts(rows.lazy, texts))
+
+    def decode_frame(self, rows: CudfFrame, texts: Mapping[str, Dictionary]) -> CudfFrame:
+        """Decodes the codes of rows on the GPU in named columns."""
+        return CudfFrame(self.retry_with_memory(lambda: self._texts.decode(rows.table, texts)), self)
 
     def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> CudfFrame | HostFrame:
         """See `Backend`."""
@@ -423,6 +462,17 @@ class CudfBackend:
         ]
         names, kinds = [each.name for each in every], [each.dtype for each in every]
         return CudfFrame(build_frame([*columns, numbers], names, kinds, repeated.num_rows()), self)
+
+    def join_nearest(self, left: ComputedFrame, right: ComputedFrame, join: NearestJoin) -> CudfFrame | HostFrame:
+        """See `Backend`."""
+        if isinstance(left, HostFrame) and isinstance(right, HostFrame):
+            return _HOST.join_nearest(left, right, join)
+        sides = [each if isinstance(each, CudfFrame) else self.from_host(each.to_polars()) for each in (left, right)]
+
+        def work() -> Any:
+            return run_synchronized(join_nearest, *(each.table for each in sides), join)
+
+        return CudfFrame(self.retry_with_memory(work), self)
 
     @property
     def can_offload(self) -> bool:

@@ -27,10 +27,13 @@ class ContiguousPacker:
         """See `BufferPacker`: UCX uses the CUDA context that is current in its thread."""
         runtime.cudaSetDevice(0)
 
-    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+    def accepts(self, held: ComputedFrame) -> bool:
+        """See `BufferPacker`."""
+        return isinstance(held, CudfFrame) and held.bytes >= limits.HOST_BYTES
+
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any]:
         """See `BufferPacker`; raises MemoryError where memory is too small for the copy."""
-        if not isinstance(held, CudfFrame) or held.bytes < limits.HOST_BYTES:
-            return None
+        assert isinstance(held, CudfFrame)
         layout, buffer = PackedLayout.pack(held.table)
         synchronize()
         return pickle.dumps(layout), buffer

@@ -10,53 +10,43 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
+from gpudb.engine.gpu.backend.coded_frame import CodedFrame
 from gpudb.engine.gpu.cudf.arrays import KINDS, make_column
 from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
-from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.lru import IdentityKey, LruCache
-
-_MAX_DICTIONARIES = 16
-"""Maximum dictionaries whose texts are cached on the GPU."""
+from gpudb.engine.gpu.cudf.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.streams import synchronize
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, dictionaries_of, keeps_codes
 
 
 class ResultFrameBuilder:
-    """Converts columns on the GPU to frames; None where a column's form must pass through the host."""
+    """Converts columns on the GPU to frames; None where a column's form must pass through the host.
+
+    The texts of rows stay codes; those of states of groups are decoded.
+    """
 
     def __init__(self, frames: CudfBackend) -> None:
         self._frames = frames
-        self._texts: LruCache[IdentityKey[Dictionary], Any] = LruCache(_MAX_DICTIONARIES)
 
-    def __call__(self, results: Sequence[ResultColumn]) -> CudfFrame | None:
+    def __call__(self, results: Sequence[ResultColumn]) -> CodedFrame | CudfFrame | None:
         """Returns the frame."""
         made = []
         for result in results:
-            column = self._decode(result, result.dictionary) if result.dictionary is not None else _build_column(result)
+            column = _build_codes(result) if result.dictionary is not None else _build_column(result)
             if column is None:
                 return None
             made.append(column)
         synchronize()
-        kinds = [data_type(pl.String() if result.dictionary is not None else result.kind) for result in results]
-        return CudfFrame(build_frame(made, [result.name for result in results], kinds, results[0].rows), self._frames)
+        kinds = [data_type(pl.Int32() if result.dictionary is not None else result.kind) for result in results]
+        names = [result.name for result in results]
+        held = CudfFrame(build_frame(made, names, kinds, results[0].rows), self._frames)
+        texts = dictionaries_of(results)
+        if keeps_codes(results):
+            return CodedFrame(held, texts, self._frames.decode_computed)
+        return self._frames.decode_frame(held, texts) if texts else held
 
-    def _decode(self, result: ResultColumn, dictionary: Dictionary) -> Any:
-        """Decodes dictionary codes."""
-        key = IdentityKey(dictionary)
-        texts = self._texts.get(key)
-        if texts is None:
-            texts = to_device(pl.DataFrame({"v": dictionary.values})).table
-            self._texts.put(key, texts)
-        codes = (
-            result.parts[0] if result.valid is None else cupy.where(result.valid, result.parts[0], np.int64(2**31 - 1))
-        )
-        indexes = _build_numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
-        bounds = plc.copying.OutOfBoundsPolicy
-        policy = bounds.DONT_CHECK if result.valid is None else bounds.NULLIFY
-        made = plc.copying.gather(texts, indexes, policy, stream=current_stream()).columns()[0]
-        synchronize()  # another thread may evict the texts
-        return made
+
+def _build_codes(result: ResultColumn) -> Any:
+    return _build_numbers(result.parts[0].astype(np.int32), plc.TypeId.INT32, result.valid)
 
 
 def _build_column(result: ResultColumn) -> Any | None:

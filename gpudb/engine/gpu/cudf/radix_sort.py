@@ -16,12 +16,12 @@ from cudf_polars.containers import DataFrame
 from cudf_polars.dsl import ir
 from cudf_polars.dsl.utils.reshape import broadcast
 
+from gpudb.engine.gpu.backend.nearest import order_integers
 from gpudb.engine.gpu.cudf.arrays import KINDS, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.streams import current_stream
 
 MIN_ROWS = 1 << 17
 """Fewest rows that are sorted so."""
-_NAN, _LARGEST = np.int64(0x7FF8000000000000), np.int64(2**63 - 1)
 _TYPES = {
     np.dtype(np.uint8): plc.TypeId.UINT8,
     np.dtype(np.int8): plc.TypeId.INT8,
@@ -73,13 +73,22 @@ def _sort(frame: Any, keys: Sequence[Any], order: Any, null_order: Any, zlice: A
 
 def sorted_places(keys: Sequence[Any], order: Sequence[Any], null_order: Sequence[Any]) -> Any:
     """Returns the rows' numbers in the order of key columns; rows with equal keys stay in their order."""
+    return sort_integers(
+        [
+            array
+            for key, direction, nulls in zip(keys, order, null_order, strict=True)
+            for array in _sort_arrays(key, direction == plc.types.Order.DESCENDING, nulls == plc.types.NullOrder.BEFORE)
+        ]
+    )
+
+
+def sort_integers(arrays: Sequence[Any]) -> Any:
+    """Returns the rows' numbers in the order of arrays of integers, the first being the most significant.
+
+    Rows with equal integers stay in their order.
+    """
     places = None
-    passes = [
-        array
-        for key, direction, nulls in zip(keys, order, null_order, strict=True)
-        for array in _sort_arrays(key, direction == plc.types.Order.DESCENDING, nulls == plc.types.NullOrder.BEFORE)
-    ]
-    for array in reversed(passes):
+    for array in reversed(arrays):
         held = cupy.ascontiguousarray(array if places is None else array[places])
         column = make_column(plc.DataType(_TYPES[held.dtype]), len(held), held, None)
         ascending = [plc.types.Order.ASCENDING], [plc.types.NullOrder.AFTER]
@@ -91,8 +100,7 @@ def sorted_places(keys: Sequence[Any], order: Sequence[Any], null_order: Sequenc
 def _sort_arrays(column: Any, descending: bool, nulls_before: bool) -> list[Any]:
     """Returns integers without NULLs that sort as a column does, the most significant first."""
     values, valid = values_array(column), validity_mask(column)
-    if values.dtype.kind == "f":
-        values = _ordered_bits(values)
+    values = order_integers(cupy, values)
     if valid is not None:
         values = cupy.where(valid, values, values.dtype.type(0))
     if descending:
@@ -101,10 +109,3 @@ def _sort_arrays(column: Any, descending: bool, nulls_before: bool) -> list[Any]
         return [values]
     # NULLs that come before all values in ascending order come last in descending order.
     return [(valid if nulls_before != descending else ~valid).view(np.uint8), values]
-
-
-def _ordered_bits(values: Any) -> Any:
-    """Returns integers that sort as floats do: zeros are equal, NaN is the greatest."""
-    values = values.astype(np.float64, copy=False) + 0.0
-    bits = cupy.where(cupy.isnan(values), _NAN, values.view(np.int64))
-    return cupy.where(bits < 0, bits ^ _LARGEST, bits)

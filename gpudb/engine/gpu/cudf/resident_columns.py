@@ -14,9 +14,12 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.catalog.tables import Column, DataFile
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
+from gpudb.engine.gpu.cache.text_codes import MOSTLY, SAMPLE_ROWS
+from gpudb.engine.gpu.cudf.arrays import encode_column
 from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type
 from gpudb.engine.gpu.cudf.reader import empty_columns, read_columns
@@ -24,12 +27,15 @@ from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.packed_cache.read_batches import CONCURRENT_READS
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.text_codes import MAX_TEXTS
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
 
-_Key = tuple[int, int, SqlType, Partition]
-"""A table's oid, a column's field id and type (which may widen, or have its labels renamed), and the share."""
+_Key = tuple[int, int, SqlType, Partition] | tuple[int, int, SqlType, Partition, str]
+"""A table's oid, a column's field id and type (which may widen, or have its labels renamed), the share, and whether the
+column is its codes.
+"""
 
 
 _WIDTH = 16
@@ -45,6 +51,8 @@ class _ResidentColumn:
     files: Mapping[str, _Rows]
     parts: tuple[Any, ...]
     bytes: int
+    texts: Dictionary | None = None
+    """The dictionary of a column of codes."""
 
 
 class CudfTableCache:
@@ -55,14 +63,20 @@ class CudfTableCache:
         self._packed = packed
         self._backend = frames
         self.columns: ColumnCache[_Key, _ResidentColumn] = ColumnCache()
+        self._distinct: set[tuple[int, int]] = set()
 
     @property
     def bytes(self) -> int:
         """Bytes of the cached columns."""
         return self.columns.bytes
 
-    def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
-        """Returns a scan's columns over this worker's share of the files that its filter does not exclude."""
+    def frame(
+        self, scan: Scan, partition: Partition, parameters: Sequence[object], coded: frozenset[int] = frozenset()
+    ) -> Frame:
+        """Returns a scan's columns over this worker's share of the files that its filter does not exclude.
+
+        The columns at positions `coded` are codes if they are worth it.
+        """
         partition = scan_partition(scan, partition)
         rows_by_path = partition.row_ranges(scan.table)
         files = tuple(file for file in pruned_files(scan, parameters) if _length(rows_by_path[file.path]))
@@ -71,10 +85,18 @@ class CudfTableCache:
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
+        codes: dict[int, tuple[Any, Dictionary]] = {}
+        for position in coded if files and partition.chunks == 1 else ():
+            one = self._coded_column(scan, columns[position], files, partition, rows_by_path)
+            if one is not None:
+                codes[position] = one
         found = self._cached_columns if partition.chunks == 1 else self._chunk_columns
-        every = found(scan, columns, files, partition, rows_by_path)
-        for position, (column, parts) in enumerate(zip(columns, every, strict=True)):
-            for (suffix, kind), array in zip(physical_columns(column.type).items(), parts, strict=True):
+        plain = [column for position, column in enumerate(columns) if position not in codes]
+        every = iter(found(scan, plain, files, partition, rows_by_path))
+        for position, column in enumerate(columns):
+            held = {"": pl.Int32()} if position in codes else physical_columns(column.type)
+            parts = [codes[position][0]] if position in codes else next(every)
+            for (suffix, kind), array in zip(held.items(), parts, strict=True):
                 names.append(f"c{position}{suffix}")
                 kinds.append(data_type(kind))
                 arrays.append(array)
@@ -82,8 +104,45 @@ class CudfTableCache:
             names, kinds = [NO_COLUMNS], [data_type(pl.Boolean())]
             one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current_stream())
             arrays = [plc.Column.from_scalar(one, rows, stream=current_stream())]
-        held = CudfFrame(build_frame(arrays, names, kinds, rows), self._backend)
-        return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
+        made = CudfFrame(build_frame(arrays, names, kinds, rows), self._backend)
+        bounds = tuple(column_bounds(scan.table, column) for column in columns)
+        return Frame(made.lazy, bounds, texts={position: texts for position, (_, texts) in codes.items()})
+
+    def _coded_column(
+        self,
+        scan: Scan,
+        column: Column,
+        files: tuple[DataFile, ...],
+        partition: Partition,
+        rows_by_path: Mapping[str, _Rows],
+    ) -> tuple[Any, Dictionary] | None:
+        """Returns a text column's codes over a share of some files, and their dictionary; caches them.
+
+        None for a column that is not worth coding. Files that are new to the codes are encoded together with the rest.
+        """
+        table, whole = scan.table, cached_partition(scan.table, partition)
+        if (table.oid, column.field_id) in self._distinct:
+            return None
+        key = (table.oid, column.field_id, column.type, whole, "codes")
+        held = self.columns.get(key)
+        if held is None or held.texts is None or not all(file.path in held.files for file in files):
+            owned = whole.row_ranges(table)
+            paths = {file.path for file in files} | set(held.files if held is not None else ())
+            every = tuple(file for file in table.files if file.path in paths)
+            (texts,) = self._cached_column(scan, column, every, whole, owned)
+            if _is_mostly_distinct(texts):
+                self._distinct.add((table.oid, column.field_id))
+                return None
+            codes, dictionary = self._backend.retry_with_memory(lambda: encode_column(texts))
+            size = int(codes.device_buffer_size())
+            held = _ResidentColumn({file.path: owned[file.path] for file in every}, (codes,), size, dictionary)
+            self.columns.put(key, held, size, table.oid, column.name)
+            beside = self._packed.bytes if self._packed is not None else 0
+            self.columns.shrink(self._budget - beside, least=1)
+        assert held.texts is not None
+        if partition == whole and list(held.files) == [file.path for file in files]:
+            return held.parts[0], held.texts
+        return _slice_column(held, files, rows_by_path)[0], held.texts
 
     def _cached_columns(
         self,
@@ -180,6 +239,15 @@ class CudfTableCache:
         beside = self._packed.bytes if self._packed is not None else 0
         self.columns.shrink(self._budget - beside, least=1)
         return made
+
+
+def _is_mostly_distinct(texts: Any) -> bool:
+    """Whether a large column's first texts are mostly distinct."""
+    if texts.size() <= MAX_TEXTS:
+        return False
+    (sample,) = plc.copying.slice(texts, [0, SAMPLE_ROWS], stream=current_stream())
+    nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
+    return int(plc.reduce.distinct_count(sample, nulls, nans, stream=current_stream())) > MOSTLY * SAMPLE_ROWS
 
 
 def _length(rows: _Rows) -> int:

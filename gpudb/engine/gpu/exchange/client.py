@@ -43,8 +43,11 @@ class BufferPacker(Protocol):
     def prepare_thread(self) -> None:
         """Prepares the calling thread for sending and receiving buffers."""
 
-    def pack(self, rows: ComputedFrame) -> tuple[bytes, Any] | None:
-        """Returns a buffer and the metadata that decodes it; None for rows that are better sent from the host."""
+    def accepts(self, rows: ComputedFrame) -> bool:
+        """Whether rows are worth a buffer; the others are sent from the host."""
+
+    def pack(self, rows: ComputedFrame) -> tuple[bytes, Any]:
+        """Returns a buffer and the metadata that decodes it."""
 
     def unpack(self, metadata: bytes, buffer: Any) -> ComputedFrame:
         """Returns the frame that a buffer holds, without a copy."""
@@ -114,10 +117,8 @@ class ExchangeClient:
             return await asyncio.to_thread(lambda: encode_frame(concat_on_host(parts)))
         if isinstance(rows, Offloaded):
             return await asyncio.to_thread(rows.data)
-        if by_ucx and self._packer is not None:
-            packed = await asyncio.to_thread(self._pack, self._packer, rows, near)
-            if packed is not None:
-                return packed
+        if by_ucx and self._packer is not None and self._packer.accepts(rows):
+            return await asyncio.to_thread(self._pack, self._packer, rows, near)
         if rows.bytes < LARGE_BYTES and isinstance(rows, HostFrame):
             return encode_frame(rows.to_polars())
         # Work on the GPU may delay the copy.
@@ -135,11 +136,8 @@ class ExchangeClient:
             )
         return rows
 
-    def _pack(self, packer: BufferPacker, rows: ComputedFrame, near: bool) -> BufferReply | None:
-        found = self._backend.retry_with_memory(lambda: packer.pack(rows))
-        if found is None:
-            return None
-        metadata, buffer = found
+    def _pack(self, packer: BufferPacker, rows: ComputedFrame, near: bool) -> BufferReply:
+        metadata, buffer = self._backend.retry_with_memory(lambda: packer.pack(rows))
         return BufferReply(metadata, buffer, packer.locate(buffer) if near else None)
 
     def retain_peers(self, peers: Sequence[str]) -> None:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.cache.strings import StringCache
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 Array = np.ndarray[Any, Any]
 _KINDS: tuple[pl.DataType, ...] = (

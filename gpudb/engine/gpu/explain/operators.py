@@ -43,6 +43,8 @@ def describe_operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             return "Project", (("Expressions", _render_list(node.exprs, node.input)),)
         case nodes.Join():
             return _describe_join(node)
+        case nodes.AsofJoin():
+            return "AsofJoin", _describe_asof_join(node)
         case nodes.Aggregate():
             return "Aggregate", _describe_groups(node)
         case Partial(aggregate=aggregate):
@@ -106,6 +108,12 @@ def _describe_join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
     if node.condition is not None:
         details.append(("Join Filter", render_expression(node.condition, node.left.names + node.right.names)))
     return "HashJoin" if pairs else "NestedLoop", tuple(details)
+
+
+def _describe_asof_join(node: nodes.AsofJoin) -> tuple[tuple[str, str], ...]:
+    one, other = (render_expression(each, over.names) for each, over in zip(node.times, node.inputs, strict=True))
+    _, (kind, *details) = _describe_join(nodes.Join(node.kind, node.left, node.right, node.keys, node.condition))
+    return kind, ("Match", f"{one} {node.operator} {other}"), *details
 
 
 def _describe_fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.finalize.merge import (
     MAX_MERGED_ROWS,
@@ -27,7 +28,6 @@ from gpudb.engine.gpu.finalize.merge import (
     States,
 )
 from gpudb.engine.gpu.fused.planning.top_n import constant_count
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.aggregates import DEVIATIONS, deviation_options, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.arrow import to_numerics
 from gpudb.engine.gpu.lower.groups import Aggregation

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import from_series
 from gpudb.engine.gpu.cache.strings import MAX_BYTES, StringCache
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, to_frame
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.exact import words
 
 MAX_NEW_TEXT_ROWS = 4096

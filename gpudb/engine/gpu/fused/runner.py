@@ -11,7 +11,7 @@ import logging
 import operator
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -19,6 +19,9 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.coded_frame import CodedFrame
+from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.figures import KernelFigures
 from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
@@ -32,7 +35,14 @@ from gpudb.engine.gpu.fused.packed_cache.zone_pruning import ZonePruning
 from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.planning.prepare import prepare
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import PreparedPipeline
-from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, are_on_host, to_frame
+from gpudb.engine.gpu.fused.translate.result_columns import (
+    ResultColumn,
+    are_on_host,
+    dictionaries_of,
+    keeps_codes,
+    to_coded_frame,
+    to_frame,
+)
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.fused_nodes import Fused
@@ -49,6 +59,9 @@ PartColumns = pl.DataFrame | ComputedFrame
 """A part's columns: on the host, or on the GPU where a kernel left many rows there."""
 _REPLAY_DIVISOR = 8 * MAX_PARTS
 """Divisor of the packed columns' budget; the quotient is the maximum size of one part's replay buffers."""
+CODED_ROWS = 10_000
+"""Rows above which the texts of a part's columns on the host stay codes."""
+_HOST = HostBackend()
 GENERAL_ROWS = 2 * 10**8
 """Rough rows per second of the general engine, including its first-run costs."""
 
@@ -222,7 +235,7 @@ class NumpyRunner:
         )
         made = self._to_columns(prepared, outcome)
         self._reports.reports.append(report)
-        return to_frame(made) if isinstance(made, list) else made
+        return _to_rows(made) if isinstance(made, list) else made
 
     def _to_device(self, prepared: PreparedPipeline) -> PreparedPipeline:
         """Copies a prepared part's build sides to the memory where it runs, for any thread."""
@@ -245,6 +258,17 @@ class NumpyRunner:
 
     def _max_registers(self, prepared: PreparedPipeline) -> int:
         return 0
+
+
+def _to_rows(columns: list[ResultColumn]) -> PartColumns:
+    """Returns columns on the host as a frame, in which the texts of many rows stay codes."""
+    if columns[0].rows <= CODED_ROWS or not keeps_codes(columns):
+        return to_frame(columns)
+    return CodedFrame(HostFrame(to_coded_frame(columns)), dictionaries_of(columns), _decode)
+
+
+def _decode(lazy: pl.LazyFrame, texts: Mapping[str, Dictionary]) -> ComputedFrame:
+    return _HOST.compute(_HOST.decode_texts(lazy, texts))
 
 
 def _with_current_segments(ready: ReadyPart) -> PreparedPipeline:

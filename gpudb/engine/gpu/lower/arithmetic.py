@@ -70,8 +70,11 @@ def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     known = right.constant and right.bounds is not None and right.bounds[0] not in {0, -1}
     limits = left.bounds or type_bounds(left.type)
     a, b = widen_operands(None if not known and kind.name == "int8" else (0, 0), left, right)
+    plain = known and right.bounds is not None and right.bounds[0] > 0 and limits is not None and limits[0] >= 0
     result = integer_result(
-        truncating_divide(a, b), kind, (min(limits[0], 0), max(limits[1], 0)) if known and limits else None
+        a // b if plain else truncating_divide(a, b),
+        kind,
+        (min(limits[0], 0), max(limits[1], 0)) if known and limits else None,
     )
     return (
         result
@@ -87,7 +90,16 @@ def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
     safe = pl.when(b == -1).then(pl.lit(1, pl.Int64)).otherwise(b)
     rest = a - truncating_divide(a, safe) * safe
     error = None if args[1].constant and args[1].bounds != (0, 0) else error_if((b == 0) & a.is_not_null(), DIVISION)
-    return Value(kind, rest.cast(_HELD[kind.name]), error, type_bounds(kind))
+    return Value(kind, rest.cast(_HELD[kind.name]), error, _modulo_bounds(*args) or type_bounds(kind))
+
+
+def _modulo_bounds(left: Value, right: Value) -> Bounds:
+    """A remainder has the sign of the dividend, and is nearer to 0 than the divisor."""
+    a, b = left.bounds or type_bounds(left.type), right.bounds or type_bounds(right.type)
+    if a is None or b is None:
+        return None
+    most = max(abs(b[0]), abs(b[1]), 1) - 1
+    return max(-most, min(a[0], 0)), min(most, max(a[1], 0))
 
 
 @lowers("int2um int4um int8um")
@@ -114,7 +126,15 @@ def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _declare_bits(name: str, op: Callable[[Any, Any], Any]) -> None:
     @lowers(f"int2{name} int4{name} int8{name}")
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return Value(kind, op(args[0].expr, args[1].expr), None, type_bounds(kind))
+        bounds = _mask_bounds(*args) if name == "and" else None
+        return Value(kind, op(args[0].expr, args[1].expr), None, bounds or type_bounds(kind))
+
+
+def _mask_bounds(left: Value, right: Value) -> Bounds:
+    """The common bits of two integers are at most either one that is not negative."""
+    found = (each.bounds or type_bounds(each.type) for each in (left, right))
+    most = [bounds[1] for bounds in found if bounds is not None and bounds[0] >= 0]
+    return (0, min(most)) if most else None
 
 
 _declare_bits("and", operator.and_)

@@ -21,7 +21,7 @@ def constant_value(expr: bound.Constant | bound.Parameter, host: HostFallback) -
     if any(dtype.is_nested() for dtype in physical_columns(expr.type).values()):
         raise NotSupportedOnWorkers(f"a constant of type {expr.type.plain}")
     first, *rest = _evaluate(host.expression_step("v", expr))
-    others = tuple((result.name, _literal(result)) for result in rest)
+    others = tuple((result.name.removeprefix("v"), _literal(result)) for result in rest)
     return Value(expr.type, _literal(first), None, None, others, True)
 
 

@@ -11,6 +11,7 @@ from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.error_codes import DIVISION, error_if
 from gpudb.engine.gpu.lower.exact_steps import ExactStep, add_exact, co_moment_step, deviation_step, quotient_step
 from gpudb.engine.gpu.lower.host_fallback import HostFallback, HostStep
+from gpudb.engine.gpu.lower.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.types import MAX_DIGITS, SqlType
 
@@ -46,13 +47,13 @@ class DeferredSteps:
         self.steps.append(co_moment_step(name, state, one, other))
         return pl.col(name)
 
-    def defer_to_host(self, host: HostFallback, expr: Any) -> Value:
+    def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""
         for _, known, value in self._host_values:
             if known == expr:
                 return value
         kind = expr.type
-        step = host.expression_step(f"{self.prefix}{len(self.steps)}", expr)
+        step = host.expression_step(f"{self.prefix}{len(self.steps)}", expr, texts)
         self.steps.append(step)
         others = tuple((suffix, pl.col(step.name + suffix)) for suffix in physical_columns(kind) if suffix)
         value = Value(kind, pl.col(step.name), None, type_bounds(kind), others)

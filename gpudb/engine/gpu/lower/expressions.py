@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.lower import text_codes
 from gpudb.engine.gpu.lower.casts import cast
 from gpudb.engine.gpu.lower.comparison import KEYED, equals, swap_constant
 from gpudb.engine.gpu.lower.constants import comparison_key, constant_value
@@ -18,6 +20,7 @@ from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.numeric import rescale_checked
 from gpudb.engine.gpu.lower.registry import find_lowering
+from gpudb.engine.gpu.lower.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import (
     Bounds,
     Value,
@@ -39,24 +42,55 @@ class ExpressionLowering:
     """Lowers expressions over one input; `bounds` are those of its columns.
 
     `host` evaluates what has no lowering. The values are valid over the input after the deferred steps have run on it.
+    `texts` are the input's coded columns: what depends on one of them alone is computed over its dictionary.
     """
 
-    def __init__(self, bounds: Sequence[Bounds], host: HostFallback) -> None:
+    def __init__(self, bounds: Sequence[Bounds], host: HostFallback, texts: CodedTexts = text_codes.NO_TEXTS) -> None:
         self._bounds = bounds
         self._host = host
+        self._texts = texts
         self._lets: dict[int, tuple[Value, ...]] = {}
         self.deferred = DeferredSteps()
 
     def value(self, expr: Any) -> Value:
         """Lowers an expression; all of it falls back to the host if a part has no lowering."""
+        index = text_codes.only_text_read(expr, self._texts) if self._texts else None
+        if index is not None and (results := self._compute_once(expr, index)) is not None:
+            return text_codes.take_results(results, index, expr.type)
         step_count = len(self.deferred.steps)
         try:
             return self._value(expr)
         except NotSupportedOnWorkers as error:
             self.deferred.roll_back(step_count)
-            result = self.deferred.defer_to_host(self._host, _as_case(expr))
+            result = self.deferred.defer_to_host(self._host, _as_case(expr), self._texts)
             self._host.used.append(error.construct)
             return result
+
+    def coded_value(self, expr: Any) -> tuple[Value, Dictionary] | None:
+        """Returns a text as codes, and their dictionary, where it is a coded column or depends on one alone."""
+        if not self._texts:
+            return None
+        if text_codes.is_coded(expr, self._texts):
+            return self._value(text_codes.code_of(expr)), self._texts[expr.index]
+        index = text_codes.only_text_read(expr, self._texts)
+        if index is None or expr.type.name not in text_codes.TEXTS:
+            return None
+        results = self._compute_once(expr, index)
+        if results is None or results.errors is not None:
+            return None
+        return text_codes.recode(results, index, self._texts[index])
+
+    def _compute_once(self, expr: Any, index: int) -> text_codes.TextResults | None:
+        def lower(expr: Any) -> Value | None:
+            used = len(self._host.used)
+            plain = ExpressionLowering((None,) * (index + 1), self._host)
+            value = plain.value(expr)
+            if plain.deferred.steps:
+                del self._host.used[used:]
+                return None
+            return value
+
+        return text_codes.compute_once(expr, index, self._texts[index], self._host.timezone, lower)
 
     def _conditional_values(self, exprs: Sequence[Any]) -> list[Value]:
         """Lowers values of which all but the first may not be reached; host steps do not know such conditions."""
@@ -80,6 +114,8 @@ class ExpressionLowering:
     def _(self, expr: bound.Column) -> Value:
         if expr.rel < 0:
             return self._lets[expr.rel][expr.index]
+        if self._texts and text_codes.is_coded(expr, self._texts):
+            return text_codes.decoded(expr.index, expr.type, self._texts[expr.index])
         return column_value(expr.index, expr.type, self._bounds[expr.index])
 
     @_value.register(bound.Constant)

@@ -7,7 +7,8 @@ expression is sent as a whole, so that CASE and AND guard their parts against er
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -22,8 +23,10 @@ from gpudb.duckdb.instance import Instance
 from gpudb.duckdb.output_casts import cast_output, output_type
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.backend.dictionary import Dictionary, take
 from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.lower.sort_keys import sort_key
+from gpudb.engine.gpu.lower.text_codes import NO_TEXTS, TEXTS, CodedTexts
 from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
 from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -34,6 +37,8 @@ from gpudb.types import INT8, SqlType
 
 SLICE_ROWS = 1 << 18
 """Rows of a slice sent to the host."""
+REPEATED_ROWS = 1 << 10
+"""Least rows of a frame of which equal ones are evaluated once."""
 _MEMORY = "1GiB"
 _UTC = {"UTC", "ETC/UTC", "GMT", "ETC/GMT"}
 _NOT_PER_ROW = (
@@ -59,13 +64,14 @@ class HostFallback:
         """Whether the session's time zone is UTC."""
         return self.timezone.upper() in _UTC
 
-    def expression_step(self, name: str, expr: Any) -> HostStep:
-        """Returns the step that evaluates an expression into the physical columns under a name.
+    def expression_step(self, name: str, expr: Any, texts: CodedTexts = NO_TEXTS) -> HostStep:
+        """Returns the step that evaluates an expression into the physical columns under a name; `texts` are coded.
 
         NotSupportedOnWorkers if the value depends on more than one row, or the expression is volatile.
         """
         columns = _read_columns((expr,), _NOT_PER_ROW)
-        return HostStep(name, expr.type, self._render(expr, expr.type), columns, self.timezone)
+        coded = tuple((index, texts[index]) for index, kind in columns if index in texts and kind.name in TEXTS)
+        return HostStep(name, expr.type, self._render(expr, expr.type), columns, self.timezone, coded)
 
     def calls_step(self, calls: Sequence[bound.Aggregate] | Sequence[bound.Window]) -> HostCalls:
         """Returns the step that evaluates aggregates of groups, or window functions; NotSupportedOnWorkers as above."""
@@ -90,6 +96,13 @@ class HostFallback:
         if reads_system_catalog(cast_output(sql, kind)):
             raise NotSupportedOnWorkers("the system catalog")
         return sql
+
+
+def _is_exactly_equal(kind: SqlType) -> bool:
+    """Whether equal physical columns of a type are the same value: -0 and 0 are not, and keyed types have no equality
+    of columns.
+    """
+    return not is_keyed(kind) and kind.name not in {"float4", "float8"}
 
 
 Columns = tuple[tuple[int, SqlType], ...]
@@ -128,13 +141,14 @@ def _input_table(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostStep:
-    """An expression's SQL over `f`, whose columns c0, c1, … are the frame's, by index and type."""
+    """An expression's SQL over `f`, whose columns c0, c1, … are the frame's, by index and type; `texts` are coded."""
 
     name: str
     kind: SqlType
     sql: str
     columns: Columns
     timezone: str
+    texts: tuple[tuple[int, Dictionary], ...] = ()
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -142,19 +156,64 @@ class HostStep:
         return tuple(self.name + suffix for suffix in physical_columns(self.kind))
 
     def add_to(self, result: ComputedFrame, frames: Backend) -> ComputedFrame:
-        """Adds the expression's physical columns to the frame; raises the errors of its rows."""
+        """Adds the expression's physical columns to the frame; raises the errors of its rows.
+
+        Rows that agree in all columns that the expression reads are evaluated once.
+        """
         read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in physical_columns(kind)]
+        if read and result.rows >= REPEATED_ROWS and all(_is_exactly_equal(kind) for _, kind in self.columns):
+            return result.add_columns(frames.map_distinct(result, read, self.evaluate, "functions"))
         # A table needs a column to have a row count.
-        frame = frames.compute_on_host(result.lazy.select(read or pl.first()), "functions")
-        parts = [self.evaluate(frame.slice(start, SLICE_ROWS)) for start in range(0, frame.height, SLICE_ROWS)]
-        columns = pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
-        return result.add_columns(columns.rename({suffix: self.name + suffix for suffix in columns.columns}))
+        return result.add_columns(
+            self.evaluate(frames.compute_on_host(result.lazy.select(read or pl.first()), "functions"))
+        )
 
     def evaluate(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Evaluates the expression over a few rows."""
+        """Returns the expression's physical columns over the rows of a frame."""
+        if len(self.columns) == len(self.texts) == 1:
+            ((index, texts),) = self.texts
+            key = self.sql, self.timezone
+            known = texts.memo.get(key)
+            if known is None:
+                known = _KnownResults(texts.padded)
+                texts.memo.put(key, known)
+            columns = known.take(frame[f"c{index}"], f"c{index}", self._evaluate_slices)
+        else:
+            taken = [take(texts.padded, pl.col(f"c{index}")).alias(f"c{index}") for index, texts in self.texts]
+            columns = self._evaluate_slices(frame.with_columns(taken))
+        return columns.rename({suffix: self.name + suffix for suffix in columns.columns})
+
+    def _evaluate_slices(self, frame: pl.DataFrame) -> pl.DataFrame:
+        parts = [self._evaluate_slice(frame.slice(start, SLICE_ROWS)) for start in range(0, frame.height, SLICE_ROWS)]
+        return pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
+
+    def _evaluate_slice(self, frame: pl.DataFrame) -> pl.DataFrame:
         table, selected = _input_table(frame, self.columns)
         values = f"SELECT {self.sql} AS v0 FROM (SELECT {selected} FROM input_rows) AS f"
         return _evaluate(values, table, (self.kind,), self.timezone)[0]
+
+
+class _KnownResults:
+    """The results of an expression for those texts of a dictionary for which it has been evaluated. Thread-safe."""
+
+    def __init__(self, texts: pl.Series) -> None:
+        self._texts = texts
+        self._places = np.full(len(texts), -1, np.int64)
+        self._results: pl.DataFrame | None = None
+        self._lock = threading.Lock()
+
+    def take(self, codes: pl.Series, name: str, evaluate: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+        """Returns the results of codes; new texts are evaluated, in a frame of one column of a name."""
+        numbers = codes.fill_null(len(self._texts) - 1).to_numpy()
+        with self._lock:
+            new = np.unique(numbers[self._places[numbers] < 0])
+            if len(new) or self._results is None:
+                made = evaluate(self._texts[new].alias(name).to_frame())
+                before = 0 if self._results is None else self._results.height
+                self._results = made if self._results is None else pl.concat([self._results, made])
+                self._places[new] = np.arange(before, before + len(new))
+            found: pl.DataFrame = self._results[self._places[numbers]]
+            return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +327,9 @@ def _evaluate(
 def _instance() -> Instance:
     """Returns this process's DuckDB for functions, without tables."""
     threads = pl.thread_pool_size()
-    return Instance({"python_enable_replacements": False, "memory_limit": _MEMORY, "threads": threads})
+    instance = Instance({"python_enable_replacements": False, "memory_limit": _MEMORY, "threads": threads})
+    instance.define()
+    return instance
 
 
 def _no_query(query: bound.Query) -> str:

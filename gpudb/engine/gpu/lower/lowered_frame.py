@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, to_exception
 from gpudb.engine.gpu.lower.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.text_codes import NOTHING, CodedTexts
 from gpudb.engine.gpu.lower.values import Bounds, Value
 
 NO_COLUMNS = "_"
@@ -20,11 +21,12 @@ NO_COLUMNS = "_"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A lazy frame, the bounds of its logical columns, and its rows if they have been computed."""
+    """A lazy frame, the bounds of its logical columns, its rows if they have been computed, and its coded columns."""
 
     lazy: pl.LazyFrame
     bounds: tuple[Bounds, ...]
     computed: ComputedFrame | None = None
+    texts: CodedTexts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,22 @@ class LoweringContext:
 
     def expressions(self, frame: Frame) -> ExpressionLowering:
         """Returns a lowering of expressions over a frame's columns."""
-        return ExpressionLowering(frame.bounds, self.host)
+        return ExpressionLowering(frame.bounds, self.host, frame.texts)
+
+    def decode(self, frame: Frame) -> Frame:
+        """Returns a frame with the texts of its coded columns."""
+        if not frame.texts:
+            return frame
+        nulls = [pl.lit(None, pl.String).alias(f"c{n}") for n, each in frame.texts.items() if each is NOTHING]
+        lazy = frame.lazy.with_columns(nulls) if nulls else frame.lazy
+        named = {f"c{index}": texts for index, texts in frame.texts.items() if texts is not NOTHING}
+        return Frame(self.frames.decode_texts(lazy, named) if named else lazy, frame.bounds)
+
+    def without_nulls(self, frame: Frame) -> Frame:
+        """Returns a coded frame with its columns of NULLs decoded."""
+        nulls = {index: each for index, each in frame.texts.items() if each is NOTHING}
+        rest = {index: each for index, each in frame.texts.items() if index not in nulls}
+        return replace(self.decode(replace(frame, texts=nulls)), texts=rest)
 
     def check_errors(self, lazy: pl.LazyFrame, error: Error, deferred: DeferredSteps | None = None) -> pl.LazyFrame:
         """Runs deferred steps and checks for errors; returns the frame if no row has an error."""

@@ -6,6 +6,7 @@ What can fail is collected and checked where it is evaluated, so that no join or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import singledispatchmethod
 from math import isqrt
 from typing import Any
@@ -14,7 +15,10 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.lower import late_materialization, set_functions, windows
+from gpudb.engine.gpu.lower.asof_joins import lower_asof_join
+from gpudb.engine.gpu.lower.coded_keys import group_codes, join_values
 from gpudb.engine.gpu.lower.constants import comparison_key
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import Error, first_error
@@ -24,7 +28,15 @@ from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.joins import anti_join_not_in, join, key_columns
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringContext, drop_deferred
 from gpudb.engine.gpu.lower.recursion import run_recursion
-from gpudb.engine.gpu.lower.values import Value, column_value, maximum, minimum, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.set_operations import combine
+from gpudb.engine.gpu.lower.text_codes import (
+    NOTHING,
+    is_coded,
+    null_codes,
+    rank_of,
+    use_codes,
+)
+from gpudb.engine.gpu.lower.values import Value, column_value, physical_columns, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
@@ -32,7 +44,7 @@ from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive, RecursionShared, Sample
 from gpudb.plan.tree.traversal import split_conjuncts, walk_nodes
 from gpudb.sql import bound
-from gpudb.types import INT8, SqlType
+from gpudb.types import INT4, INT8, SqlType
 
 _LARGE_ROWS = 50_000
 """Row count of a table from which the first rows are searched for before sorting."""
@@ -70,6 +82,10 @@ class StageLowering:
 
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the frame of a node."""
+        return self._context.decode(self.coded_frame(node))
+
+    def coded_frame(self, node: nodes.Node) -> Frame:
+        """Returns the frame of a node, of which some text columns may be coded."""
         result: Frame = self._frame(node)
         return result if self._on_frame is None else self._on_frame(node, result)
 
@@ -88,7 +104,7 @@ class StageLowering:
 
     @_frame.register
     def _(self, node: Defer) -> Frame:
-        frame = self._source(node.input, self)
+        frame = self._context.decode(self._source(node.input, self))
         self._deferred[node.number] = frame.lazy
         rows, condition = late_materialization.add_positions(frame), node.input.filter
         return late_materialization.defer_strings(rows if condition is None else self._filter(rows, condition), node)
@@ -110,12 +126,13 @@ class StageLowering:
         one = pl.LazyFrame({NO_COLUMNS: [True]})
         if not node.columns:
             return Frame(pl.concat([one] * len(node.rows)) if node.rows else one.head(0), ())
-        parts = [self._project(Frame(one, ()), row, node.columns).lazy for row in node.rows]
+        rows = [self._project(Frame(one, ()), row, node.columns) for row in node.rows]
+        parts = [self._context.decode(row).lazy for row in rows]
         return Frame(pl.concat(parts), tuple(map(type_bounds, node.columns)))
 
     @_frame.register
     def _(self, node: nodes.Filter) -> Frame:
-        return self._filter(self.frame(node.input), node.condition)
+        return self._filter(self.coded_frame(node.input), node.condition)
 
     def _filter(self, frame: Frame, condition: Any) -> Frame:
         expressions = self._context.expressions(frame)
@@ -127,7 +144,7 @@ class StageLowering:
                 frame = self._filter(frame, part)
             return frame
         lazy = self._context.check_errors(frame.lazy, error, expressions.deferred).filter(expr)
-        return Frame(drop_deferred(lazy, expressions.deferred), frame.bounds)
+        return Frame(drop_deferred(lazy, expressions.deferred), frame.bounds, texts=frame.texts)
 
     def _may_fail(self, frame: Frame, condition: Any) -> bool:
         expressions = self._context.expressions(frame)
@@ -136,24 +153,33 @@ class StageLowering:
 
     @_frame.register
     def _(self, node: nodes.Project) -> Frame:
-        return self._project(self.frame(node.input), node.exprs, node.types)
+        return self._project(self.coded_frame(node.input), node.exprs, node.types)
 
     def _project(self, frame: Frame, exprs: Sequence[Any], types: Sequence[SqlType]) -> Frame:
         expressions = self._context.expressions(frame)
-        values = [expressions.value(expr) for expr in exprs]
+        values: list[Value] = []
+        texts: dict[int, Dictionary] = {}
+        for place, expr in enumerate(exprs):
+            nulls = null_codes(expr)
+            coded = (nulls, NOTHING) if nulls is not None else expressions.coded_value(expr)
+            if coded is None:
+                values.append(expressions.value(expr))
+            else:
+                values.append(coded[0])
+                texts[place] = coded[1]
         if not values:
             return Frame(frame.lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
         result = self._context.select_values(frame.lazy, values, expressions.deferred)
-        return Frame(result, tuple(value.bounds for value in values))
+        return Frame(result, tuple(value.bounds for value in values), texts=texts)
 
     # -------------------------------------------------------------------------------------------- joins
 
     @_frame.register
     def _(self, node: nodes.Join) -> Frame:
-        left, right = self.frame(node.left), self.frame(node.right)
+        left, right = self.coded_frame(node.left), self.coded_frame(node.right)
         width = len(node.left.types)
         first, second = self._context.expressions(left), self._context.expressions(right)
-        keys = [(first.value(a), second.value(b)) for a, b in node.keys]
+        keys = [join_values(a, first, left.texts, b, second, right.texts) for a, b in node.keys]
         one, count = self._with_join_columns(left.lazy, [a for a, _ in keys], "k", first)
         other, _ = self._with_join_columns(right.lazy, [b for _, b in keys], "q", second)
         moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in physical_columns(kind)]
@@ -161,12 +187,13 @@ class StageLowering:
         names = {name: _shift_column(name, width) for name in moved} or {NO_COLUMNS: NO_COLUMNS + "2"}
         other = other.rename(names, strict=False)
         bounds = left.bounds + right.bounds
+        texts = {**left.texts, **{index + width: each for index, each in right.texts.items()}}
         if node.null_aware:
             result = anti_join_not_in(one, other, self._frames)
         else:
             condition = None
             if node.condition is not None:
-                both = ExpressionLowering(bounds, self._host)
+                both = ExpressionLowering(bounds, self._host, texts)
                 expr, error = both.condition(node.condition)
 
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
@@ -176,7 +203,13 @@ class StageLowering:
         kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)]
         if not kept:
             return Frame(result.select(pl.first().is_null().alias(NO_COLUMNS)), ())
-        return Frame(result.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
+        if node.kind in {"SEMI", "ANTI"}:
+            return Frame(result.select(kept), left.bounds, texts=left.texts)
+        return Frame(result.select(kept), bounds, texts=texts)
+
+    @_frame.register
+    def _(self, node: nodes.AsofJoin) -> Frame:
+        return lower_asof_join(node, self.frame(node.left), self.frame(node.right), self._context)
 
     def _with_join_columns(
         self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, expressions: ExpressionLowering
@@ -193,14 +226,21 @@ class StageLowering:
     @_frame.register
     def _(self, node: nodes.Aggregate) -> Frame:
         """Aggregates on one worker: partial and final."""
-        partial = self._aggregation.partial(self.frame(node.input), node)
-        if has_sketches(node):
-            partial = self._aggregation.merge_sketches(partial, node, merged=True)
-        return self._aggregation.final(Frame(partial, ()), node)
+        frame, grouped, texts = self._grouped(self.coded_frame(node.input), node)
+        partial = self._aggregation.partial(frame, grouped)
+        if has_sketches(grouped):
+            partial = self._aggregation.merge_sketches(partial, grouped, merged=True)
+        result = self._aggregation.final(Frame(partial, ()), grouped)
+        return Frame(result.lazy, result.bounds, result.computed, texts) if texts else result
 
     @_frame.register
     def _(self, node: Partial) -> Frame:
-        return Frame(self._aggregation.partial(self.frame(node.input), node.aggregate), ())
+        frame, grouped, texts = self._grouped(self.coded_frame(node.input), node.aggregate)
+        lazy = self._aggregation.partial(frame, grouped)
+        if texts:
+            # The states of other workers have other codes.
+            lazy = self._frames.decode_texts(lazy, {f"k{number}": each for number, each in texts.items()})
+        return Frame(lazy, ())
 
     @_frame.register
     def _(self, node: Final) -> Frame:
@@ -211,24 +251,30 @@ class StageLowering:
             frame = Frame(self._aggregation.merge(frame.lazy, node.aggregate), ())
         return self._aggregation.final(frame, node.aggregate)
 
+    def _grouped(self, frame: Frame, node: nodes.Aggregate) -> tuple[Frame, nodes.Aggregate, dict[int, Dictionary]]:
+        return group_codes(frame, node, self._context) if frame.texts else (frame, node, {})
+
     # -------------------------------------------------------------------------------------------- order and sets
 
     @_frame.register
     def _(self, node: nodes.Sort) -> Frame:
-        frame = self.frame(node.input)
+        frame = self.coded_frame(node.input)
         limit, offset = self._row_count(node.limit, "LIMIT"), self._row_count(node.offset, "OFFSET")
         first = limit + (offset or 0) if limit is not None and _is_large(node.input) else 0
         lazy = self._sort(frame, node.keys, first, again=_is_scan(node.input)) if node.keys else frame.lazy
         if limit is not None or offset:
             lazy = lazy.slice(offset or 0, limit)
-        return Frame(lazy, frame.bounds)
+        return Frame(lazy, frame.bounds, texts=frame.texts)
 
     def _sort(
         self, frame: Frame, keys: Sequence[bound.SortKey], first: int = 0, *, again: bool = False
     ) -> pl.LazyFrame:
         """Sorts the rows; with `first` at least that many of the first rows are kept."""
         expressions = self._context.expressions(frame)
-        values = [expressions.value(key.expr) for key in keys]
+        values = [
+            rank_of(key.expr, frame.texts) if is_coded(key.expr, frame.texts) else expressions.value(key.expr)
+            for key in keys
+        ]
         lazy = self._context.check_errors(
             frame.lazy, first_error(*(value.error for value in values)), expressions.deferred
         )
@@ -268,12 +314,12 @@ class StageLowering:
 
     @_frame.register
     def _(self, node: nodes.Window) -> Frame:
-        frame = self.frame(node.input)
+        frame = self.coded_frame(node.input)
         try:
             return self._windows(frame, node)
         except NotSupportedOnWorkers as reason:
             self._host.used.append(reason.construct)
-            return self._host_windows(frame, node)
+            return self._host_windows(self._context.decode(frame), node)
 
     def _host_windows(self, frame: Frame, node: nodes.Window) -> Frame:
         """Evaluates window functions on the host."""
@@ -289,21 +335,26 @@ class StageLowering:
 
     def _windows(self, frame: Frame, node: nodes.Window) -> Frame:
         expressions = self._context.expressions(frame)
-        rows, errors = windows.prepare(node.calls, expressions)
+        parted = [replace(each, partition_by=use_codes(each.partition_by, frame.texts)[0]) for each in node.calls]
+        rows, errors = windows.prepare(parted, expressions)
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(rows)
         result, deferred = windows.compute(lazy, node.calls, self._context)
         width = len(node.input.types)
-        inputs = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        inputs = [
+            column_value(n, INT4 if n in frame.texts else kind, bounds)
+            for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))
+        ]
         values = [*inputs, *(windows.final_value(number, call, deferred) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
-        return Frame(self._context.select_values(result, values, deferred), tuple(each.bounds for each in values))
+        selected = self._context.select_values(result, values, deferred)
+        return Frame(selected, tuple(each.bounds for each in values), texts=frame.texts)
 
     @_frame.register
     def _(self, node: nodes.AssignUniqueId) -> Frame:
-        frame = self.frame(node.input)
+        frame = self.coded_frame(node.input)
         first = self._worker << 48
         number = pl.int_range(first, pl.len() + first, dtype=pl.Int64).alias(f"c{len(node.input.types)}")
-        return Frame(frame.lazy.with_columns(number), (*frame.bounds, type_bounds(INT8)))
+        return Frame(frame.lazy.with_columns(number), (*frame.bounds, type_bounds(INT8)), texts=frame.texts)
 
     @_frame.register
     def _(self, node: nodes.ProjectSet) -> Frame:
@@ -384,36 +435,7 @@ class StageLowering:
 
     @_frame.register
     def _(self, node: nodes.SetOperation) -> Frame:
-        left, right = self.frame(node.left), self.frame(node.right)
-        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)] or [NO_COLUMNS]
-        one, other = left.lazy.select(names), right.lazy.select(names)
-        bounds = tuple(
-            None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
-            for a, b in zip(left.bounds, right.bounds, strict=True)
-        )
-        if node.op == "UNION":
-            return Frame(pl.concat([one, other]), bounds)
-        counts = pl.concat(
-            [
-                one.with_columns(pl.lit(1, pl.Int64).alias("l"), pl.lit(0, pl.Int64).alias("r")),
-                other.with_columns(pl.lit(0, pl.Int64).alias("l"), pl.lit(1, pl.Int64).alias("r")),
-            ]
-        )
-        keys = [f"c{n}" for n in range(len(node.types))] or [NO_COLUMNS]
-        # Of equal rows the left one's other physical columns are kept.
-        rest = [pl.col(name).first() for name in names if name not in keys]
-        groups = counts.group_by(keys, maintain_order=bool(rest)).agg(*rest, pl.col("l").sum(), pl.col("r").sum())
-        if node.op == "INTERSECT":
-            both = (pl.col("l") > 0) & (pl.col("r") > 0)
-            times = minimum(pl.col("l"), pl.col("r")) if node.all else both.cast(pl.Int64)
-        elif node.all:
-            times = maximum(pl.col("l") - pl.col("r"), pl.lit(0, pl.Int64))
-        else:
-            times = ((pl.col("l") > 0) & (pl.col("r") == 0)).cast(pl.Int64)
-        kept = groups.with_columns(times.alias("t")).filter(pl.col("t") > 0)
-        if node.all:
-            kept = self._frames.repeat_rows(self._frames.compute(kept), "t", "i").lazy
-        return Frame(kept.select(names), left.bounds)
+        return combine(self.coded_frame(node.left), self.coded_frame(node.right), node, self._context)
 
     @_frame.register
     def _(self, node: nodes.Recursive) -> Frame:

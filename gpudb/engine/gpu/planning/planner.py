@@ -19,6 +19,7 @@ from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases
 from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fuse_parts
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.code_uses import mark_coded_outputs
 from gpudb.engine.gpu.planning.capability import check_functions, check_stages
 from gpudb.engine.gpu.planning.constants import make_evaluator
 from gpudb.engine.gpu.planning.statement_cost import estimate_cost
@@ -206,7 +207,7 @@ class Planner:
 
     def _apply_stage_rules(self, stages: Sequence[Stage]) -> list[Stage]:
         """Applies the rules for stages."""
-        return optimize_stages(stages, gpu=self._gpu, rules=self._rules)
+        return mark_coded_outputs(optimize_stages(stages, gpu=self._gpu, rules=self._rules))
 
     def _chunked_costs(self, chunks: int, space: MemorySpace | None) -> Costs:
         """Returns the exchange costs with one partition per chunk."""

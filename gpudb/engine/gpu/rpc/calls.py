@@ -6,6 +6,7 @@ buffer of GPU memory beside it, which Dask sends without a copy to the host.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
@@ -16,6 +17,8 @@ R = TypeVar("R")
 
 CONNECT_SECONDS = 1.5
 """Time limit for opening a connection. Dask's own limit is half a minute."""
+_PROBE_SECONDS = 0.2
+"""Time to open a connection after which it is found out whether anybody listens."""
 
 
 class Connections:
@@ -37,11 +40,24 @@ class Connections:
         """
         if self._pool.status == self._starting:
             await self._pool.start()
+        if not self._pool.available.get(address):
+            await self._open(address)
         reply: Any = await getattr(self._pool(address), request.handler)(message=pickle.dumps(request.to_wire()))
         if isinstance(reply, dict):
             packed = pickle.loads(reply["packed"])
             reply = BufferReply(packed, reply["buffer"]) if "buffer" in reply else decode_reply(packed)
         return cast("R | None", reply)
+
+    async def _open(self, address: str) -> None:
+        """Opens a connection for the next call. Dask would try until its limit where nobody listens any more."""
+        attempt = asyncio.ensure_future(self._pool.connect(address))
+        try:
+            await asyncio.wait({attempt}, timeout=_PROBE_SECONDS)
+            if not attempt.done() and await _is_refused(address):
+                raise ConnectionRefusedError(f"nobody listens at {address}")
+            self._pool.reuse(address, await attempt)
+        finally:
+            attempt.cancel()  # no-op once it is done
 
     def forget(self, address: str) -> None:
         """Closes the connections to a worker that is gone."""
@@ -50,6 +66,24 @@ class Connections:
     async def close(self) -> None:
         """Closes all connections."""
         await self._pool.close()
+
+
+async def _is_refused(address: str) -> bool:
+    """Whether the host of a TCP address answers that nobody listens on its port."""
+    from distributed.comm.addressing import get_address_host_port
+
+    if not address.startswith(("tcp://", "tls://")):
+        return False
+    host, port = get_address_host_port(address)
+    try:
+        async with asyncio.timeout(_PROBE_SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+    except ConnectionRefusedError:
+        return True
+    except OSError:  # asyncio's TimeoutError too
+        return False
+    writer.close()
+    return False
 
 
 def wrap_handler(

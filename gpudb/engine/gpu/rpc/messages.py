@@ -194,6 +194,7 @@ class Heartbeat(Message):
 
     `memory_space` has the bytes for tables' columns and for statements. `ucx_address` is empty without a UCX server;
     `endpoints` are those of the fast-path server. With `has_stray` an ended statement still computes.
+    `finished` has a pair for each statement: its number, and the stages that it has finished, each once a partition.
     """
 
     statements: int
@@ -204,6 +205,7 @@ class Heartbeat(Message):
     ucx_address: str = ""
     endpoints: tuple[str, ...] = ()
     has_stray: bool = False
+    finished: tuple[tuple[int, int], ...] = ()
 
 
 RunReply = RunResult | Refused | Failed | FetchFailed
@@ -241,7 +243,7 @@ class RunRequest(RpcRequest[RunReply]):
 
     The worker gets the pickled `stages` of a plan once, and knows them by `digest` from then on. With `measure`
     operators are computed one by one. All workers have bound the fused parts of `bound` stages, whose build sides are
-    left out.
+    left out. With `share` the result stays in the worker's memory, and the reply has pickled `SharedPart`s.
     """
 
     handler: ClassVar[str] = "gpudb_run"
@@ -256,6 +258,7 @@ class RunRequest(RpcRequest[RunReply]):
     ucx_addresses: tuple[str, ...] = ()
     measure: bool = False
     bound: tuple[int, ...] = ()
+    share: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 import signal
 import sys
 import time
@@ -16,10 +17,12 @@ from typing import TypeVar
 
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
+from gpudb.engine.gpu.backend.coded_frame import decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
+from gpudb.engine.gpu.exchange.shared_rows import remove_stale_files, share_rows
 from gpudb.engine.gpu.figures import KernelFigures, StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.rpc.errors import encode_error
@@ -56,6 +59,7 @@ class Executor:
         self.backend, self.tables, self.kernels = device.backend, device.tables, device.kernels
         self.failure, self.gpu = device.failure, gpu
         self._folder, self._space = folder, SpillSpace(temp_limit)
+        remove_stale_files()
         self.results = ResultStore(results, folder, self._space)
         self.available_memory: Callable[[], int] = lambda: sys.maxsize
         """The free bytes of this process's memory that statements may take."""
@@ -104,7 +108,8 @@ class Executor:
             return None
         spent = 1000 * (time.perf_counter() - started)
         host = (_FEW_ROWS,) if self.gpu else ()
-        return made, StageFigures(task.stage.number, task.partition.index, made.rows, made.bytes, 0, spent, host)
+        began = time.time() - spent / 1000
+        return made, StageFigures(task.stage.number, task.partition.index, made.rows, made.bytes, 0, spent, host, began)
 
     def _to_device(
         self, received: Mapping[int, Sequence[ComputedFrame]], is_few: bool
@@ -139,6 +144,8 @@ class Executor:
             self._take_profile()  # the next stage of this thread would report it
             raise
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
+        if spill is not None and size > _SPILL_BYTES:
+            parts = [decode_rows(each) for each in parts]
         offloaded = self._offload(parts, task.partition, spill) if spill is not None and size > _SPILL_BYTES else []
         made: Sequence[ComputedFrame | Offloaded] = offloaded or parts
         spilled = sum(each.size for each in offloaded)
@@ -152,6 +159,7 @@ class Executor:
             spilled,
             spent,
             host or ((_FEW_ROWS,) if is_few else ()),
+            time.time() - spent / 1000,
             launched,
             tuple(task.narrowed_scans),
             tuple(task.operator_figures),
@@ -216,6 +224,12 @@ class Executor:
             return encode_batch(to_batch(frame, running.types))
         running.results[partition] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
         return None
+
+    async def share_result(self, running: RunningQuery, rows: ComputedFrame) -> bytes:
+        """Shares a partition of the result with processes of this host until the statement ends; returns its place."""
+        part, file = await asyncio.to_thread(lambda: share_rows(rows.to_polars(), running.types))
+        running.shared.append(file)
+        return pickle.dumps(part)
 
     async def encode_failure(self, error: Exception, statement: int) -> Failed | FetchFailed:
         """Encodes an error.

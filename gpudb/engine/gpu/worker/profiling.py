@@ -47,7 +47,7 @@ class OperatorProfiler:
         spent, self._last = 1000 * (now - self._last), now
         hashed = self._hash_size(node, held)
         self.figures.append(OperatorFigures(self._numbers[id(node)], self._input_rows(node), held.rows, *hashed, spent))
-        return Frame(held.lazy, frame.bounds, held)
+        return Frame(held.lazy, frame.bounds, held, frame.texts)
 
     def _input_rows(self, node: nodes.Node) -> int:
         """Returns the input rows of a filter; 0 for other operators."""

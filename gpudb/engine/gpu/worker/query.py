@@ -63,15 +63,18 @@ class QueryRun:
         parameters: bytes,
         measure: bool = False,
         bound: Sequence[int] = (),
+        *,
+        share: bool = False,
     ) -> None:
         """The coordinator assumes that all workers have bound the fused parts of `bound` stages.
 
-        Their inputs are left out.
+        Their inputs are left out. With `share` the result stays in this worker's memory.
         """
         self._executor, self._fetch = executor, fetch
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
         self._bound_stages = bound
+        self._share = share
         self._stages, self._stage_numbers = (
             prune_stages(stages, bound) if bound else (stages, {each.number for each in stages})
         )
@@ -175,7 +178,7 @@ class QueryRun:
             run = partial(self._run_stages, remaining, outputs, bound_parts)
             remaining = await self._executor.run_queued(self._running, run)
         for rows in outputs.values():
-            self._results.append((0, await self._executor.store_result(self._running, 0, rows[0])))
+            self._results.append((0, await self._keep_result(0, rows[0])))
         if self._finished is not None:
             self._results.append((0, encode_batch(self._finished.batch)))
 
@@ -184,7 +187,7 @@ class QueryRun:
 
         It returned few rows, used bound parts only, and ran in short time, whatever was estimated.
         """
-        if self._chunks > 1 or any(data is None for _, data in self._results):
+        if self._share or self._chunks > 1 or any(data is None for _, data in self._results):
             return False
         if not self._running.short and sum(each.milliseconds for each in self._figures) > _SHORT_MILLISECONDS:
             return False
@@ -249,7 +252,7 @@ class QueryRun:
             stage, *remaining = remaining
             work = self._make_task(stage, WHOLE, self._whole_key, bound_parts)
             received = {number: outputs[number] for number in stage.inputs if number in outputs}
-            done = self._executor.finish(work, received)
+            done = None if self._share else self._executor.finish(work, received)
             if done is not None:
                 outputs.clear()
                 self._finished, figures = done
@@ -257,6 +260,7 @@ class QueryRun:
                 made, figures = self._executor.execute(work, received)
                 outputs[stage.number] = [each for each in made if not isinstance(each, Offloaded)]
             self._figures.append(figures)
+            self._running.finished += 1
             for number in outputs.keys() - {stage.number} - {number for each in remaining for number in each.inputs}:
                 del outputs[number]
         return remaining
@@ -312,12 +316,18 @@ class QueryRun:
                 raise
             raise _too_large_error(_total_bytes(received), "whose memory ran out over them") from error
         self._figures.append(figures)
+        self._running.finished += 1
         if stage.output == "result":
             (rows,) = frames
             assert not isinstance(rows, Offloaded)
-            self._results.append((partition, await self._executor.store_result(self._running, partition, rows)))
+            self._results.append((partition, await self._keep_result(partition, rows)))
         else:
             self._running.output(stage.number, partition).set_result(ExchangeBuffers(frames, readers))
+
+    async def _keep_result(self, partition: int, rows: ComputedFrame) -> bytes | None:
+        if self._share:
+            return await self._executor.share_result(self._running, rows)
+        return await self._executor.store_result(self._running, partition, rows)
 
     def _gathers_all_rows(self, stage: Stage) -> bool:
         """Returns whether a stage receives the same rows however small chunks are; a join may run another way."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile, SpillSpace
+from gpudb.engine.gpu.exchange.shared_rows import SharedFile
 from gpudb.engine.gpu.rpc.messages import BufferReply, PendingBuffer, RunReply, RunResult
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import GpudbError
@@ -32,9 +33,12 @@ class RunningQuery:
         self.task: asyncio.Task[RunReply] | None = None
         self.error: GpudbError | None = None
         self.short = False
+        self.finished = 0
+        """The number of stages that have finished, each counted once a partition."""
         self._threads: dict[int, float] = {}
         self._spent = 0.0
         self.results: dict[int, ResultBuffer] = {}
+        self.shared: list[SharedFile] = []
         self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
         self._outputs: dict[tuple[int, int], asyncio.Future[ExchangeBuffers]] = {}
@@ -111,7 +115,7 @@ class RunningQuery:
     def is_read(self) -> bool:
         """Whether all output has been read."""
         given = all(each.done() and not each.cancelled() and each.result().is_read for each in self._outputs.values())
-        left = self.results or self._buffers or self.sending
+        left = self.results or self.shared or self._buffers or self.sending
         return given and not left and self.task is not None and self.task.done()
 
     @property
@@ -142,11 +146,14 @@ class RunningQuery:
             each.cancel()
         for kept in self.results.values():
             kept.close()
+        for shared in self.shared:
+            shared.close()
         for file in files:
             file.close()
         self._outputs.clear()
         self._buffers.clear()
         self.results.clear()
+        self.shared.clear()
 
 
 class QueryRegistry:
@@ -211,6 +218,10 @@ class QueryRegistry:
         self._strays = [each for each in self._strays if each.thread_count]
         now = time.monotonic()
         return any(now - each.ended > _STRAY_SECONDS for each in self._strays)
+
+    def count_finished(self) -> tuple[tuple[int, int], ...]:
+        """Returns each statement's number and how many stages it has finished."""
+        return tuple((number, each.finished) for number, each in self._running.items())
 
     def list_computing(self) -> list[RunningQuery]:
         """Returns the statements that compute now."""

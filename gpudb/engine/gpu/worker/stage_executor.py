@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
+from gpudb.engine.gpu.backend.coded_frame import CodedFrame, decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition
@@ -19,14 +20,16 @@ from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.lower.arrow import to_arrow
+from gpudb.engine.gpu.lower.code_uses import find_coded_columns
 from gpudb.engine.gpu.lower.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
-from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringContext
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
 from gpudb.engine.gpu.worker.batching import MAX_CHUNKS
 from gpudb.engine.gpu.worker.dynamic_filters import narrow_scans
 from gpudb.engine.gpu.worker.profiling import OperatorProfiler
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Node, Scan, column
 from gpudb.plan.tree.stage_nodes import Partial, Receive
@@ -40,6 +43,11 @@ from gpudb.types import SqlType
 _LOG = logging.getLogger(__name__)
 
 
+_NONE: frozenset[int] = frozenset()
+_CODED: LruCache[tuple[IdentityKey[Node], tuple[int, ...]], Mapping[int, frozenset[int]]] = LruCache(64)
+"""Found columns of repeated statements' stages."""
+
+
 class TableSource(Protocol):
     """Returns the frames of scans, and caches their columns."""
 
@@ -50,8 +58,10 @@ class TableSource(Protocol):
     def bytes(self) -> int:
         """The bytes of the cached columns."""
 
-    def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
-        """Returns a scan's columns over a worker's partition of the table's files."""
+    def frame(
+        self, scan: Scan, partition: Partition, parameters: Sequence[object], coded: frozenset[int] = frozenset()
+    ) -> Frame:
+        """Returns a scan's columns over a worker's partition of the table's files; those `coded` may be codes."""
 
 
 BoundPart = Callable[[], pl.DataFrame | ComputedFrame]
@@ -113,16 +123,21 @@ def execute_stage(
 
     backend.set_final_attempt(task.partition.chunks >= MAX_CHUNKS)
     host = asked or HostFallback(task.parameters, task.timezone)
-    sources = _Sources(task, tables, received, backend, host, kernels)
     root = task.stage.root
     if task.stage.dynamic_filters:
         root, narrowed = narrow_scans(task.stage, task.partition, task.parameters, received, backend)
         task.narrowed_scans.extend(narrowed)
+    sources = _Sources(task, tables, received, backend, host, kernels, _coded_columns(root, task))
     profiler = OperatorProfiler(root, task.partition, task.parameters, received, backend) if task.measure else None
-    frame = StageLowering(sources.frame, backend, host, task.partition.index, profiler).frame(root)
+    lowering = StageLowering(sources.frame, backend, host, task.partition.index, profiler)
+    # Codes are those of this worker: they stay where its own next stage reads them.
+    stays = task.partition.count == 1 and task.stage.output != "result"
+    frame = lowering.coded_frame(root) if stays else lowering.frame(root)
     task.operator_figures.extend(profiler.figures if profiler is not None else ())
     if sources.stage_rows and (task.partition.count == 1 or task.stage.output in {"gather", "broadcast", "stay"}):
-        return sources.stage_rows
+        return sources.stage_rows if stays else [decode_rows(each) for each in sources.stage_rows]
+    if frame.texts and stays:
+        return [_keep_codes(LoweringContext(backend, host).without_nulls(frame), backend)]
     if task.stage.output == "hash":
         return _partition_by_hash(task, frame, backend, host)
     return (
@@ -130,6 +145,16 @@ def execute_stage(
         if task.stage.output == "range"
         else [backend.compute(frame.lazy)]
     )
+
+
+def _coded_columns(root: Node, task: StageTask) -> Mapping[int, frozenset[int]]:
+    coded = task.stage.coded if task.partition.count == 1 else ()
+    key = IdentityKey(root), coded
+    found = _CODED.get(key)
+    if found is None:
+        found = find_coded_columns(root, coded)
+        _CODED.put(key, found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +169,24 @@ class _Sources:
     backend: Backend
     host: HostFallback
     kernels: Kernels | None
+    coded: Mapping[int, frozenset[int]]
+    """The columns that scans, by their ids, return as codes."""
     stage_rows: list[ComputedFrame] = field(default_factory=list)
     """The stage's rows if a fused part is all of it."""
 
     def frame(self, node: Node, lowering: StageLowering) -> Frame:
         """Returns the rows of a leaf node."""
         if isinstance(node, Scan):
-            return self.tables.frame(node, self.task.partition, self.task.parameters)
+            coded = self.coded.get(id(node), _NONE)
+            return self.tables.frame(node, self.task.partition, self.task.parameters, coded)
         if isinstance(node, Fused):
             return self._fused_frame(node, lowering)
         assert isinstance(node, Receive)
         given = self.received[node.stage]
         parts = [each for each in given if each.rows] or given[:1]
         bounds = tuple(map(type_bounds, node.types))
+        if len(parts) == 1 and isinstance(parts[0], CodedFrame):
+            return Frame(parts[0].codes.lazy, bounds, None, parts[0].by_place)
         if len(parts) == 1:
             return Frame(parts[0].lazy, bounds, parts[0])
         return Frame(pl.concat([part.lazy for part in parts]) if parts else _empty_frame(node.types), bounds)
@@ -204,7 +234,16 @@ class _Sources:
             held = made
         if node is self.task.stage.root:
             self.stage_rows.append(held)
+        if isinstance(held, CodedFrame):
+            return Frame(held.codes.lazy, tuple(map(type_bounds, node.types)), None, held.by_place)
         return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
+
+
+def _keep_codes(frame: Frame, backend: Backend) -> CodedFrame:
+    named = {f"c{index}": each for index, each in frame.texts.items()}
+    return CodedFrame(
+        backend.compute(frame.lazy), named, lambda lazy, texts: backend.compute(backend.decode_texts(lazy, texts))
+    )
 
 
 def _partition_by_hash(task: StageTask, frame: Frame, backend: Backend, host: HostFallback) -> list[ComputedFrame]:

@@ -182,6 +182,7 @@ class StageWorker(WorkerPlugin):
             request.parameters,
             request.measure,
             request.bound,
+            share=request.share,
         )
         running.task = asyncio.ensure_future(work.run(request.partitions))
         try:
@@ -281,6 +282,7 @@ class StageWorker(WorkerPlugin):
             ucx_address=self._exchange.ucx_address,
             endpoints=self._fast_path_server.endpoints,
             has_stray=self._queries.has_stray(),
+            finished=self._queries.count_finished(),
         )
 
     # ---------------------------------------------------------------------------------------- statements

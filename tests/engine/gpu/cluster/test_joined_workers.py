@@ -156,3 +156,16 @@ def test_what_is_wrong_with_a_scheduler_is_told(
 def _with_ours(versions: dict[str, Any]) -> dict[str, Any]:
     versions["client"]["packages"]["no-such-package"] = "1.0"
     return versions
+
+
+def test_a_server_waits_for_a_scheduler_as_long_as_it_is_told(
+    scheduler: Scheduler, server: CertificateFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launcher, "START_SECONDS", 0.1)
+    joined: Any = {"twin": True, "cluster_certificates": server}
+    with pytest.raises(GpudbError, match="no scheduler answers"):
+        Database(None, scheduler="tls://127.0.0.1:1", scheduler_timeout=1.5, **joined)
+    began = time.monotonic()
+    with pytest.raises(GpudbError, match="of 3 workers have come"):
+        Database(None, workers=WORKERS + 1, scheduler=scheduler.address, scheduler_timeout=3.0, **joined)
+    assert time.monotonic() - began >= 3.0

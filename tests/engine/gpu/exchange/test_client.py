@@ -40,8 +40,11 @@ class Packer:
     def prepare_thread(self) -> None:
         """No-op."""
 
-    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
-        return None if held.rows < 10 else (b"a", held.to_polars()["a"].to_numpy())
+    def accepts(self, held: ComputedFrame) -> bool:
+        return held.rows >= 10
+
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any]:
+        return b"a", held.to_polars()["a"].to_numpy()
 
     def unpack(self, facts: bytes, buffer: Any) -> ComputedFrame:
         self.seen += 1

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import polars as pl
 import pytest
 
+from gpudb.engine.gpu.cache import dictionaries
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
-from gpudb.engine.gpu.fused.packed_cache import dictionaries
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.fused.translate.result_columns import to_frame

@@ -176,7 +176,7 @@ def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None
 
 @pytest.mark.parametrize("few", [0, 1 << 16])
 def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr("gpudb.engine.gpu.fused.translate.typed_values._CACHED_TEXTS", few)
+    monkeypatch.setattr("gpudb.engine.gpu.backend.dictionary._CACHED_TEXTS", few)
     texts = ["b", "", "é", "aa", "Z", "a", "zz", "𝄞"]
     dictionary = Dictionary(pl.Series(texts))
     codes = np.array([5, 0, 7, 1, 5, 2, 4, 3, 6])

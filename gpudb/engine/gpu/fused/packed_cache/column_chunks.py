@@ -33,12 +33,13 @@ class ColumnChunk:
 
     On the host integers are int64, and `valid` is a boolean mask. On a GPU integers have any width, those of 128 bits
     are two of 64 bits per row, the low one first, and `valid` is ValidityBits. Texts are indexes into `keys`. A NULL
-    has any value, possibly an index beyond the keys.
+    has any value, possibly an index beyond the keys. `codes` are those that a dictionary had for the keys, -1 for none.
     """
 
     values: Any
     valid: Any
     keys: pl.Series | None = None
+    codes: np.ndarray[Any, Any] | None = None
 
 
 class ChunkReader(Protocol):

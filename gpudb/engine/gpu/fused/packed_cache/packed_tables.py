@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
+from gpudb.engine.gpu.cache.dictionaries import Dictionaries, GrowingDictionary
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import ChunkReader, ColumnChunk, HostChunkReader
-from gpudb.engine.gpu.fused.packed_cache.dictionaries import Dictionaries, GrowingDictionary
 from gpudb.engine.gpu.fused.packed_cache.read_batches import ReadBatch, plan_reads, run_reads
 from gpudb.engine.gpu.fused.packed_cache.segments import FileRun, FileRuns
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
@@ -201,7 +202,14 @@ class PackedTables:
             # A dictionary grows in the order of the files: texts are packed later.
             fixed = [each for each in chunks if not isinstance(each, NotFused) and each.keys is None]
             made = iter(self._reader.pack(fixed))
-            return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in chunks]
+            return [
+                each
+                if isinstance(each, NotFused)
+                else _find_codes(variant, each)
+                if each.keys is not None
+                else next(made)
+                for each in chunks
+            ]
 
         plan = plan_reads([(file, *rows[file.path]) for file in run.files], requested, self.budget)
         for one, made in run_reads(read, plan):
@@ -224,7 +232,14 @@ class PackedTables:
         """Packs a chunk of text by a dictionary."""
         assert chunk.keys is not None
         assert isinstance(variant, GrowingDictionary)
-        return self._reader.pack_codes(chunk, variant.encode(chunk.keys))
+        return self._reader.pack_codes(chunk, variant.encode(chunk.keys, chunk.codes))
+
+
+def _find_codes(variant: Variant, chunk: ColumnChunk) -> ColumnChunk:
+    """Looks a chunk's texts up in the dictionary as it is, in the thread that has read the chunk."""
+    if chunk.keys is None or not isinstance(variant, GrowingDictionary):
+        return chunk
+    return replace(chunk, codes=variant.find(chunk.keys))
 
 
 class PackedSource:

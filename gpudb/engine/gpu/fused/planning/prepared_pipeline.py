@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.fused.ir.pipeline import Bounds, GroupSink, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
 from gpudb.engine.gpu.fused.planning.top_n import TopN
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.error_codes import to_exception
 
 

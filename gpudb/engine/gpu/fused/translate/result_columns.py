@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import to_series
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.exact.words import from_integers, from_parts
 
 
@@ -51,6 +51,23 @@ def are_on_host(columns: Sequence[ResultColumn]) -> bool:
 def to_frame(columns: Sequence[ResultColumn]) -> pl.DataFrame:
     """Builds a frame from columns that are on the host."""
     return pl.DataFrame([_to_series(column) for column in columns])
+
+
+def keeps_codes(columns: Sequence[ResultColumn]) -> bool:
+    """Whether columns are rows, not states of groups, and some are texts, which may stay codes."""
+    return any(each.dictionary is not None for each in columns) and all(each.name.startswith("c") for each in columns)
+
+
+def dictionaries_of(columns: Sequence[ResultColumn]) -> dict[str, Dictionary]:
+    """Returns the dictionaries of columns by name."""
+    return {each.name: each.dictionary for each in columns if each.dictionary is not None}
+
+
+def to_coded_frame(columns: Sequence[ResultColumn]) -> pl.DataFrame:
+    """Builds a frame from columns that are on the host, with int32 codes in place of texts."""
+    return pl.DataFrame(
+        [_to_series(replace(each, dictionary=None, kind=pl.Int32()) if each.dictionary else each) for each in columns]
+    )
 
 
 def _to_series(column: ResultColumn) -> pl.Series:

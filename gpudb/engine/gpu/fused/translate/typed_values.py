@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-import pickle
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
-from typing import Any
 
-import numpy as np
-import polars as pl
-import pyarrow as pa
-
+from gpudb.engine.gpu.backend.dictionary import Dictionary as Dictionary
 from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Expr, Literal
 from gpudb.engine.gpu.fused.ir.pipeline import NotFused as NotFused
 from gpudb.engine.gpu.lower.values import unscaled_digits
@@ -27,67 +21,6 @@ INTEGERS = {"int2", "int4", "int8"}
 TIMESTAMPS = {"timestamp", "timestamptz"}
 SUPPORTED = INTEGERS | FLOATS | TEXT | TIMESTAMPS | {"bool", "date", "time", "oid", "numeric"}
 _EPOCH = dt.datetime(1970, 1, 1)
-_CACHED_TEXTS, _CACHED_BYTES = 1 << 16, 1 << 24
-"""Dictionaries of at most this many texts and bytes cache the ranks of all texts, and their Arrow array."""
-_SENT_SIZE = 1 << 14
-"""Dictionaries of at most this many texts, and bytes, are sent whole to another process."""
-
-
-@dataclass(frozen=True, eq=False)
-class Dictionary:
-    """The distinct texts of codes from 0 on. `is_shared` says that the same texts yield the same object again."""
-
-    values: pl.Series
-    is_shared: bool = False
-
-    def decode(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pl.Series:
-        """Decodes codes; NULL where they are not `valid`."""
-        if valid is not None and not valid.any():
-            return pl.Series([None] * len(codes), dtype=pl.String)
-        # Series methods: dispatching an expression takes longer than all of them.
-        found = self.values[codes if valid is None else np.where(valid, codes, 0)]
-        return found if valid is None else found.zip_with(pl.Series(valid), pl.Series([None], dtype=pl.String))
-
-    def rank(self, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Returns integers that sort as the codes' texts do; an empty dictionary returns the codes."""
-        if not len(self.values):
-            return codes
-        if self._is_small:
-            return self._ranks.take(codes)
-        used, positions = np.unique(codes, return_inverse=True)
-        return _rank_texts(self.values[used]).take(positions)
-
-    def decode_to_arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
-        """Decodes codes to an Arrow array; NULL where they are not `valid`."""
-        positions = pa.array(codes, mask=None if valid is None else ~valid)
-        if self._is_small:
-            return self._arrow.take(positions)
-        return self.decode(codes, valid).to_arrow().cast(pa.string())
-
-    @cached_property
-    def pickled(self) -> bytes | None:
-        """All texts as a pickled list; None where they are too many bytes."""
-        small = len(self.values) <= _SENT_SIZE and self.values.estimated_size() <= _SENT_SIZE
-        return pickle.dumps(self.values.to_list()) if small else None
-
-    @cached_property
-    def _is_small(self) -> bool:
-        return len(self.values) <= _CACHED_TEXTS and self.values.estimated_size() <= _CACHED_BYTES
-
-    @cached_property
-    def _ranks(self) -> np.ndarray[Any, Any]:
-        return _rank_texts(self.values)
-
-    @cached_property
-    def _arrow(self) -> pa.StringArray:
-        return self.values.to_arrow().cast(pa.string())
-
-
-def _rank_texts(texts: pl.Series) -> np.ndarray[Any, Any]:
-    """Returns the rank of each of distinct texts."""
-    ranks = np.empty(len(texts), np.int64)
-    ranks[texts.arg_sort().to_numpy()] = np.arange(len(texts))
-    return ranks
 
 
 class DictionaryRequired(NotFused):

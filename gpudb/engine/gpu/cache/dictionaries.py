@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from gpudb.catalog.tables import Column, Table
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.cache.hash_index import HashIndex
 
 SPARE_TEXTS = 1 << 16
 """A dictionary may have this many texts more than twice the table's rows."""
@@ -29,39 +30,45 @@ class GrowingDictionary:
         self.dictionary = Dictionary(pl.Series([], dtype=pl.String))
         self.is_replaced = False
         """Whether another dictionary has replaced it."""
-        self._codes = pl.DataFrame(schema={"h": pl.UInt64, "p": pl.Int64})
+        self._index = HashIndex()
         self._collides = False
 
-    def encode(self, keys: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Returns the codes of distinct texts."""
-        keys = keys.alias("").rechunk()
-        found = self._find(keys)
-        new = found.is_null()
-        count = len(self.dictionary.values)
-        added = int(new.sum())
-        if not added:
-            return found.to_numpy()
-        texts, numbers = keys.filter(new), np.arange(count, count + added)
-        self.dictionary = Dictionary(pl.concat([self.dictionary.values, texts]).rechunk())
-        self._codes = pl.concat([self._codes, pl.DataFrame({"h": texts.hash(), "p": numbers})])
-        codes: np.ndarray[Any, np.dtype[np.int64]] = found.fill_null(0).to_numpy().copy()
-        codes[new.to_numpy()] = numbers
-        return codes
-
-    def _find(self, keys: pl.Series) -> pl.Series:
-        """Returns the codes of texts; NULL for those that the dictionary lacks."""
-        values = self.dictionary.values
-        if not len(values):
-            return pl.Series([None] * len(keys), dtype=pl.Int64)
+    def find(self, keys: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Returns the codes of texts, -1 for those that the dictionary lacks; any thread may call it at any time."""
+        # The index is read first: it never has a text that the dictionary read later lacks.
+        index, values = self._index, self.dictionary.values
         if not self._collides:
-            wanted = pl.DataFrame({"h": keys.hash()})
-            found = wanted.join(self._codes, on="h", how="left", maintain_order="left")["p"]
-            known = found.is_not_null()
-            if len(found) == len(keys) and (values[found.filter(known)] == keys.filter(known)).all():
+            found = index.find(keys.hash().to_numpy())
+            known = found >= 0
+            if (values[found[known]] == keys.filter(pl.Series(known))).all():
                 return found
             self._collides = True
         codes = pl.DataFrame({"v": values, "p": np.arange(len(values))})
-        return keys.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
+        joined = keys.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
+        places: np.ndarray[Any, np.dtype[np.int64]] = joined.fill_null(-1).to_numpy()
+        return places
+
+    def encode(
+        self, keys: pl.Series, found: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    ) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Returns the codes of distinct texts; the caller serializes calls.
+
+        `found` is what `find` has returned for them before.
+        """
+        keys = keys.alias("").rechunk()
+        codes = np.array(self.find(keys) if found is None else found)
+        missing = np.flatnonzero(codes < 0)
+        if found is not None and len(missing):
+            codes[missing] = self.find(keys[missing])
+            missing = missing[codes[missing] < 0]
+        if not len(missing):
+            return codes
+        count = len(self.dictionary.values)
+        texts = keys[missing]
+        codes[missing] = np.arange(count, count + len(missing))
+        self.dictionary = Dictionary(pl.concat([self.dictionary.values, texts]).rechunk())
+        self._index = self._index.extend(texts.hash().to_numpy())
+        return codes
 
 
 class Dictionaries:

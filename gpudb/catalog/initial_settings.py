@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpudb.catalog.model import Catalog
+from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.catalog.roles import Role
 from gpudb.catalog.secured_objects import get_database
 
@@ -16,14 +16,20 @@ def list_initial_settings(catalog: Catalog, role: Role) -> Mapping[str, str]:
     over those of all roles in all databases.
     """
     database = get_database(catalog)
-    return {**database.all_settings, **database.settings, **role.settings, **role.database_settings}
+    in_database = database.role_settings.get(str(role.oid), {})
+    return {**_get_all_settings(catalog), **database.settings, **role.settings, **in_database}
 
 
-def iter_initial_settings(catalog: Catalog) -> Iterator[tuple[bool, int, Mapping[str, str]]]:
-    """Yields stored settings: whether they are of the database alone, the OID of their role or 0, and themselves."""
-    database = get_database(catalog)
-    yield False, 0, database.all_settings
-    yield True, 0, database.settings
+def iter_initial_settings(catalog: Catalog) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+    """Yields stored settings: the OIDs of their database and role, 0 for all of them, and themselves."""
+    yield 0, 0, _get_all_settings(catalog)
+    for database in catalog.databases.values():
+        yield database.oid, 0, database.settings
+        for oid, settings in database.role_settings.items():
+            yield database.oid, int(oid), settings
     for role in catalog.roles.values():
-        yield False, role.oid, role.settings
-        yield True, role.oid, role.database_settings
+        yield 0, role.oid, role.settings
+
+
+def _get_all_settings(catalog: Catalog) -> Mapping[str, str]:
+    return catalog.databases[FIRST_DATABASE].all_settings if FIRST_DATABASE in catalog.databases else {}

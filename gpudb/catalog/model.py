@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from gpudb.catalog.extensions import Extension
+from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
 from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.roles import DefaultAcl, Membership, Role
 from gpudb.catalog.routines import Routine
@@ -16,6 +18,10 @@ from gpudb.values.acl import Acl
 
 FIRST_USER_OID = 16384
 BOOTSTRAP_ROLE_OID = 10
+FIRST_DATABASE = "gpudb"
+"""The database in which sessions are that name none, and which cannot be dropped."""
+SHARED_KINDS = frozenset({"roles", "memberships", "databases", "nodes"})
+"""The mappings of a catalog that all databases share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,23 @@ class Schema:
 class Database:
     """What is known of a database beside its objects.
 
-    `settings` are those with which sessions in it begin, `all_settings` those of sessions in every database.
+    `settings` are those with which sessions in it begin, `role_settings` those of a role's sessions in it, by the
+    role's OID as text; `all_settings`, of the database gpudb alone, those of sessions in every database. No more than
+    `connection_limit` sessions are in it at once, -1 for any number. It began as a copy of the database `template`.
     """
 
     name: str
     acl: Acl | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     all_settings: Mapping[str, str] = field(default_factory=dict)
+    role_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    oid: int = 5
+    owner: str = "gpudb"
+    connection_limit: int = -1
+    allows_connections: bool = True
+    is_template: bool = False
+    comment: str | None = None
+    template: str = "template1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All objects of a database at one moment.
+    """All objects of the database `database` at one moment, and those that all databases share (`SHARED_KINDS`).
 
     Equal `version`s mean equal definitions (not files), uncommitted ones included; later versions are larger.
     `snapshots` are the kept snapshots of tables by OID, oldest first; the last is the committed state. `oids` draws
@@ -76,10 +92,14 @@ class Catalog:
     types: Mapping[str, TypeDefinition] = field(default_factory=lambda: MappingProxyType({}))
     routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
     nodes: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
+    extensions: Mapping[str, Extension] = field(default_factory=lambda: MappingProxyType({}))
+    wrappers: Mapping[str, ForeignDataWrapper] = field(default_factory=lambda: MappingProxyType({}))
+    servers: Mapping[str, ForeignServer] = field(default_factory=lambda: MappingProxyType({}))
+    user_mappings: Mapping[str, UserMapping] = field(default_factory=lambda: MappingProxyType({}))
     memberships: Mapping[str, Membership] = field(default_factory=lambda: MappingProxyType({}))
     databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
     default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
-    database: str = "gpudb"
+    database: str = FIRST_DATABASE
     snapshots: Mapping[int, tuple[TableSnapshot, ...]] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
     )
@@ -151,6 +171,10 @@ class Catalog:
                     routines.setdefault(tuple(argument.type for argument in routine.inputs), routine)
         return tuple(routines.values())
 
+    def find_routine_by_oid(self, oid: int) -> Routine | None:
+        """Returns the routine with an OID."""
+        return next((routine for routine in self.routines.values() if routine.oid == oid), None)
+
     def with_routine(self, routine: Routine) -> Catalog:
         """Returns a catalog with a routine added or replaced."""
         return replace(self, routines=MappingProxyType({**self.routines, routine.key: routine}))
@@ -187,6 +211,10 @@ class Catalog:
         """Returns a catalog with what is known of a database replaced."""
         return replace(self, databases=MappingProxyType({**self.databases, database.name: database}))
 
+    def without_database(self, name: str) -> Catalog:
+        """Returns a catalog without a database."""
+        return replace(self, databases=MappingProxyType({k: v for k, v in self.databases.items() if k != name}))
+
     def with_default_acl(self, default: DefaultAcl) -> Catalog:
         """Returns a catalog with default privileges added or replaced."""
         return replace(self, default_acls=MappingProxyType({**self.default_acls, default.key: default}))
@@ -203,6 +231,49 @@ class Catalog:
         """Returns a catalog without a node."""
         return replace(self, nodes=MappingProxyType({k: v for k, v in self.nodes.items() if k != name}))
 
+    def with_extension(self, extension: Extension) -> Catalog:
+        """Returns a catalog with an extension added or replaced."""
+        return replace(self, extensions=MappingProxyType({**self.extensions, extension.name: extension}))
+
+    def without_extension(self, name: str) -> Catalog:
+        """Returns a catalog without an extension."""
+        return replace(self, extensions=MappingProxyType({k: v for k, v in self.extensions.items() if k != name}))
+
+    def with_wrapper(self, wrapper: ForeignDataWrapper) -> Catalog:
+        """Returns a catalog with a foreign-data wrapper added or replaced, under its name alone."""
+        others = {key: each for key, each in self.wrappers.items() if each.oid != wrapper.oid}
+        return replace(self, wrappers=MappingProxyType({**others, wrapper.name: wrapper}))
+
+    def without_wrapper(self, name: str) -> Catalog:
+        """Returns a catalog without a foreign-data wrapper."""
+        return replace(self, wrappers=MappingProxyType({k: v for k, v in self.wrappers.items() if k != name}))
+
+    def with_server(self, server: ForeignServer) -> Catalog:
+        """Returns a catalog with a foreign server added or replaced, under its name alone."""
+        others = {key: each for key, each in self.servers.items() if each.oid != server.oid}
+        return replace(self, servers=MappingProxyType({**others, server.name: server}))
+
+    def without_server(self, name: str) -> Catalog:
+        """Returns a catalog without a foreign server."""
+        return replace(self, servers=MappingProxyType({k: v for k, v in self.servers.items() if k != name}))
+
+    def with_user_mapping(self, mapping: UserMapping) -> Catalog:
+        """Returns a catalog with a user mapping added or replaced."""
+        return replace(self, user_mappings=MappingProxyType({**self.user_mappings, mapping.key: mapping}))
+
+    def without_user_mapping(self, key: str) -> Catalog:
+        """Returns a catalog without a user mapping."""
+        kept = {k: v for k, v in self.user_mappings.items() if k != key}
+        return replace(self, user_mappings=MappingProxyType(kept))
+
+    def find_server(self, oid: int) -> ForeignServer | None:
+        """Returns the foreign server with an OID."""
+        return next((each for each in self.servers.values() if each.oid == oid), None)
+
+    def find_wrapper(self, oid: int) -> ForeignDataWrapper | None:
+        """Returns the foreign-data wrapper with an OID."""
+        return next((each for each in self.wrappers.values() if each.oid == oid), None)
+
     def allocate_oid(self) -> tuple[int, Catalog]:
         """Returns a new OID, and the catalog in which it is taken."""
         oid = self.next_oid if self.oids is None else self.oids()
@@ -218,6 +289,22 @@ _BOOTSTRAP_ROLE = Role(
 )
 
 
+_FIRST_DATABASES = (
+    Database(FIRST_DATABASE),
+    Database("postgres", oid=13),
+    Database("template1", oid=1, is_template=True),
+    Database("template0", oid=4, is_template=True, allows_connections=False),
+)
+
+
+def with_predefined_databases(catalog: Catalog) -> Catalog:
+    """Returns a catalog with the databases that there are from the beginning; those that it lacks are added."""
+    added = {each.name: each for each in _FIRST_DATABASES if each.name not in catalog.databases}
+    if not added:
+        return catalog
+    return replace(catalog, databases=MappingProxyType({**catalog.databases, **added}))
+
+
 def make_initial_catalog() -> Catalog:
     """Returns the catalog of a new database: schema public, and the superuser gpudb without a password.
 
@@ -229,4 +316,5 @@ def make_initial_catalog() -> Catalog:
         schemas=MappingProxyType({"public": Schema(2200, "public", "gpudb")}),
         relations=MappingProxyType({}),
         roles=MappingProxyType({"gpudb": _BOOTSTRAP_ROLE}),
+        databases=MappingProxyType({each.name: each for each in _FIRST_DATABASES}),
     )

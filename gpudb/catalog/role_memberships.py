@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Database
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
 from gpudb.catalog.roles import Membership, Role
 
@@ -18,6 +18,7 @@ class _Graph:
 
     roles: Mapping[str, Role]
     memberships: Mapping[str, Membership]
+    database: Database | None
     by_member: Grants
     owner: str | None
     inherited: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -53,15 +54,22 @@ def index_grants(catalog: Catalog) -> Grants:
     return _get_graph(catalog).by_member
 
 
-def get_database_owner(catalog: Catalog) -> str | None:
-    """Returns the name of the database's owner: the bootstrap superuser, unless it is missing."""
-    return _get_graph(catalog).owner
+def get_database_owner(catalog: Catalog, database: Database | None) -> str | None:
+    """Returns the name of a database's owner: the bootstrap superuser where it names no role, unless it is missing."""
+    if database is not None and database.owner in catalog.roles:
+        return database.owner
+    return next((role.name for role in catalog.roles.values() if role.oid == BOOTSTRAP_ROLE_OID), None)
 
 
 def _get_graph(catalog: Catalog) -> _Graph:
     global _latest
     graph = _latest
-    if graph is None or graph.memberships is not catalog.memberships or graph.roles is not catalog.roles:
+    if (
+        graph is None
+        or graph.memberships is not catalog.memberships
+        or graph.roles is not catalog.roles
+        or graph.database is not catalog.databases.get(catalog.database)
+    ):
         _latest = graph = _build(catalog)
     return graph
 
@@ -70,10 +78,10 @@ def _build(catalog: Catalog) -> _Graph:
     by_member: dict[str, list[Membership]] = {}
     for grant in catalog.memberships.values():
         by_member.setdefault(grant.member, []).append(grant)
-    owner = next((role.name for role in catalog.roles.values() if role.oid == BOOTSTRAP_ROLE_OID), None)
-    return _Graph(
-        catalog.roles, catalog.memberships, {name: tuple(grants) for name, grants in by_member.items()}, owner
-    )
+    database = catalog.databases.get(catalog.database)
+    grants_of = {name: tuple(grants) for name, grants in by_member.items()}
+    owner = get_database_owner(catalog, database)
+    return _Graph(catalog.roles, catalog.memberships, database, grants_of, owner)
 
 
 # Of the last catalog that was asked for: statements ask for the same one many times.

@@ -18,7 +18,7 @@ class Role:
     The password is valid until `valid_until`, in microseconds since 1970 UTC, or always. Of a role without superuser
     `connection_limit` sessions may be open, any number if it is negative.
 
-    Its sessions begin with `settings`, and over them with `database_settings`, those for this database alone.
+    Its sessions begin with `settings`, and over them with the `Database.role_settings` of their database.
     """
 
     oid: int
@@ -35,7 +35,6 @@ class Role:
     comment: str | None = None
     connection_limit: int = -1
     valid_until: int | None = None
-    database_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ from gpudb.catalog.user_types import make_type_key
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
 
+NO_RELATION = -1
+"""In the place of a relation's OID: rows of a call's own column definition list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -45,7 +48,7 @@ class Aggregation:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A function (`kind` f), procedure (p) or aggregate (a). `body` is its statements as SQL text.
+    """A function (`kind` f), procedure (p) or aggregate (a). `body` is its text in its `language`, sql or plpgsql.
 
     A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); any other text is parsed at each call.
     `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc only.
@@ -74,6 +77,7 @@ class Routine:
     aggregate: Aggregation | None = None
     acl: Acl | None = None
     definer: bool = False
+    language: str = "sql"
 
     @property
     def inputs(self) -> tuple[Argument, ...]:

@@ -19,7 +19,13 @@ def get_row_type(relation: Relation) -> SqlType:
 
 
 def refresh_row_types(catalog: Catalog, routine: Routine) -> Routine:
-    """Returns a routine whose row-typed parameters have their relations' current columns."""
+    """Returns a routine whose row-typed parameters and result have their relations' current columns."""
+    table = catalog.find_relation_by_oid(routine.rows_of) if routine.rows_of else None
+    if table is not None:
+        columns = tuple(Argument(column.name, column.type, "t") for column in table.columns)
+        kept = tuple(argument for argument in routine.arguments if argument.mode != "t")
+        if (*kept, *columns) != routine.arguments:
+            routine = replace(routine, arguments=(*kept, *columns))
     if not any(argument.type.user is not None and argument.type.user.kind == "c" for argument in routine.arguments):
         return routine
     return replace(routine, arguments=tuple(_refresh_argument(catalog, argument) for argument in routine.arguments))

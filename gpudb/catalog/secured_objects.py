@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Database, Schema
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
 from gpudb.catalog.relations import Relation, Sequence, View
@@ -14,7 +15,7 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.values.acl import Acl, make_default_acl, rename_role
 
-SecuredObject = Relation | Schema | Routine | TypeDefinition | Database
+SecuredObject = Relation | Schema | Routine | TypeDefinition | Database | ForeignDataWrapper | ForeignServer
 
 _PUBLIC_SCHEMA = 2200
 
@@ -39,6 +40,10 @@ def get_kind(found: SecuredObject) -> str:
             return "type"
         case Database():
             return "database"
+        case ForeignDataWrapper():
+            return "foreign-data wrapper"
+        case ForeignServer():
+            return "foreign server"
 
 
 def describe_kind(found: SecuredObject) -> str:
@@ -47,7 +52,7 @@ def describe_kind(found: SecuredObject) -> str:
         case View():
             return "view"
         case Table():
-            return "materialized view" if found.kind == "m" else "table"
+            return {"m": "materialized view", "f": "foreign table"}.get(found.kind, "table")
         case Routine():
             return found.noun
         case TypeDefinition():
@@ -58,7 +63,7 @@ def describe_kind(found: SecuredObject) -> str:
 def get_owner(catalog: Catalog, found: SecuredObject) -> str:
     """Returns the name of an object's owner. As in PostgreSQL, schema public belongs to the database's owner."""
     if isinstance(found, Database):
-        return get_database_owner(catalog) or ""
+        return get_database_owner(catalog, found) or ""
     if isinstance(found, Schema) and found.oid == _PUBLIC_SCHEMA:
         owner = catalog.roles.get(found.owner)
         return DATABASE_OWNER if owner is None or owner.oid == BOOTSTRAP_ROLE_OID else found.owner
@@ -95,15 +100,21 @@ def replace_acl(catalog: Catalog, found: SecuredObject, acl: Acl) -> Catalog:
             return catalog.with_type(replace(found, acl=acl))
         case Database():
             return catalog.with_database(replace(found, acl=acl))
+        case ForeignDataWrapper():
+            return catalog.with_wrapper(replace(found, acl=acl))
+        case ForeignServer():
+            return catalog.with_server(replace(found, acl=acl))
 
 
 def list_secured_objects(catalog: Catalog) -> Iterator[SecuredObject]:
-    """Yields every object that has an owner: relations, schemas, routines, types and the database."""
+    """Yields every object that has an owner: relations, schemas, routines, types, foreign servers, all databases."""
     yield from catalog.relations.values()
     yield from catalog.schemas.values()
     yield from catalog.routines.values()
     yield from catalog.types.values()
-    yield get_database(catalog)
+    yield from catalog.wrappers.values()
+    yield from catalog.servers.values()
+    yield from catalog.databases.values()
 
 
 def list_acls(found: SecuredObject) -> list[Acl]:
@@ -147,5 +158,9 @@ def replace_owner(catalog: Catalog, found: SecuredObject, owner: str) -> Catalog
             return catalog.with_routine(replace(catalog.routines[found.key], owner=owner))
         case TypeDefinition():
             return catalog.with_type(replace(catalog.types[found.key], owner=owner))
+        case ForeignDataWrapper():
+            return catalog.with_wrapper(replace(catalog.wrappers[found.name], owner=owner))
+        case ForeignServer():
+            return catalog.with_server(replace(catalog.servers[found.name], owner=owner))
         case Database():
-            raise AssertionError("the database belongs to the bootstrap superuser")
+            return catalog.with_database(replace(catalog.databases[found.name], owner=owner))

@@ -20,6 +20,7 @@ class Column:
     `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; the `default` then draws from the
     column's sequence. `generated` is the expression of a stored generated column. Texts name sequences by OID:
     `nextval('16390'::regclass)`. `acl` is the column's own list, which adds to that of its relation.
+    `options` are those of a foreign table's column, `name=value`.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column:
     identity: str = ""
     generated: str | None = None
     acl: Acl | None = None
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,30 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexKey:
+    """A key of an index: a column, or '' and an expression; with the name of its operator class, if it has one."""
+
+    column: str
+    expression: str = ""
+    operator_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDetails:
+    """What an index has beside columns: keys, INCLUDE columns, storage parameters, and the condition of its rows."""
+
+    keys: tuple[IndexKey, ...]
+    included: tuple[str, ...] = ()
+    storage: tuple[str, ...] = ()
+    predicate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
-    """An index that is only declared; `method` and `options` (pg_index.indoption, one a column) are shown."""
+    """An index that is only declared; `method` and `options` (pg_index.indoption, one a key) are shown.
+
+    `columns` are its keys, or with `details` all columns that it uses.
+    """
 
     oid: int
     name: str
@@ -124,6 +148,7 @@ class Index:
     method: str = "btree"
     options: tuple[int, ...] = ()
     comment: str | None = None
+    details: IndexDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +209,22 @@ class UnreadableFiles(tuple[DataFile, ...]):
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignSource:
+    """Where the rows of a foreign table are: the OID of a server, and options `name=value`.
+
+    With `stored` they are the table's own files, as those of every other table.
+    """
+
+    server: int
+    options: tuple[str, ...] = ()
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table and the files of its rows in this snapshot.
 
+    A foreign table has kind `f` and is `foreign`.
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
     `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
     OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
@@ -214,6 +252,12 @@ class Table:
     constraints: tuple[Constraint, ...] = ()
     acl: Acl | None = None
     past_of: int = 0
+    foreign: ForeignSource | None = None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the rows are not in the table's own files."""
+        return self.foreign is not None and not self.foreign.stored
 
     @property
     def catalog_oid(self) -> int:

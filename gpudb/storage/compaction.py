@@ -19,11 +19,12 @@ from typing import Protocol
 import duckdb
 import pyarrow as pa
 
+from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
 from gpudb.storage.garbage import Garbage
 from gpudb.storage.iceberg.scan import data_errors, scan_sql
-from gpudb.storage.locks import TableLocks
+from gpudb.storage.locks import Locks
 from gpudb.storage.transaction import Transaction
 
 _log = logging.getLogger(__name__)
@@ -43,14 +44,14 @@ class CompactionHost(Protocol):
     """The store whose tables are compacted; `store.Store` implements it."""
 
     garbage: Garbage
-    locks: TableLocks
+    locks: Locks
 
     @property
     def spill(self) -> Path:
         """Folder for temporary files."""
 
-    def begin(self) -> Transaction:
-        """Begins a transaction over the committed state."""
+    def begin(self, database: str = FIRST_DATABASE) -> Transaction:
+        """Begins a transaction over the committed state of a database; 3D000 if there is none."""
 
     def expire_snapshots(self) -> int:
         """Discards snapshots that are not kept any more."""
@@ -76,9 +77,11 @@ def _select_crowded(small: list[DataFile]) -> list[DataFile]:
     return [file for file in small if count[file.bucket] > most[file.bucket]]
 
 
-def compact(store: CompactionHost, oid: int, stop: threading.Event | None = None) -> int:
+def compact(
+    store: CompactionHost, oid: int, stop: threading.Event | None = None, database: str = FIRST_DATABASE
+) -> int:
     """Merges a table's small files once; returns their number, 0 if not worth it or if a writer is active."""
-    with store.begin() as transaction:
+    with store.begin(database) as transaction:
         try:
             table = transaction.table(oid)
         except UndefinedTable:
@@ -129,16 +132,16 @@ class Compactor:
         self._store = store
         self._stop = threading.Event()
         self._wake = threading.Condition()
-        self._waiting: set[int] = set()
+        self._waiting: set[tuple[str, int]] = set()
         self._thread: threading.Thread | None = None
 
-    def schedule(self, table: Table) -> None:
-        """Schedules a table that got new files."""
+    def schedule(self, database: str, table: Table) -> None:
+        """Schedules a table of a database that got new files."""
         with self._wake:
             if self._stop.is_set():
                 return
             if select_files(table):
-                self._waiting.add(table.oid)
+                self._waiting.add((database, table.oid))
                 self._wake.notify()
         self.start()
 
@@ -165,10 +168,10 @@ class Compactor:
                     self._wake.wait(RETRY_SECONDS)
                 if self._stop.is_set():
                     return
-                oids, self._waiting = self._waiting, set()
+                waiting, self._waiting = self._waiting, set()
             self._store.garbage.collect()
-            for oid in oids:
-                self._compact(oid)
+            for database, oid in waiting:
+                self._compact(database, oid)
             if time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 self._expire()
                 expired_at = time.monotonic()
@@ -179,9 +182,9 @@ class Compactor:
         except (GpudbError, OSError) as error:
             _log.warning("could not discard old snapshots: %s", error)
 
-    def _compact(self, oid: int) -> None:
+    def _compact(self, database: str, oid: int) -> None:
         # A table that cannot be compacted, such as one with a damaged file, stays as it is; its readers get the error.
         try:
-            compact(self._store, oid, self._stop)
+            compact(self._store, oid, self._stop, database)
         except (GpudbError, OSError, duckdb.Error) as error:
             _log.warning("could not compact the table with OID %d: %s", oid, error)

@@ -17,6 +17,7 @@ _OWN = frozenset(
     {
         *(CATALOG_FILE, "catalog.db-wal", "catalog.db-shm", "catalog-backup.db", "lock"),
         *("lost+found", "server.crt", "server.key", "spill", "system_settings.json", "tables"),
+        *("query_log.db", "query_log.db-wal", "query_log.db-shm"),
     }
 )
 """What gpudb itself puts into a data directory."""

@@ -1,10 +1,11 @@
-"""The store: a data directory, the last committed catalog, and the single place where transactions commit.
+"""The store: a data directory, the last committed catalogs, and the single place where transactions commit.
 
     DIR/lock                        held while the store is open
     DIR/catalog.db                  SQLite: Iceberg's pointers, gpudb's definitions, states of sequences
     DIR/tables/OID/data/*.parquet   rows; immutable
     DIR/tables/OID/metadata/        Iceberg's metadata files
-    DIR/spill/                      temporary files of operations that exceed memory; emptied at opening
+    DIR/spill/                      temporary files of operations that exceed memory, unless they have a directory of
+                                    their own; emptied at opening
     DIR/lost+found/                 files that belong to no table, found at an opening (see `lost_and_found`)
 
 A commit syncs data files, then metadata files, then SQLite's transaction, in this order. Nothing refers to what a crash
@@ -20,7 +21,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -28,12 +29,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.model import Catalog, make_initial_catalog
+from gpudb.catalog.model import FIRST_DATABASE, Catalog, make_initial_catalog
 from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.catalog.relations import Sequence
+from gpudb.catalog.secured_objects import get_database
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot, UnreadableFiles
-from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
+from gpudb.errors import GpudbError, SqlError
+from gpudb.storage.activity import StoreActivity
+from gpudb.storage.catalog.database import (
+    CatalogChanges,
+    CatalogDatabase,
+    Catalogs,
+    Pointer,
+    get_home,
+    is_temporary_schema,
+)
+from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
 from gpudb.storage.catalog.records import decode, encode
 from gpudb.storage.catalog.sequences import Sequences
@@ -45,14 +56,15 @@ from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files, select_kept
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.locks import TableLocks
+from gpudb.storage.locks import Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
 from gpudb.storage.lost_and_found import move_orphans, purge
 from gpudb.storage.private_files import make_data_directory, make_directory
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
-    read_current_catalog,
+    DATABASE_PROPERTY,
+    read_current_catalogs,
     require_catalog,
 )
 from gpudb.storage.transaction import Transaction
@@ -76,7 +88,7 @@ class FrozenState:
 
 
 class Store:
-    """All tables and definitions of one database; thread-safe."""
+    """All tables and definitions of the databases of a data directory; thread-safe."""
 
     def __init__(
         self,
@@ -85,13 +97,16 @@ class Store:
         compaction: bool = True,
         keep_seconds: float = KEEP_SECONDS,
         retention: Retention = _NO_PAST,
+        spill_dir: Path | None = None,
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
         It is for its owner alone. Raises 58030 or 42501 if it cannot be created, 55000 if others have access to it and
         this user cannot take it away, 55006 if another process has it open, and XX001 if its catalog
         cannot be read. `compaction` runs in a thread. `retention` is of earlier snapshots of durable tables.
+        `spill_dir` has the temporary files instead of the data directory.
         """
+        self._spill_dir = None if spill_dir is None else spill_dir.absolute()
         self.retention = retention
         self._last_moment = 0
         self.durable = data_dir is not None
@@ -114,21 +129,27 @@ class Store:
             raise GpudbError(message, condition=condition) from error
         self._lock = LockFile(self.directory / "lock")
         try:
-            self._catalog = self._open()
+            self._catalogs: Catalogs = self._open()
         except BaseException:
             self._lock.close()
             raise
         self._commits = 0 if self._database is None else self._database.last_commit()
-        self._versions = itertools.count(self._catalog.version + 1)
-        self._oids = itertools.count(self._catalog.next_oid)
-        self._catalog = replace(self._catalog, oids=self._oids.__next__)
+        self.activity = StoreActivity()
+        self._versions = itertools.count(max(each.version for each in self._catalogs.values()) + 1)
+        self._oids = itertools.count(max(each.next_oid for each in self._catalogs.values()))
+        self._catalogs = MappingProxyType(
+            {name: replace(each, oids=self._oids.__next__) for name, each in self._catalogs.items()}
+        )
         self.sequences = Sequences(self.directory / "catalog.db" if self.durable else None)
-        self.sequences.retain({sequence.file for sequence in self._catalog.sequences()})
+        sequences = (each for catalog in self._catalogs.values() for each in catalog.sequences())
+        self.sequences.retain({sequence.file for sequence in sequences})
         self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
-        self.locks = TableLocks()
+        self.locks = Locks()
         self.key_checker = KeyChecker(self.spill)
         self._compactor = Compactor(self) if compaction else None
-        if self._compactor is not None and any(len(kept) > 1 for kept in self._catalog.snapshots.values()):
+        if self._compactor is not None and any(
+            len(kept) > 1 for catalog in self._catalogs.values() for kept in catalog.snapshots.values()
+        ):
             self._compactor.start()
         if self.durable and not self._states:
             # The import takes half a second, which the first commit should not wait for.
@@ -137,16 +158,27 @@ class Store:
     @property
     def spill(self) -> Path:
         """Folder for engines' temporary files; emptied at opening."""
-        return self.directory / "spill"
+        return (self._spill_dir or self.directory) / "spill"
 
-    def catalog(self) -> Catalog:
-        """Returns the last committed catalog. To read its tables' files, begin a transaction: it keeps them on disk."""
-        return self._catalog
+    def catalog(self, database: str = FIRST_DATABASE) -> Catalog:
+        """Returns the last committed catalog of a database; 3D000 if there is none.
 
-    def begin(self) -> Transaction:
-        """Begins a transaction over the committed state."""
+        To read its tables' files, begin a transaction: it keeps them on disk.
+        """
+        found = self._catalogs.get(database)
+        if found is None:
+            raise SqlError.of("invalid_catalog_name", f'database "{database}" does not exist')
+        return found
+
+    def catalogs(self) -> Catalogs:
+        """Returns the last committed catalog of each database, by name."""
+        return self._catalogs
+
+    def begin(self, database: str = FIRST_DATABASE) -> Transaction:
+        """Begins a transaction over the committed state of a database; 3D000 if there is none."""
+        self.catalog(database)
         number = next(self._numbers)
-        return Transaction(self, number, self.open_snapshot(number))
+        return Transaction(self, number, self.open_snapshot(number, database))
 
     @contextmanager
     def freeze(self, catalog: Path) -> Iterator[FrozenState]:
@@ -158,8 +190,8 @@ class Store:
         with self._commit_lock:
             if self._database is None:
                 raise GpudbError("the store has no data directory", condition="object_not_in_prerequisite_state")
-            frozen = self.open_snapshot(number)
-            tables = [table for table in frozen.tables() if self.is_durable(table)]
+            self.open_snapshot(number)
+            tables = [table for table in self._iter_tables() if self.is_durable(table)]
             try:
                 data = {Path(file.path) for table in tables for file in table.files}
                 for table in tables:
@@ -186,7 +218,7 @@ class Store:
             self._compactor.stop()
         with self._commit_lock:
             self.garbage.collect(at_once=True)
-            for table in self._catalog.tables():
+            for table in self._iter_tables():
                 if table.temporary:
                     remove(self.folder(table.oid))
             self.key_checker.close()
@@ -209,11 +241,15 @@ class Store:
 
     # ---- interface for transactions
 
-    def open_snapshot(self, number: int) -> Catalog:
-        """Returns the committed catalog and registers the transaction of that number as its reader."""
+    def open_snapshot(self, number: int, database: str = FIRST_DATABASE) -> Catalog:
+        """Returns a database's committed catalog and registers the transaction of that number as its reader."""
         with self._catalog_lock:
+            catalog = self.catalog(database)
             self.garbage.register_reader(number, self._commits)
-            return self._catalog
+            return catalog
+
+    def _iter_tables(self) -> Iterator[Table]:
+        return (table for catalog in self._catalogs.values() for table in catalog.tables())
 
     def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
@@ -259,36 +295,44 @@ class Store:
                     fresh = [file for file in change.added if file.path not in transaction.known_keys]
                     self.key_checker.check(change.new, fresh, change.concurrent, distinct=True)
             check_commit(self.key_checker, transaction.base, merged.catalog, merged.changes)
-            self._publish(transaction, merged)
+            self._publish(transaction, self._drop_contents(merged))
         if self._compactor is not None and not transaction.compacting:
             for change in merged.changes:
                 if isinstance(change.new, Table) and change.added:
-                    self._compactor.schedule(change.new)
+                    self._compactor.schedule(transaction.base.database, change.new)
 
     def expire_snapshots(self, oid: int | None = None) -> int:
         """Discards the snapshots of a table, or of all, that `retention` keeps no longer; returns their number."""
         with self._commit_lock:
             now = self._next_moment()
-            changes = []
             expired = 0
-            for table in self._catalog.tables():
-                state = self._states.get(table.oid)
-                if state is None or oid not in (None, table.oid):
-                    continue
-                gone = len(state.snapshots) - len(select_kept(state.snapshots, now, self.retention))
-                if gone:
-                    expired += gone
-                    changes.append(Change(table.oid, table, table))
-            if changes and not self._closed:
-                self._publish(None, MergeResult(self._catalog, tuple(changes), {}))
+            for catalog in self._catalogs.values():
+                changes = []
+                for table in catalog.tables():
+                    state = self._states.get(table.oid)
+                    if state is None or oid not in (None, table.oid):
+                        continue
+                    gone = len(state.snapshots) - len(select_kept(state.snapshots, now, self.retention))
+                    if gone:
+                        expired += gone
+                        changes.append(Change(table.oid, table, table))
+                if changes and not self._closed:
+                    self._publish(None, MergeResult(catalog, tuple(changes), {}))
         self.garbage.collect()
         return expired
 
+    def _drop_contents(self, merged: MergeResult) -> MergeResult:
+        """Adds to a merge the end of all relations of the databases that it drops."""
+        before = self._catalogs[merged.catalog.database]
+        gone = [old for old, new in list_changed_databases(before, merged.catalog) if old is not None and new is None]
+        relations = (each for old in gone for each in self._catalogs[old.name].relations.values())
+        return replace(merged, changes=(*merged.changes, *(Change(each.oid, each, None) for each in relations)))
+
     def _publish(self, transaction: Transaction | None, merged: MergeResult) -> None:
         """Makes a merged catalog the committed one: on disk first, then for all who begin afterwards."""
-        states = self._stage(merged.changes, compacting=transaction is not None and transaction.compacting)
+        states = self._stage(merged, compacting=transaction is not None and transaction.compacting)
         try:
-            catalog = self._write(transaction, merged, states)
+            catalogs = self._write(transaction, merged, states)
         except BaseException:
             for oid, state in states.items():
                 old = self._states.get(oid)
@@ -296,8 +340,11 @@ class Store:
                     remove(path)
             raise
         with self._catalog_lock:
-            self._catalog = catalog
+            self._catalogs = catalogs
             self._commits += 1
+        added = [file for change in merged.changes for file in change.added]
+        rows, size = sum(file.rows for file in added), sum(file.bytes for file in added)
+        self.activity.add_commit(rows, size, compacting=transaction is not None and transaction.compacting)
         self._discard_unused(transaction, merged, states)
 
     def _next_moment(self) -> int:
@@ -306,13 +353,19 @@ class Store:
         return self._last_moment
 
     def _merge(self, transaction: Transaction) -> MergeResult:
-        return merge(transaction.base, transaction.catalog, self._catalog, self._compactions)
+        current = self.catalog(transaction.base.database)
+        return merge(transaction.base, transaction.catalog, current, self._compactions)
 
-    def _stage(self, changes: Iterable[Change], *, compacting: bool) -> dict[int, TableState]:
+    def _stage(self, merged: MergeResult, *, compacting: bool) -> dict[int, TableState]:
         """Writes and syncs new Iceberg metadata for every durable table that changed."""
         staged: dict[int, TableState] = {}
-        tables = [change.new for change in changes if isinstance(change.new, Table) and self.is_durable(change.new)]
-        properties = {COMMIT_PROPERTY: str(self._commits + 1), COMMIT_TABLES_PROPERTY: str(len(tables))}
+        new = (change.new for change in merged.changes)
+        tables = [each for each in new if isinstance(each, Table) and self.is_durable(each)]
+        properties = {
+            COMMIT_PROPERTY: str(self._commits + 1),
+            COMMIT_TABLES_PROPERTY: str(len(tables)),
+            DATABASE_PROPERTY: str(get_database(merged.catalog).oid),
+        }
         moment = self._next_moment()
         for table in tables:
             from gpudb.storage.iceberg.metadata import Commit, stage
@@ -325,15 +378,18 @@ class Store:
             sync(self._tables_folder)
         return staged
 
-    def _write(self, transaction: Transaction | None, merged: MergeResult, states: dict[int, TableState]) -> Catalog:
-        """Runs the transaction of the catalog's database; returns the resulting catalog."""
-        version = self.next_version() if merged.changes_definitions else self._catalog.version
+    def _write(self, transaction: Transaction | None, merged: MergeResult, states: dict[int, TableState]) -> Catalogs:
+        """Runs the transaction of the catalog's file; returns the resulting catalogs."""
+        database = merged.catalog.database
+        current = self._catalogs[database]
+        version = self.next_version() if merged.changes_definitions else current.version
         relations = dict(merged.catalog.relations)
-        snapshots = dict(self._catalog.snapshots)
-        write = CatalogChanges(version, merged.catalog.next_oid, self._commits + 1)
-        for kind_and_name, value in merged.objects.items():
-            if kind_and_name[0] != "schemas" or not is_temporary_schema(kind_and_name[1]):
-                write.objects[kind_and_name] = value
+        snapshots = dict(current.snapshots)
+        next_oid = max(merged.catalog.next_oid, *(each.next_oid for each in self._catalogs.values()))
+        write = CatalogChanges(version, next_oid, self._commits + 1)
+        for (kind, name), value in merged.objects.items():
+            if kind != "schemas" or not is_temporary_schema(name):
+                write.objects[get_home(database, kind), kind, name] = value
         pointers: dict[int, Pointer | None] = {}
         for change in merged.changes:
             new = change.new
@@ -341,7 +397,7 @@ class Store:
                 state = states.get(change.oid)
                 if state is not None:
                     new = replace(new, metadata_location=str(state.location))
-                    pointers[change.oid] = Pointer(new.schema, new.name, f"file://{state.location}")
+                    pointers[change.oid] = Pointer(new.schema, new.name, f"file://{state.location}", database)
                     snapshots[change.oid] = state.snapshots
                 relations[new.schema, new.name] = new
             elif change.oid in self._pointers:
@@ -349,7 +405,17 @@ class Store:
                 snapshots.pop(change.oid, None)
             temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
             if not temporary and not is_temporary_schema((new or change.old).schema):  # type: ignore[union-attr]
-                write.relations[change.oid] = new
+                write.relations[database, change.oid] = new
+        changed = replace(
+            merged.catalog,
+            version=version,
+            relations=MappingProxyType(relations),
+            snapshots=MappingProxyType(snapshots),
+            oids=current.oids,
+        )
+        catalogs = spread(self._catalogs, changed, self.next_version)
+        add_changes(write, self._catalogs, catalogs, database)
+        pointers |= move_pointers(self._pointers, self._catalogs, catalogs, database)
         write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if self._database is not None and (write.relations or write.objects or write.pointers):
             self._database.commit(write)
@@ -363,13 +429,7 @@ class Store:
                 del self._pointers[oid]
             else:
                 self._pointers[oid] = pointer
-        return replace(
-            merged.catalog,
-            version=version,
-            relations=MappingProxyType(relations),
-            snapshots=MappingProxyType(snapshots),
-            oids=self._catalog.oids,
-        )
+        return catalogs
 
     def _discard_unused(
         self, transaction: Transaction | None, merged: MergeResult, states: dict[int, TableState]
@@ -421,29 +481,38 @@ class Store:
 
     # ---- opening
 
-    def _open(self) -> Catalog:
+    def _open(self) -> Catalogs:
         if not self.durable:
             make_directory(self.spill)
-            return with_predefined_roles(make_initial_catalog())
+            first = with_predefined_roles(make_initial_catalog())
+            versions = enumerate(first.databases, first.version)
+            return {name: replace(first, database=name, version=version) for version, name in versions}
         require_catalog(self.directory)
         shutil.rmtree(self.spill, ignore_errors=True)
         make_directory(self.spill)
         database = CatalogDatabase(self.directory / "catalog.db")
         try:
-            catalog = self._read(database)
+            catalogs = self._read(database)
         except BaseException:
             database.close()
             raise
         self._database = database
-        return catalog
+        return catalogs
 
-    def _read(self, database: CatalogDatabase) -> Catalog:
+    def _read(self, database: CatalogDatabase) -> Catalogs:
         sync(self.directory)
         forget_verified()
-        catalog, pointers = read_current_catalog(self.directory, database)
+        catalogs, pointers = read_current_catalogs(self.directory, database)
         self._pointers = dict(pointers)
-        relations = dict(catalog.relations)
         live: dict[int, frozenset[Path] | None] = {}
+        loaded = {name: self._load_tables(catalog, live) for name, catalog in catalogs.items()}
+        purge(self.directory, KEEP_LOST_SECONDS)
+        move_orphans(self._tables_folder, live)
+        return loaded
+
+    def _load_tables(self, catalog: Catalog, live: dict[int, frozenset[Path] | None]) -> Catalog:
+        """Returns a catalog with its tables' files; adds those to `live`, None for a table that cannot be read."""
+        relations = dict(catalog.relations)
         snapshots: dict[int, tuple[TableSnapshot, ...]] = {}
         for key, table in catalog.relations.items():
             if isinstance(table, Table):
@@ -459,8 +528,6 @@ class Store:
                 live[table.oid] = state.files | {Path(path) for path in paths}
                 snapshots[table.oid] = state.snapshots
                 self._last_moment = max([self._last_moment, *(each.committed for each in state.snapshots)])
-        purge(self.directory, KEEP_LOST_SECONDS)
-        move_orphans(self._tables_folder, live)
         return replace(catalog, relations=MappingProxyType(relations), snapshots=MappingProxyType(snapshots))
 
     def _load(self, table: Table) -> Table:
@@ -474,8 +541,3 @@ class Store:
         state, files = load(self.folder(table.oid), pointer.file, table, decode)
         self._states[table.oid] = state
         return replace(table, files=files, metadata_location=str(state.location))
-
-
-def is_temporary_schema(schema: str) -> bool:
-    """Returns whether a schema holds a session's temporary tables, which are never persisted."""
-    return schema.startswith("pg_temp")

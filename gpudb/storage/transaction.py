@@ -14,26 +14,28 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Column, DataFile, ForeignKey, Key, Table
 from gpudb.errors import InternalError, UndefinedTable
+from gpudb.storage.activity import StoreActivity
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
 from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt_files
-from gpudb.storage.locks import TableLocks
+from gpudb.storage.locks import Locks
 from gpudb.types import SqlType
 
 
 class TransactionHost(Protocol):
     """The store that a transaction changes; `store.Store` implements it."""
 
+    activity: StoreActivity
     key_checker: KeyChecker
-    locks: TableLocks
+    locks: Locks
 
-    def catalog(self) -> Catalog:
-        """Returns the last committed catalog."""
+    def catalog(self, database: str) -> Catalog:
+        """Returns the last committed catalog of a database; 3D000 if there is none."""
 
-    def open_snapshot(self, number: int) -> Catalog:
-        """Returns the committed catalog and registers the transaction of that number as its reader."""
+    def open_snapshot(self, number: int, database: str) -> Catalog:
+        """Returns a database's committed catalog and registers the transaction of that number as its reader."""
 
     def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
@@ -56,9 +58,10 @@ class TransactionHost(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """State of a transaction to which it can roll back."""
+    """State of the transaction of a number, to which it can roll back: `catalog` is None without changes."""
 
-    catalog: Catalog
+    number: int
+    catalog: Catalog | None
     written: int
 
 
@@ -69,7 +72,7 @@ class Transaction:
     `rollback` may be called, and do nothing. As a context manager it rolls back unless it was committed.
 
     Keep it open while results of its snapshot are being read: it keeps their files on disk. Used by one thread at a
-    time.
+    time. `party` is the holder of its locks: owners of one party do not wait for each other.
     """
 
     def __init__(self, store: TransactionHost, number: int, base: Catalog) -> None:
@@ -79,7 +82,7 @@ class Transaction:
         self._catalog = base
         self._written: list[Path] = []
         self._open = True
-        self.number = number
+        self.number = self.party = number
         self.compacting = False
         self.committed = False
         self.known_keys: set[str] = set()
@@ -149,7 +152,9 @@ class Transaction:
         Batches have exactly the table's columns in order, each of `SqlType.arrow`. Raises 23502 for a NULL in a NOT
         NULL column and 23505 for a duplicate key. After an error nothing remains of the rows.
         """
-        return self.replace(oid, (), batches, check_keys=check_keys)
+        rows = self.replace(oid, (), batches, check_keys=check_keys)
+        self._store.activity.add_changes(oid, inserted=rows)
+        return rows
 
     def replace(
         self,
@@ -184,7 +189,9 @@ class Transaction:
         table = self.table(oid)
         files = adopt_files(pattern, table, self._store.data_folder(table), durable=self._store.is_durable(table))
         self._set_files(table, table.files, files)
-        return sum(file.rows for file in files)
+        rows = sum(file.rows for file in files)
+        self._store.activity.add_changes(oid, inserted=rows)
+        return rows
 
     def _set_files(
         self,
@@ -246,16 +253,26 @@ class Transaction:
 
     def savepoint(self) -> Savepoint:
         """Returns the current state for `rollback_to`; any number may be kept."""
-        return Savepoint(self._catalog, len(self._written))
+        return Savepoint(self.number, self._catalog if self.changed else None, len(self._written))
 
     def rollback_to(self, savepoint: Savepoint) -> None:
-        """Undoes all changes since a savepoint; locks stay."""
+        """Undoes all changes since a savepoint of this transaction; locks stay."""
         self._check_open()
+        if savepoint.number != self.number:
+            raise InternalError("the savepoint is of another transaction")
         self._remove(self._written[savepoint.written :])
         del self._written[savepoint.written :]
-        self._catalog = savepoint.catalog
+        # Without changes, the transaction may have moved to another snapshot since
+        self._catalog = self._base if savepoint.catalog is None else savepoint.catalog
 
-    def lock(self, oid: int, timeout: float | None = None, check: Callable[[], None] | None = None) -> bool:
+    def lock(
+        self,
+        oid: int,
+        timeout: float | None = None,
+        check: Callable[[], None] | None = None,
+        *,
+        shared: bool = False,
+    ) -> bool:
         """Waits for a table's lock and holds it until the transaction ends.
 
         For statements that replace files: lock, then `refresh` where the isolation level allows it, then read. Returns
@@ -264,15 +281,33 @@ class Transaction:
         called while waiting and may raise.
         """
         self._check_open()
-        waited = self._store.locks.acquire(oid, self.number, timeout, check)
-        return waited or self._store.catalog().find_relation_by_oid(oid) is not self._base.find_relation_by_oid(oid)
+        waited = self._store.locks.acquire(oid, self.number, timeout, check, party=self.party, shared=shared)
+        return waited or self._is_outdated(oid)
 
-    def refresh(self) -> None:
-        """Moves a transaction without changes to the last committed state."""
+    def try_lock(self, oid: int, *, shared: bool = False) -> bool | None:
+        """Takes a table's lock if nobody has to be waited for.
+
+        Returns what `lock` returns, or None if the lock is not free.
+        """
+        self._check_open()
+        taken = self._store.locks.try_acquire(oid, self.number, party=self.party, shared=shared)
+        return self._is_outdated(oid) if taken else None
+
+    def _is_outdated(self, oid: int) -> bool:
+        committed = self._store.catalog(self._base.database)
+        return committed.find_relation_by_oid(oid) is not self._base.find_relation_by_oid(oid)
+
+    def refresh(self, *, reads_on: bool = False) -> None:
+        """Moves a transaction without changes to the last committed state.
+
+        If it `reads_on`, something still reads the state that it leaves, whose files stay on disk until it ends.
+        """
         self._check_open()
         if self.changed:
             raise InternalError("a transaction with changes cannot take another snapshot")
-        self._base = self._catalog = self._store.open_snapshot(self.number)
+        database = self._base.database
+        moved = self._store.catalog(database) if reads_on else self._store.open_snapshot(self.number, database)
+        self._base = self._catalog = moved
 
     def commit(self) -> None:
         """Makes all changes durable and visible at once, or rolls back and raises.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -154,6 +155,20 @@ def test_counting_needs_no_column(store: Store) -> None:
     with duckdb.connect() as connection:
         scan = scan_sql(table_of(store, oid), columns=())
         assert connection.sql(f"SELECT count(*) FROM ({scan})").fetchall() == [(2,)]
+
+
+def test_filters_keep_nan(store: Store) -> None:
+    """The ranges in files leave NaN out, which is the greatest value."""
+    oid = created(store, "t", [Column("x", FLOAT8)])
+    for values in ([1.0, math.nan], [1.0, 2.0], [math.nan, 3.0]):
+        with store.begin() as transaction:
+            transaction.append(oid, [batch([FLOAT8], *([each] for each in values))])
+            transaction.commit()
+    with duckdb.connect() as connection:
+        scan = scan_sql(table_of(store, oid), with_row_ids=True)
+        for condition, count in (("x > 100", 2), ("x = 'NaN'", 2), ("x <> 1", 4), ("x BETWEEN 2 AND 'NaN'", 4)):
+            found = connection.sql(f"SELECT count(*) FROM ({scan}) WHERE {condition}").fetchall()
+            assert found == [(count,)], condition
 
 
 VALUES = st.one_of(

@@ -17,7 +17,7 @@ from gpudb.catalog.model import Schema
 from gpudb.catalog.relations import View
 from gpudb.catalog.roles import Role
 from gpudb.catalog.tables import ColumnStatistics
-from gpudb.errors import GpudbError
+from gpudb.errors import GpudbError, InternalError
 from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store
 from tests.support.store_tables import AB, ab, create, created, files_under, insert, rows, table_of
@@ -166,6 +166,31 @@ def test_savepoints(store: Store) -> None:
         transaction.commit()
     assert rows(store, oid) == [(1, "x"), (3, "z")]
     assert store.catalog().relation("public", "u") is None
+
+
+def test_a_savepoint_of_another_transaction_is_refused(store: Store) -> None:
+    with store.begin() as ended:
+        savepoint = ended.savepoint()
+    oid = created(store, "t")
+    with store.begin() as transaction:
+        with pytest.raises(InternalError, match="another transaction"):
+            transaction.rollback_to(savepoint)
+        transaction.append(oid, [ab((1, "x"))])
+        transaction.commit()
+    assert rows(store, oid) == [(1, "x")]
+
+
+def test_a_savepoint_before_a_refresh_undoes_nothing_of_others(store: Store) -> None:
+    oid = created(store, "t")
+    with store.begin() as transaction:
+        savepoint = transaction.savepoint()
+        insert(store, oid, (1, "x"))
+        transaction.refresh()
+        transaction.append(oid, [ab((2, "y"))])
+        transaction.rollback_to(savepoint)
+        transaction.append(oid, [ab((3, "z"))])
+        transaction.commit()
+    assert rows(store, oid) == [(1, "x"), (3, "z")]
 
 
 def test_rows_written_and_dropped_again_leave_no_file(store: Store) -> None:

@@ -58,6 +58,7 @@ def add_column(rows: SystemRows, relation: int, number: int, column: Column, *, 
         attgenerated="s" if column.generated is not None else "",
         attcollation=int(facts["typcollation"]),
         attacl=show_acl(column.acl),
+        attfdwoptions=list(column.options) or None,
     )
     rows.describe(oids.PG_CLASS, relation, number, column.comment)
     text = _get_expression(column)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+import postgast
+
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
@@ -13,8 +15,8 @@ from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.row_builder import SystemRows
-from gpudb.catalog.tables import Check, Column, ForeignKey, Index, Table, Unique
-from gpudb.types import SqlType
+from gpudb.catalog.tables import Check, Column, ForeignKey, Index, IndexDetails, IndexKey, Table, Unique
+from gpudb.types import TEXT, SqlType
 
 _METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
 _OPTIONS = ("", " DESC NULLS LAST", " NULLS FIRST", " DESC")
@@ -33,6 +35,7 @@ class IndexFacts(NamedTuple):
     method: str = "btree"
     options: tuple[int, ...] = ()
     comment: str | None = None
+    details: IndexDetails | None = None
 
 
 def list_indexes(table: Table) -> Iterator[IndexFacts]:
@@ -66,6 +69,7 @@ def list_indexes(table: Table) -> Iterator[IndexFacts]:
                 constraint_.method,
                 constraint_.options,
                 constraint_.comment,
+                constraint_.details,
             )
 
 
@@ -86,8 +90,14 @@ def add_constraints(rows: SystemRows, catalog: Catalog, table: Table, namespace:
 
 
 def _add_index(rows: SystemRows, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
-    numbers = _get_column_numbers(table, index.columns)
-    columns = [table.columns[number - 1] for number in numbers]
+    details = index.details or IndexDetails(tuple(map(IndexKey, index.columns)))
+    names = (*(key.column for key in details.keys), *details.included)
+    numbers = [_get_column_numbers(table, [name])[0] if name else 0 for name in names]
+    columns = [
+        table.columns[number - 1] if number else Column(_name_expression(key.expression), TEXT)
+        for number, key in zip(numbers, (*details.keys, *map(IndexKey, details.included)), strict=True)
+    ]
+    expressions = [deparse_expression(key.expression) for key in details.keys if key.expression]
     rows.add(
         "pg_class", oid=index.oid, relname=index.name, relnamespace=namespace, relowner=owner,
         relam=_METHODS[index.method], relfilenode=index.oid, relpages=1, reltuples=0.0, relkind="i",
@@ -96,29 +106,53 @@ def _add_index(rows: SystemRows, table: Table, index: IndexFacts, namespace: int
     for number, column in enumerate(columns, 1):
         add_column(rows, index.oid, number, Column(column.name, column.type), nullable=True)
     rows.add(
-        "pg_index", indexrelid=index.oid, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(numbers),
+        "pg_index", indexrelid=index.oid, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(details.keys),
         indisunique=index.unique, indisprimary=index.primary, indkey=numbers,
         indnullsnotdistinct=not index.nulls_distinct,
         indcollation=[int(get_type_facts(column.type)["typcollation"]) for column in columns],
-        indclass=[_get_operator_class(column.type) for column in columns],
-        indoption=list(index.options) or [0] * len(numbers),
+        indclass=[_get_operator_class(column.type) for column in columns[: len(details.keys)]],
+        indoption=list(index.options) or [0] * len(details.keys),
+        indexprs=", ".join(expressions) or None,
+        indpred=deparse_expression(details.predicate) if details.predicate else None,
     )  # fmt: skip
     rows.add("index_definitions", oid=index.oid, definition=_deparse_index(table, index))
     rows.describe(oids.PG_CLASS, index.oid, 0, index.comment)
     if index.constraint:
         rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CONSTRAINT, index.constraint, 0, "i")
     else:
-        for number in numbers:
+        for number in _get_column_numbers(table, index.columns):
             rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CLASS, table.oid, number, "a")
 
 
 def _deparse_index(table: Table, index: IndexFacts) -> str:
-    options = index.options or (0,) * len(index.columns)
-    keys = ", ".join(quote_name(n) + _OPTIONS[o] for n, o in zip(index.columns, options, strict=True))
+    details = index.details or IndexDetails(tuple(map(IndexKey, index.columns)))
+    options = index.options or (0,) * len(details.keys)
+    keys = ", ".join(
+        _deparse_key(key) + (f" {quote_name(key.operator_class)}" if key.operator_class else "") + _OPTIONS[option]
+        for key, option in zip(details.keys, options, strict=True)
+    )
     target = f"{quote_name(table.schema)}.{quote_name(table.name)}"
     unique = "UNIQUE " if index.unique else ""
-    nulls = "" if index.nulls_distinct else " NULLS NOT DISTINCT"
-    return f"CREATE {unique}INDEX {quote_name(index.name)} ON {target} USING {index.method} ({keys}){nulls}"
+    more = f" INCLUDE ({', '.join(map(quote_name, details.included))})" if details.included else ""
+    more += "" if index.nulls_distinct else " NULLS NOT DISTINCT"
+    more += f" WITH ({', '.join(details.storage)})" if details.storage else ""
+    more += f" WHERE {deparse_expression(details.predicate)}" if details.predicate else ""
+    return f"CREATE {unique}INDEX {quote_name(index.name)} ON {target} USING {index.method} ({keys}){more}"
+
+
+def _deparse_key(key: IndexKey) -> str:
+    """Returns a key as pg_get_indexdef shows it: parentheses are around what is no function call."""
+    if not key.expression:
+        return quote_name(key.column)
+    text = deparse_expression(key.expression)
+    return text if _name_expression(key.expression) != "expr" else f"({text})"
+
+
+def _name_expression(text: str) -> str:
+    """Returns the name of an index's column that is an expression: that of its function, or expr."""
+    node = postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val
+    call = node.func_call
+    return str(call.funcname[-1].string.sval) if node.WhichOneof("node") == "func_call" else "expr"
 
 
 def _add_key(rows: SystemRows, table: Table, index: IndexFacts, namespace: int) -> None:

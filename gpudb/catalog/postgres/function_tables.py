@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from gpudb.functions.library import functions_by_name
-from gpudb.types import BOOL, INT8, OID, TEXT, TIMESTAMPTZ, SqlType
+from gpudb.types import BOOL, INT8, NUMERIC, OID, TEXT, TIMESTAMPTZ, SqlType
 
 NAMES = frozenset(
     """pg_show_all_settings pg_show_all_file_settings pg_lock_status pg_cursor pg_prepared_statement pg_prepared_xact
@@ -29,8 +29,28 @@ pg_sequences.
 """
 SNAPSHOTS = "gpudb_snapshots"
 """The kept snapshots of tables; with an argument, of one table."""
+LOCK_WAITS = "gpudb_lock_waits"
+"""The sessions that wait for a lock, and for whom: not a PostgreSQL function, but the source of pg_blocking_pids."""
+QUERY_PROGRESS = "gpudb_progress"
+"""The queries that run now, and the fraction of each that is done."""
+PROGRESS = "pg_stat_get_progress_info"
+"""Progress of the commands of one kind, which its argument names."""
+
+STATEMENTS, STATEMENTS_INFO, QUERY_LOG = "pg_stat_statements", "pg_stat_statements_info", "gpudb_query_log"
+"""Statistics by query, as PostgreSQL's extension of this name has them, and the log of finished statements."""
+DATABASE_ACTIVITY, TABLE_ACTIVITY = "gpudb_database_activity", "gpudb_table_activity"
+"""Not PostgreSQL's functions, but the sources of pg_stat_database and of pg_stat_all_tables."""
 
 _NAME, _INT4, _CLASS = SqlType("name"), SqlType("int4"), SqlType("regclass")
+_FLOAT = SqlType("float8")
+_BLOCKS = tuple(f"{kind}_blks_{what}" for kind in ("shared", "local") for what in ("hit", "read", "dirtied", "written"))
+_JIT = ("inlining", "optimization", "emission")
+
+
+def _make_times(phase: str) -> tuple[tuple[str, SqlType], ...]:
+    return tuple((f"{each}_{phase}_time", _FLOAT) for each in ("total", "min", "max", "mean", "stddev"))
+
+
 _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     SEQUENCE_STATES: (("oid", OID), ("last_value", INT8), ("log_cnt", INT8), ("is_called", BOOL)),
     "pgxc_node": (
@@ -49,13 +69,43 @@ _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("worker", _INT4), ("node_name", TEXT), ("host", TEXT), ("port", _INT4), ("kind", TEXT), ("name", TEXT),
         ("memory_bytes", INT8), ("resident_bytes", INT8),
     ),
+    STATEMENTS: (
+        ("userid", OID), ("dbid", OID), ("toplevel", BOOL), ("queryid", INT8), ("query", TEXT), ("plans", INT8),
+        *_make_times("plan"), ("calls", INT8), *_make_times("exec"), ("rows", INT8),
+        *((each, INT8) for each in (*_BLOCKS, "temp_blks_read", "temp_blks_written")),
+        *((f"{each}_time", _FLOAT) for each in ("blk_read", "blk_write", "temp_blk_read", "temp_blk_write")),
+        ("wal_records", INT8), ("wal_fpi", INT8), ("wal_bytes", NUMERIC),
+        ("jit_functions", INT8), ("jit_generation_time", _FLOAT),
+        *(column for each in _JIT for column in ((f"jit_{each}_count", INT8), (f"jit_{each}_time", _FLOAT))),
+    ),
+    DATABASE_ACTIVITY: (
+        ("oid", OID), ("numbackends", _INT4),
+        *((each, INT8) for each in ("xact_commit", "xact_rollback", "sessions")),
+        *((f"tuples_{each}", INT8) for each in ("inserted", "updated", "deleted")),
+        ("active_time", _FLOAT), ("stat_reset_time", TIMESTAMPTZ),
+    ),
+    TABLE_ACTIVITY: (("oid", OID), *((each, INT8) for each in ("inserted", "updated", "deleted"))),
+    STATEMENTS_INFO: (("dealloc", INT8), ("stats_reset", TIMESTAMPTZ)),
+    QUERY_LOG: (
+        ("id", INT8), ("ended_at", TIMESTAMPTZ), ("usename", _NAME), ("usesysid", OID), ("pid", _INT4),
+        ("query", TEXT), ("queryid", INT8), ("sqlstate", TEXT), ("engine", TEXT), ("fallback", TEXT),
+        ("duration_ms", _FLOAT), *((f"{each}_ms", _FLOAT) for each in ("parse", "bind", "plan", "execute", "encode")),
+        ("rows", INT8), ("bytes", INT8), ("spilled_bytes", INT8), ("plan_hash", TEXT),
+    ),
     SNAPSHOTS: (
         ("table", _CLASS), ("snapshot_id", INT8), ("committed_at", TIMESTAMPTZ), ("operation", TEXT), ("rows", INT8),
         ("files", INT8), ("bytes", INT8), ("current", BOOL),
     ),
+    LOCK_WAITS: (("pid", _INT4), ("blocker", _INT4)),
+    QUERY_PROGRESS: (("pid", _INT4), ("fraction", SqlType("float8"))),
     "pgstrom_device_info": (("gpu_id", _INT4), ("att_name", TEXT), ("att_value", TEXT), ("att_desc", TEXT)),
 }  # fmt: skip
-RELATIONS = frozenset({"pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS})
+RELATIONS = frozenset(
+    {
+        *("pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS),
+        *(STATEMENTS, STATEMENTS_INFO, QUERY_LOG, QUERY_PROGRESS),
+    }
+)
 """Those that stand in FROM without parentheses, as views do."""
 
 

@@ -16,8 +16,8 @@ CREATE MACRO sys_quote(t) AS list_transform([CAST(t AS VARCHAR)], lambda name: C
     ELSE '"' || replace(name, '"', '""') || '"' END)[1];
 
 -- The parts of a name as typed, unquoted ones folded to lower case; and the name as it would be printed.
-CREATE MACRO sys_parts(t) AS list_transform(regexp_extract_all(t, '"(?:[^"]|"")*"|[^."]+'), lambda part:
-    CASE WHEN part[1] = '"' THEN replace(part[2:-2], '""', '"') ELSE lower(trim(part)) END);
+CREATE MACRO sys_parts(t) AS list_transform(list_filter(regexp_extract_all(t, '"(?:[^"]|"")*"|[^."]+'),
+    lambda part: trim(part) <> ''), lambda part: CASE WHEN part[1] = '"' THEN replace(part[2:-2], '""', '"') ELSE lower(trim(part)) END);
 CREATE MACRO sys_printed(t) AS
     array_to_string(list_transform(sys_parts(CAST(t AS VARCHAR)), lambda each: sys_quote(each)), '.');
 
@@ -252,6 +252,9 @@ CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions
 -- Printed prettily, a table that is visible goes without its schema.
 CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_index_column(x, number) AS coalesce(
+    -- The text of an index's only expression; any other key has a column's name.
+    (SELECT first(di.indexprs) FROM pg_index AS di WHERE di.indexrelid = x AND di.indkey[number] = 0
+        AND len(list_filter(di.indkey, lambda k: k = 0)) = 1),
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
     CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
 CREATE MACRO sys_view(x) AS coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr

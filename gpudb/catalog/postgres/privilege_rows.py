@@ -10,16 +10,24 @@ from collections.abc import Iterable
 from functools import cache
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, Database, Schema
-from gpudb.catalog.postgres import oids
+from gpudb.catalog.model import Catalog, Schema
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.role_memberships import list_roles_of
-from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_database, get_kind, get_owner
+from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner
 from gpudb.catalog.tables import Table
 from gpudb.values.acl import APPLICABLE, PUBLIC, Acl, format_acl
 
-_CODES = {"table": "r", "sequence": "r", "schema": "n", "function": "f", "type": "T", "database": "d"}
+_CODES = {
+    "table": "r",
+    "sequence": "r",
+    "schema": "n",
+    "function": "f",
+    "type": "T",
+    "database": "d",
+    "foreign-data wrapper": "F",
+    "foreign server": "S",
+}
 _READ_ALL, _WRITE_ALL = "pg_read_all_data", "pg_write_all_data"
 ANY_COLUMN = -1
 """The number under which a relation's grants on any of its columns are."""
@@ -34,8 +42,7 @@ def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
     """Adds the grants on every object."""
     numbers = _number_roles(catalog)
     for found in _list_objects(catalog):
-        oid = oids.DATABASE if isinstance(found, Database) else found.oid
-        kind, grants = get_kind(found), _list_grants(catalog, found)
+        oid, kind, grants = found.oid, get_kind(found), _list_grants(catalog, found)
         rows.add("acl_lists", kind=_CODES[kind], oid=oid, number=0, grants=_number(grants, numbers))
         if isinstance(found, Table | View):
             _add_columns(rows, found, numbers)
@@ -67,7 +74,9 @@ def _list_objects(catalog: Catalog) -> Iterable[SecuredObject]:
     yield from catalog.schemas.values()
     yield from catalog.routines.values()
     yield from catalog.types.values()
-    yield get_database(catalog)
+    yield from catalog.wrappers.values()
+    yield from catalog.servers.values()
+    yield from catalog.databases.values()
 
 
 def _list_grants(catalog: Catalog, found: SecuredObject) -> list[tuple[str, str]]:

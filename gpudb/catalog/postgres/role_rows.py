@@ -25,10 +25,9 @@ def add_roles(builder: SystemRows, catalog: Catalog) -> None:
             builder.add("pg_shdescription", objoid=role.oid, classoid=oids.PG_AUTHID, description=role.comment)
         reached = list_reached_roles(catalog, role.name)
         builder.add("role_reach", oid=role.oid, superuser=role.superuser, **reached)
-    for of_database, oid, settings in iter_initial_settings(catalog):
+    for number, oid, settings in iter_initial_settings(catalog):
         if settings:
             assignments = [f"{name}={value}" for name, value in settings.items()]
-            number = oids.DATABASE if of_database else 0
             builder.add("pg_db_role_setting", setdatabase=number, setrole=oid, setconfig=assignments)
     for grant in catalog.memberships.values():
         role_oid, member, grantor = (catalog.roles[name].oid for name in (grant.role, grant.member, grant.grantor))

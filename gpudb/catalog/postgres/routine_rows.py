@@ -9,7 +9,7 @@ from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.types import SqlType
 
-_SQL_LANGUAGE = 14
+_LANGUAGES = {"sql": 14, "plpgsql": 12760}
 _INTERNAL = 12
 _MODES = {"o": "OUT ", "b": "INOUT ", "t": "", "v": "VARIADIC "}
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
@@ -30,7 +30,8 @@ def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, 
     variadic = None if last is None else _ITEMS.get(last.name) or last.element
     rows.add(
         "pg_proc", oid=routine.oid, proname=routine.name, pronamespace=namespace, proowner=owner,
-        prolang=_INTERNAL if routine.kind == "a" else _SQL_LANGUAGE, procost=routine.cost, prorows=routine.rows,
+        prolang=_INTERNAL if routine.kind == "a" else _LANGUAGES[routine.language],
+        procost=routine.cost, prorows=routine.rows,
         prokind=routine.kind, prosecdef=routine.definer, proacl=show_acl(routine.acl),
         proleakproof=routine.leakproof, proisstrict=routine.strict, proretset=routine.returns_set,
         provolatile=routine.volatility, proparallel=routine.parallel, pronargs=len(inputs),
@@ -121,7 +122,7 @@ def _deparse_routine(routine: Routine, arguments: str, relation: str | None) -> 
     head = f"CREATE OR REPLACE {kind} {quote_name(routine.schema)}.{quote_name(routine.name)}({arguments})\n"
     result = _deparse_result(routine, relation)
     head += f" RETURNS {result}\n" if result is not None else ""
-    head += " LANGUAGE sql\n"
+    head += f" LANGUAGE {routine.language}\n"
     words = [_VOLATILITY[routine.volatility], _PARALLEL[routine.parallel], "STRICT" if routine.strict else ""]
     words += ["SECURITY DEFINER" if routine.definer else ""]
     words += ["LEAKPROOF" if routine.leakproof else "", f"COST {routine.cost:g}" if routine.cost != 100 else ""]

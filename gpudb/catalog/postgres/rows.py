@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from gpudb.catalog.extensions import AVAILABLE
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import list_indexes
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
+from gpudb.catalog.postgres.foreign_rows import add_foreign_objects
 from gpudb.catalog.postgres.privilege_rows import add_privileges, show_acl
 from gpudb.catalog.postgres.role_rows import add_roles
 from gpudb.catalog.postgres.routine_rows import add_routine
@@ -31,7 +33,7 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
     owners.setdefault("pg_database_owner", oids.DATABASE_OWNER)
     namespaces = _add_namespaces(builder, catalog, owners)
     add_roles(builder, catalog)
-    _add_database(builder, catalog)
+    _add_databases(builder, catalog, owners)
     # In PostgreSQL a foreign key has triggers on both tables.
     tables_with_triggers = {
         oid for table in catalog.tables() for key in table.foreign_keys for oid in (table.oid, key.table)
@@ -41,7 +43,7 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         triggers = relation.oid in tables_with_triggers
         add_relation(builder, catalog, relation, namespaces[relation.schema], owner, triggers=triggers)
         if owner != oids.BOOTSTRAP_ROLE:
-            _add_owner(builder, oids.PG_CLASS, relation.oid, owner)
+            _add_owner(builder, catalog, oids.PG_CLASS, relation.oid, owner)
         if get_stored_query(relation) is not None:
             for oid in list_referenced_relations(relation, catalog):
                 builder.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, oid, 0, "n")
@@ -49,17 +51,19 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         owner = owners.get(definition.owner, oids.BOOTSTRAP_ROLE)
         add_type(builder, definition, namespaces[definition.schema], owner)
         if owner != oids.BOOTSTRAP_ROLE:
-            _add_owner(builder, oids.PG_TYPE, definition.oid, owner)
+            _add_owner(builder, catalog, oids.PG_TYPE, definition.oid, owner)
     for routine in catalog.routines.values():
         owner = owners.get(routine.owner, oids.BOOTSTRAP_ROLE)
         row_relation = catalog.find_relation_by_oid(routine.rows_of) if routine.rows_of else None
         name = row_relation.name if row_relation is not None else None
         add_routine(builder, refresh_row_types(catalog, routine), namespaces[routine.schema], owner, name)
         if owner != oids.BOOTSTRAP_ROLE:
-            _add_owner(builder, oids.PG_PROC, routine.oid, owner)
+            _add_owner(builder, catalog, oids.PG_PROC, routine.oid, owner)
+    add_foreign_objects(builder, catalog, owners)
     add_sequence_dependencies(builder, catalog)
     add_privileges(builder, catalog)
     _add_default_acls(builder, catalog, namespaces, owners)
+    _add_extensions(builder, catalog)
     return builder.tables()
 
 
@@ -86,7 +90,7 @@ def _add_namespaces(builder: SystemRows, catalog: Catalog, owners: Mapping[str, 
             comment = "standard public schema"
         builder.describe(oids.PG_NAMESPACE, schema.oid, 0, comment)
         if owner not in (oids.BOOTSTRAP_ROLE, oids.DATABASE_OWNER):
-            _add_owner(builder, oids.PG_NAMESPACE, schema.oid, owner)
+            _add_owner(builder, catalog, oids.PG_NAMESPACE, schema.oid, owner)
         namespace_oids[schema.name] = schema.oid
     for name in sorted({relation.schema for relation in catalog.relations.values()} - namespace_oids.keys()):
         namespace_oids[name] = oids.schema(name)
@@ -94,10 +98,10 @@ def _add_namespaces(builder: SystemRows, catalog: Catalog, owners: Mapping[str, 
     return namespace_oids
 
 
-def _add_owner(builder: SystemRows, catalog: int, oid: int, owner: int) -> None:
+def _add_owner(builder: SystemRows, catalog: Catalog, classid: int, oid: int, owner: int) -> None:
     builder.add(
-        "pg_shdepend", dbid=oids.DATABASE, classid=catalog, objid=oid, objsubid=0, refclassid=oids.PG_AUTHID,
-        refobjid=owner, deptype="o",
+        "pg_shdepend", dbid=get_database(catalog).oid, classid=classid, objid=oid, objsubid=0,
+        refclassid=oids.PG_AUTHID, refobjid=owner, deptype="o",
     )  # fmt: skip
 
 
@@ -111,9 +115,24 @@ def _add_default_acls(
         )  # fmt: skip
 
 
-def _add_database(builder: SystemRows, catalog: Catalog) -> None:
-    builder.add(
-        "pg_database", oid=oids.DATABASE, datname=catalog.database, datdba=oids.BOOTSTRAP_ROLE, encoding=6,
-        datlocprovider="c", datistemplate=False, datallowconn=True, datconnlimit=-1, datfrozenxid=0, datminmxid=0,
-        dattablespace=1663, datcollate="C", datctype="C.UTF-8", datacl=show_acl(get_database(catalog).acl),
-    )  # fmt: skip
+def _add_extensions(builder: SystemRows, catalog: Catalog) -> None:
+    for each in catalog.extensions.values():
+        available = AVAILABLE.get(each.name)
+        builder.add(
+            "pg_extension", oid=each.oid, extname=each.name, extowner=oids.BOOTSTRAP_ROLE, extnamespace=each.schema,
+            extrelocatable=available is not None and available.relocatable, extversion=each.version,
+        )  # fmt: skip
+        builder.describe(oids.PG_EXTENSION, each.oid, 0, each.comment)
+        builder.depend(oids.PG_EXTENSION, each.oid, 0, oids.PG_NAMESPACE, each.schema, 0, "n")
+
+
+def _add_databases(builder: SystemRows, catalog: Catalog, owners: Mapping[str, int]) -> None:
+    for each in catalog.databases.values():
+        builder.add(
+            "pg_database", oid=each.oid, datname=each.name, datdba=owners[get_owner(catalog, each)], encoding=6,
+            datlocprovider="c", datistemplate=each.is_template, datallowconn=each.allows_connections,
+            datconnlimit=each.connection_limit, datfrozenxid=0, datminmxid=0, dattablespace=1663, datcollate="C",
+            datctype="C.UTF-8", datacl=show_acl(each.acl),
+        )  # fmt: skip
+        if each.comment is not None:
+            builder.add("pg_shdescription", objoid=each.oid, classoid=oids.PG_DATABASE, description=each.comment)

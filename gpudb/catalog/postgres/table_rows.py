@@ -22,6 +22,7 @@ def add_relation(
         add_sequence(rows, relation, namespace, owner)
         return
     table = relation if isinstance(relation, Table) else None
+    has_storage = table is not None and table.foreign is None
     query = get_stored_query(relation)
     rows.add(
         "pg_class",
@@ -30,8 +31,8 @@ def add_relation(
         relnamespace=namespace,
         reltype=oids.row_type(relation.oid),
         relowner=owner,
-        relam=oids.ICEBERG_AM if table is not None else 0,
-        relfilenode=relation.oid if table is not None else 0,
+        relam=oids.ICEBERG_AM if has_storage else 0,
+        relfilenode=relation.oid if has_storage else 0,
         relhasindex=table is not None and bool(table.index_names),
         relchecks=len(table.checks) if table is not None else 0,
         relpersistence="t" if table is not None and table.temporary else "p",
@@ -40,7 +41,7 @@ def add_relation(
         relhasrules=query is not None,
         relhastriggers=triggers,
         relispopulated=table is None or table.populated,
-        relreplident="d" if table is not None else "n",
+        relreplident="d" if has_storage else "n",
         relacl=show_acl(relation.acl),
         reloptions=(list(relation.options) or None) if isinstance(relation, View) else None,
     )

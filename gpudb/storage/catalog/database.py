@@ -1,7 +1,7 @@
-"""The catalog's database: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed atomically.
+"""The catalog's file: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed atomically.
 
 `iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so that any Iceberg reader may
-open the file as catalog `gpudb`.
+open the file: each database is a catalog of its name.
 """
 
 from __future__ import annotations
@@ -13,17 +13,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from gpudb.catalog.model import Catalog, make_initial_catalog
+from gpudb.catalog.model import (
+    FIRST_DATABASE,
+    SHARED_KINDS,
+    Catalog,
+    make_initial_catalog,
+    with_predefined_databases,
+)
 from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode, encode
+from gpudb.storage.catalog.upgrade import upgrade
 from gpudb.storage.private_files import create_file
 
-FORMAT = 1
-CATALOG = "gpudb"
+FORMAT = 2
 BACKUP = "catalog-backup.db"
 """Name of the copy of the file in its folder, from which objects other than tables are rebuilt if the file is lost."""
 BUSY_SECONDS = 10.0
@@ -39,11 +46,18 @@ CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
     catalog_name VARCHAR(255) NOT NULL, namespace VARCHAR(255) NOT NULL,
     property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000) NOT NULL,
     PRIMARY KEY (catalog_name, namespace, property_key));
-CREATE TABLE IF NOT EXISTS gpudb_relations (oid INTEGER PRIMARY KEY, definition TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS gpudb_relations (
+    database TEXT, oid INTEGER, definition TEXT NOT NULL, PRIMARY KEY (database, oid));
 CREATE TABLE IF NOT EXISTS gpudb_objects (
-    kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (kind, name));
+    database TEXT, kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (database, kind, name));
 CREATE TABLE IF NOT EXISTS gpudb_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+
+
+Catalogs = Mapping[str, Catalog]
+"""The catalog of each database, by name. All hold the same shared objects."""
+SHARED = ""
+"""Stands for a database where an object belongs to all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,7 @@ class Pointer:
     schema: str
     name: str
     location: str
+    database: str = FIRST_DATABASE
 
     @property
     def file(self) -> str:
@@ -62,23 +77,43 @@ class Pointer:
 
 @dataclass(slots=True)
 class CatalogChanges:
-    """One transaction's changes. Pointers are pairs (old, new), None for no table."""
+    """One transaction's changes: `relations` by database and OID, `objects` by database, kind and name.
+
+    The database of objects that all databases share is SHARED. Pointers are pairs (old, new), None for no table.
+    """
 
     version: int
     next_oid: int
     commit: int
-    relations: dict[int, Relation | None] = field(default_factory=dict)
-    objects: dict[tuple[str, str], object] = field(default_factory=dict)
+    relations: dict[tuple[str, int], Relation | None] = field(default_factory=dict)
+    objects: dict[tuple[str, str, str], object] = field(default_factory=dict)
     pointers: list[tuple[Pointer | None, Pointer | None]] = field(default_factory=list)
+
+    def remove(self, catalog: Catalog) -> None:
+        """Removes a database and its own objects."""
+        self.objects[SHARED, "databases", catalog.database] = None
+        for kind, name, _ in iter_objects(catalog):
+            if kind not in SHARED_KINDS:
+                self.objects[catalog.database, kind, name] = None
+        for relation in catalog.relations.values():
+            self.relations[catalog.database, relation.oid] = None
+
+    def add(self, catalog: Catalog) -> None:
+        """Adds all that a catalog holds."""
+        for kind, name, value in iter_objects(catalog):
+            self.objects[get_home(catalog.database, kind), kind, name] = value
+        for relation in catalog.relations.values():
+            self.relations[catalog.database, relation.oid] = relation
 
 
 class CatalogDatabase:
     """The open SQLite file. The caller ensures that one thread at a time writes."""
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(self, path: Path, *, create: bool = True, read_only: bool = False) -> None:
         """Opens or creates the file; raises XX001 if it is no database, 0A000 if a later gpudb wrote it.
 
-        With `create` false a file without a catalog raises XX001 too.
+        With `create` false a file without a catalog raises XX001 too. With `read_only` a file of an earlier format is
+        not upgraded, but read from an upgraded copy in memory.
         """
         self._path = path
         try:
@@ -94,64 +129,94 @@ class CatalogDatabase:
         except (sqlite3.DatabaseError, OSError) as error:
             message = f'could not open the catalog "{path}": {error}'
             raise GpudbError(message, condition="data_corrupted") from error
-        if int(state.get("format", FORMAT)) != FORMAT:
+        if int(state.get("format", FORMAT)) > FORMAT:
             self._connection.close()
             message = f'the catalog "{path}" has format {state["format"]}, this gpudb reads format {FORMAT}'
             raise GpudbError(message, condition="feature_not_supported")
         if not state:
-            self._create(with_predefined_roles(make_initial_catalog()))
-        else:
-            self._add_predefined_roles()
+            self._create()
+            return
+        if int(state["format"]) < FORMAT:
+            if read_only:
+                self._move_to_memory()
+            try:
+                upgrade(self._connection)
+            except (sqlite3.Error, ValueError) as error:
+                message = f'could not upgrade the catalog "{path}": {error}'
+                raise GpudbError(message, condition="data_corrupted") from error
+            self._add_predefined_objects()
+        elif create and not read_only:
+            self._add_predefined_objects()
 
-    def _create(self, catalog: Catalog) -> None:
-        write = CatalogChanges(catalog.version, catalog.next_oid, 0)
-        for kind, name, value in iter_objects(catalog):
-            write.objects[kind, name] = value
+    def _move_to_memory(self) -> None:
+        copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.backup(copy)
+        self._connection.close()
+        self._connection = copy
+
+    def _create(self) -> None:
+        first = with_predefined_roles(make_initial_catalog())
+        write = CatalogChanges(first.version, first.next_oid, 0)
+        for name in first.databases:
+            write.add(replace(first, database=name))
         self._connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES ('format', ?)", (str(FORMAT),))
         self.commit(write)
 
-    def _add_predefined_roles(self) -> None:
-        """Adds the predefined roles that the file lacks: an earlier gpudb wrote it."""
-        catalog, _ = self.read()
-        complete = with_predefined_roles(catalog)
+    def _add_predefined_objects(self) -> None:
+        """Adds the roles and databases that the file lacks: an earlier gpudb wrote it."""
+        catalog = self.read()[0][FIRST_DATABASE]
+        # A file of several databases lacks those that were dropped or renamed.
+        is_old = catalog.databases.keys() <= {FIRST_DATABASE}
+        complete = with_predefined_roles(with_predefined_databases(catalog) if is_old else catalog)
         if complete is catalog:
             return
         write = CatalogChanges(catalog.version, catalog.next_oid, self.last_commit())
+        for database in complete.databases.keys() - catalog.databases.keys():
+            for kind, name, value in iter_objects(make_initial_catalog()):
+                if kind not in SHARED_KINDS:
+                    write.objects[database, kind, name] = value
         known = {(kind, name): value for kind, name, value in iter_objects(catalog)}
-        write.objects = {
-            (kind, name): value for kind, name, value in iter_objects(complete) if known.get((kind, name)) is not value
-        }
+        for kind, name, value in iter_objects(complete):
+            if kind in SHARED_KINDS and known.get((kind, name)) is not value:
+                write.objects[SHARED, kind, name] = value
         self.commit(write)
 
-    def read(self) -> tuple[Catalog, Mapping[int, Pointer]]:
-        """Reads the catalog without its tables' files, and the pointer of each table by OID."""
+    def read(self) -> tuple[Catalogs, Mapping[int, Pointer]]:
+        """Reads the catalogs without their tables' files, and the pointer of each table by OID."""
         state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
-        made: dict[str, dict[str, object]] = {}
-        for kind, name, definition in self._connection.execute("SELECT kind, name, definition FROM gpudb_objects"):
-            made.setdefault(kind, {})[name] = decode(definition)
-        relations: dict[tuple[str, str], Relation] = {}
-        for (definition,) in self._connection.execute("SELECT definition FROM gpudb_relations ORDER BY oid"):
+        objects: dict[str, dict[str, dict[str, object]]] = {SHARED: {}}
+        rows = self._connection.execute("SELECT database, kind, name, definition FROM gpudb_objects")
+        for database, kind, name, definition in rows:
+            objects.setdefault(database, {}).setdefault(kind, {})[name] = decode(definition)
+        relations: dict[str, dict[tuple[str, str], Relation]] = {}
+        rows = self._connection.execute("SELECT database, definition FROM gpudb_relations ORDER BY oid")
+        for database, definition in rows:
             relation = decode(definition)
-            relations[relation.schema, relation.name] = relation
-        catalog = Catalog(
-            int(state["version"]),
-            int(state["next_oid"]),
-            schemas=MappingProxyType({}),
-            relations=MappingProxyType(relations),
-            roles=MappingProxyType({}),
-        )
-        kinds = {kind: MappingProxyType(held) for kind, held in made.items()}
-        catalog = replace(catalog, **kinds)  # type: ignore[arg-type]
+            relations.setdefault(database, {})[relation.schema, relation.name] = relation
+        catalogs: dict[str, Catalog] = {}
+        oids = (each.oid for known in relations.values() for each in known.values())
+        next_oid = max(int(state["next_oid"]), max(oids, default=0) + 1)
+        for version, name in enumerate(objects[SHARED].get("databases", {FIRST_DATABASE: None}), int(state["version"])):
+            catalog = Catalog(
+                version,
+                next_oid,
+                schemas=MappingProxyType({}),
+                relations=MappingProxyType(relations.get(name, {})),
+                roles=MappingProxyType({}),
+                database=name,
+            )
+            kinds = {**objects[SHARED], **objects.get(name, {})}
+            made: dict[str, Any] = {kind: MappingProxyType(held) for kind, held in kinds.items()}
+            catalogs[name] = replace(catalog, **made)
         pointers = {}
         rows = self._connection.execute(
-            "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?",
-            (CATALOG,),
+            "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
         )
-        for schema, name, location in rows:
-            owner = relations.get((schema, name))
+        for database, schema, name, location in rows:
+            owner = relations.get(database, {}).get((schema, name))
             if isinstance(owner, Table) and location is not None:
-                pointers[owner.oid] = Pointer(schema, name, location)
-        return catalog, pointers
+                pointers[owner.oid] = Pointer(schema, name, location, database)
+        return MappingProxyType(catalogs), pointers
 
     def last_commit(self) -> int:
         """Returns the number of the last commit."""
@@ -182,25 +247,24 @@ class CatalogDatabase:
         state = (("version", write.version), ("next_oid", write.next_oid), ("commit", write.commit))
         for key, value in state:
             connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES (?, ?)", (key, str(value)))
-        for oid, relation in write.relations.items():
-            if relation is None:
-                connection.execute("DELETE FROM gpudb_relations WHERE oid = ?", (oid,))
-            else:
-                values = (oid, encode(relation))
-                connection.execute("INSERT OR REPLACE INTO gpudb_relations VALUES (?, ?)", values)
-        for (kind, name), held in write.objects.items():
+        gone = [place for place, relation in write.relations.items() if relation is None]
+        connection.executemany("DELETE FROM gpudb_relations WHERE database = ? AND oid = ?", gone)
+        made = [(*place, encode(each)) for place, each in write.relations.items() if each is not None]
+        connection.executemany("INSERT OR REPLACE INTO gpudb_relations VALUES (?, ?, ?)", made)
+        for (database, kind, name), held in write.objects.items():
             if held is None:
-                connection.execute("DELETE FROM gpudb_objects WHERE kind = ? AND name = ?", (kind, name))
+                place = (database, kind, name)
+                connection.execute("DELETE FROM gpudb_objects WHERE database = ? AND kind = ? AND name = ?", place)
             else:
-                row = (kind, name, encode(held))
-                connection.execute("INSERT OR REPLACE INTO gpudb_objects VALUES (?, ?, ?)", row)
+                row = (database, kind, name, encode(held))
+                connection.execute("INSERT OR REPLACE INTO gpudb_objects VALUES (?, ?, ?, ?)", row)
             if kind == "schemas":
                 connection.execute(
                     "DELETE FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?",
-                    (CATALOG, name),
+                    (database, name),
                 )
                 if held is not None:
-                    properties = (CATALOG, name, "exists", "true")
+                    properties = (database, name, "exists", "true")
                     connection.execute("INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", properties)
 
     def _write_pointers(
@@ -215,7 +279,7 @@ class CatalogDatabase:
             gone = connection.execute(
                 "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
                 " AND metadata_location = ?",
-                (CATALOG, old.schema, old.name, old.location),
+                (old.database, old.schema, old.name, old.location),
             )
             if gone.rowcount != 1:
                 message = f'table "{old.name}" was changed by another program'
@@ -224,7 +288,7 @@ class CatalogDatabase:
             if new is not None:
                 connection.execute(
                     "INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, ?, 'TABLE')",
-                    (CATALOG, new.schema, new.name, new.location, previous.get(id(new))),
+                    (new.database, new.schema, new.name, new.location, previous.get(id(new))),
                 )
 
     def copy_to(self, path: Path) -> None:
@@ -255,6 +319,16 @@ def list_object_kinds() -> tuple[str, ...]:
     catalog = make_initial_catalog()
     mappings = (f.name for f in fields(Catalog) if isinstance(getattr(catalog, f.name), Mapping))
     return tuple(name for name in mappings if name not in {"relations", "snapshots"})
+
+
+def is_temporary_schema(schema: str) -> bool:
+    """Returns whether a schema holds a session's temporary tables, which are never persisted."""
+    return schema.startswith("pg_temp")
+
+
+def get_home(database: str, kind: str) -> str:
+    """Returns the database under which a catalog's objects of a kind are stored."""
+    return SHARED if kind in SHARED_KINDS else database
 
 
 def iter_objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:

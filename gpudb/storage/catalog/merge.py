@@ -86,7 +86,8 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
         if gone and any(schema == name for schema, _ in relations):
             detail = "A relation was created in it meanwhile."
             raise SqlError.of("dependent_objects_still_exist", f"cannot drop schema {name}", detail=detail)
-    made: dict[str, Any] = {kind: MappingProxyType(held) for kind, held in objects.items()}
+    kinds = {kind for kind, _ in changed}
+    made: dict[str, Any] = {kind: MappingProxyType(objects[kind]) for kind in kinds}
     catalog = replace(
         current,
         next_oid=max(current.next_oid, own.next_oid),
@@ -121,7 +122,7 @@ def _object_changes(base: Catalog, own: Catalog, current: Catalog) -> Iterable[t
 
 
 def _duplicate_error(kind: str, name: str) -> SqlError:
-    conditions = {"schemas": "duplicate_schema", "roles": "duplicate_object"}
+    conditions = {"schemas": "duplicate_schema", "databases": "duplicate_database"}
     condition = conditions.get(kind, "duplicate_object")
     return SqlError.of(condition, f'{kind[:-1]} "{name}" already exists')
 

@@ -1,4 +1,4 @@
-"""COPY's three formats: text, csv and binary, read into Arrow batches and written from them.
+"""COPY's formats: text, csv and binary, read into Arrow batches and written from them, and arrow, which is written.
 
     bytes → split (blocks of whole rows) → reader (block → batch: fast, or exact) → pipeline (in order, in parallel)
     batches → writer → bytes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -91,12 +92,15 @@ def _parse_each(type_: SqlType, texts: list[str | None], clock: Clock) -> Conver
 
 
 def _parse_bools(_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
-    if _all_hold(pc.is_in(text, value_set=_BOOLS, skip_nulls=True), text):
+    if _all_hold(pc.is_in(text, value_set=_bool_texts(), skip_nulls=True), text):
         return pc.equal(pc.utf8_slice_codeunits(text, 0, 1), "t")
     return None
 
 
-_BOOLS = pa.array(["t", "f", "true", "false"])
+@cache
+def _bool_texts() -> pa.Array:
+    # Not at import: pyarrow imports pandas, where it is installed, for the first list that becomes an array.
+    return pa.array(["t", "f", "true", "false"])
 
 
 def _parse_integers(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:

@@ -94,10 +94,11 @@ def _select_by_mask(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) ->
 
 @dataclass(slots=True)
 class CopyResult:
-    """Result of a COPY; `notes` (line, column, text) are the rows that were skipped."""
+    """Result of a COPY; `notes` (line, column, text) are the rows that were skipped; WHERE excluded `excluded`."""
 
     rows: int = 0
     skipped: int = 0
+    excluded: int = 0
     notes: list[tuple[int, str, str | None]] = field(default_factory=list)
 
 
@@ -257,7 +258,9 @@ class CopyIngest:
             self._add_notes(rows, origin.lines)
             batch = origin.completion.complete(rows)
             if origin.completion.where is not None:
+                read = batch.num_rows
                 batch = origin.completion.where(batch)
+                self.copied.excluded += read - batch.num_rows
             else:
                 self._check_nulls(batch, outcome)
             origin.lines += rows.lines
@@ -301,6 +304,7 @@ class CopyStream:
         self._cutter = cutter
         self._flow = flow
         self._origin = origin
+        self.copied = flow.copied
 
     def feed(self, data: bytes) -> None:
         """Adds a piece of the data; raises the error of an earlier piece."""

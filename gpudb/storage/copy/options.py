@@ -33,7 +33,7 @@ class CopyOptions:
     `encoding_name` is PostgreSQL's. `reject_limit` limits the rows that `ignore` may skip; None is no limit.
     """
 
-    format: Literal["text", "csv", "binary"] = "text"
+    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory"] = "text"
     delimiter: str = "\t"
     null: str = "\\N"
     default: str | None = None
@@ -49,6 +49,8 @@ class CopyOptions:
     ignore_errors: bool = False
     verbose: bool = False
     reject_limit: int | None = None
+    compression: str = "zstd"
+    partition_by: tuple[str, ...] = ()
 
     @property
     def is_utf8(self) -> bool:
@@ -78,13 +80,16 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
                 raise OptionError(_syntax_error("conflicting or redundant options"), option.location)
             seen.add(option.name)
     form = _format(known)
-    if "freeze" in known and _boolean_value(known["freeze"]) and reading:
-        raise FeatureNotSupported("COPY FREEZE is not supported", hint="gpudb writes every row frozen.")
+    if "freeze" in known:
+        _boolean_value(known["freeze"])  # every row is written frozen
     texts = {
         name: _text_value(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known
     }
     ignore, verbose, limit = _on_error(known, form, reading)
-    _check_binary(form, known)
+    _check_no_text(form, known)
+    if reading and form in {"arrow", "parquet", "json", "memory"}:
+        hint = "Use Connection.append." if form in {"arrow", "memory"} else "Use INSERT INTO … SELECT … FROM 'file'."
+        raise FeatureNotSupported(f"COPY FROM in the format {form} is not supported", hint=hint)
     codec, name = _encoding(known.get("encoding"), encoding)
     csv = form == "csv"
     options = CopyOptions(
@@ -103,14 +108,48 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
         ignore_errors=ignore,
         verbose=verbose,
         reject_limit=limit,
+        compression=_compression(known, form),
+        partition_by=_partition_columns(known, form, reading),
     )
     _check_combinations(options, known, reading)
     return options
 
 
+_COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none")
+
+
+def _compression(known: Mapping[str, RawOption], form: str) -> str:
+    option = known.get("compression")
+    if option is None:
+        return "zstd"
+    word = _text_value(option).lower()
+    if form != "parquet":
+        raise OptionError(_invalid_error("COPY compression requires the format parquet"), option.location)
+    if word not in _COMPRESSIONS:
+        message = f'COPY compression "{word}" not recognized'
+        raise OptionError(_invalid_error(message), option.location)
+    return word
+
+
+def _partition_columns(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple[str, ...]:
+    option = known.get("partition_by")
+    if option is None:
+        return ()
+    if reading:
+        raise OptionError(_invalid_error("COPY partition_by cannot be used with COPY FROM"), option.location)
+    if form not in {"parquet", "csv", "json", "arrow"}:
+        message = f"COPY partition_by is not supported for the format {form}"
+        raise OptionError(FeatureNotSupported(message), option.location)
+    value = option.value
+    names = value if isinstance(value, tuple) else (_text_value(option),)
+    if len(set(names)) < len(names):
+        raise OptionError(_syntax_error("conflicting or redundant options"), option.location)
+    return names
+
+
 _NAMES = frozenset(
     "format freeze delimiter null header quote escape force_quote force_not_null force_null encoding default"
-    " convert_selectively on_error log_verbosity reject_limit".split()
+    " convert_selectively on_error log_verbosity reject_limit compression partition_by".split()
 )
 
 
@@ -154,12 +193,14 @@ def _parse_switch(option: RawOption) -> bool | None:
     return {"true": True, "on": True, "false": False, "off": False}.get(word)
 
 
-def _format(known: Mapping[str, RawOption]) -> Literal["text", "csv", "binary"]:
+def _format(
+    known: Mapping[str, RawOption],
+) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory"]:
     if "format" not in known:
         return "text"
     word = _text_value(known["format"])
     match word:
-        case "text" | "csv" | "binary":
+        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "memory":
             return word
     raise OptionError(_invalid_error(f'COPY format "{word}" not recognized'), known["format"].location)
 
@@ -280,12 +321,13 @@ def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple
     return ignore, verbose, limit
 
 
-def _check_binary(form: str, known: Mapping[str, RawOption]) -> None:
-    if form != "binary":
+def _check_no_text(form: str, known: Mapping[str, RawOption]) -> None:
+    """Checks that a format without text has no option of texts."""
+    if form in {"text", "csv"}:
         return
     for name in ("delimiter", "null", "default"):
         if name in known:
-            raise _syntax_error(f"cannot specify {name.upper()} in BINARY mode")
+            raise _syntax_error(f"cannot specify {name.upper()} in {form.upper()} mode")
 
 
 def _check_combinations(options: CopyOptions, known: Mapping[str, RawOption], reading: bool) -> None:
@@ -296,8 +338,8 @@ def _check_combinations(options: CopyOptions, known: Mapping[str, RawOption], re
         raise _invalid_error("COPY null representation cannot use newline or carriage return")
     if options.default is not None and _has_line_break(options.default):
         raise _invalid_error("COPY default representation cannot use newline or carriage return")
-    if options.format == "binary" and options.header != "none":
-        raise FeatureNotSupported("cannot specify HEADER in BINARY mode")
+    if options.format not in {"text", "csv"} and options.header != "none":
+        raise FeatureNotSupported(f"cannot specify HEADER in {options.format.upper()} mode")
     for name in ("quote", "escape"):
         if name in known and not csv:
             raise FeatureNotSupported(f"COPY {name} available only in CSV mode")

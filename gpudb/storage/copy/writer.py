@@ -68,9 +68,8 @@ class RowWriter:
             yield self._encode_header()
         for rows in self._row_arrays(batches):
             if self._options.is_utf8 or binary:
-                _, offsets, data = rows.buffers()
-                ends = np.frombuffer(offsets, np.int32)[rows.offset : rows.offset + len(rows) + 1]
-                yield bytes(memoryview(data)[ends[0] : ends[-1]])
+                start, end = _find_bounds(rows)
+                yield bytes(memoryview(rows.buffers()[2])[start:end])
             else:
                 yield b"".join(rows.to_pylist())
         if binary:
@@ -185,3 +184,15 @@ class RowWriter:
         for type_, column in zip(self._types, batch.columns):
             rows.append_binary(type_, column)
         return rows.build()
+
+
+def measure(rows: pa.BinaryArray) -> int:
+    """Returns the bytes of rows without NULLs."""
+    start, end = _find_bounds(rows)
+    return end - start
+
+
+def _find_bounds(rows: pa.BinaryArray) -> tuple[int, int]:
+    """Returns where the first row begins and the last one ends in the rows' data."""
+    ends = np.frombuffer(rows.buffers()[1], np.int32)
+    return int(ends[rows.offset]), int(ends[rows.offset + len(rows)])

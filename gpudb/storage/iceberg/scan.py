@@ -56,7 +56,9 @@ def _render_group(
 ) -> str:
     """Returns the SELECT over files that lack the same struct columns; `anchor` is read if no other column is."""
     present = [column for column in columns if column.field_id not in lacking]
-    options = ["schema = MAP {" + ", ".join(_render_field(column) for column in present or [anchor]) + "}"]
+    fields = ", ".join(_render_field(column) for column in present or [anchor])
+    # Ranges in the footers leave NaN out
+    options = [f"schema = MAP {{{fields}}}", "can_have_nan = true"]
     outputs = []
     for column in columns:
         held = f"c{column.field_id}"

@@ -1,4 +1,4 @@
-"""Progress of a load, for a progress bar."""
+"""Progress of a load or a query, for a progress bar."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """State of a load: bytes read of the files (as on disk), bytes in total, and rows stored.
+    """State of a load: bytes read of the files (as on disk), bytes in total, and rows stored; WHERE excludes none.
 
-    `rows` lags behind `done`, since blocks are still being parsed; it is exact at the end.
+    `rows` lags behind `done`, since blocks are still being parsed; it is exact at the end. Of a query, `fraction` is
+    the part that its engine has done, and `rows` are those of the result that were read.
     """
 
     done: int
     total: int
     rows: int
+    excluded: int = 0
+    fraction: float | None = None
 
 
 ReportProgress = Callable[[Progress], None]

@@ -11,14 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Catalog
+from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.database import CatalogDatabase, Pointer
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.metadata_reader import load
-from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalog, require_catalog
+from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalogs, require_catalog
 
 
 @dataclass(slots=True)
@@ -50,15 +50,17 @@ def _check(directory: Path, report: CheckReport, deep: bool) -> None:
         require_catalog(directory)
         if not path.exists():
             return
-        with closing(CatalogDatabase(path)) as database:
-            catalog, pointers = read_current_catalog(directory, database)
+        with closing(CatalogDatabase(path, read_only=True)) as database:
+            catalogs, pointers = read_current_catalogs(directory, database)
         report.problems += (("catalog", problem) for problem in _list_database_problems(path))
     except GpudbError as error:
         report.problems.append(("catalog", str(error)))
         return
-    for table in catalog.tables():
-        _check_table(directory, table, pointers, report, deep)
-    _check_references(catalog, report)
+    for catalog in catalogs.values():
+        prefix = "" if catalog.database == FIRST_DATABASE else f"{catalog.database}."
+        for table in catalog.tables():
+            _check_table(directory, f"{prefix}{table.schema}.{table.name}", table, pointers, report, deep)
+        _check_references(catalog, prefix, report)
 
 
 def _list_database_problems(path: Path) -> list[str]:
@@ -71,9 +73,8 @@ def _list_database_problems(path: Path) -> list[str]:
 
 
 def _check_table(
-    directory: Path, table: Table, pointers: Mapping[int, Pointer], report: CheckReport, deep: bool
+    directory: Path, name: str, table: Table, pointers: Mapping[int, Pointer], report: CheckReport, deep: bool
 ) -> None:
-    name = f"{table.schema}.{table.name}"
     report.tables += 1
     pointer = pointers.get(table.oid)
     if pointer is None:
@@ -122,8 +123,8 @@ def _list_file_problems(file: DataFile, deep: bool) -> Iterator[str]:
             yield str(error)
 
 
-def _check_references(catalog: Catalog, report: CheckReport) -> None:
+def _check_references(catalog: Catalog, prefix: str, report: CheckReport) -> None:
     for relation in catalog.relations.values():
         if relation.schema not in catalog.schemas:
             problem = f'its schema "{relation.schema}" does not exist'
-            report.problems.append((f"{relation.schema}.{relation.name}", problem))
+            report.problems.append((f"{prefix}{relation.schema}.{relation.name}", problem))

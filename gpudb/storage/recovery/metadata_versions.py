@@ -14,14 +14,18 @@ from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.history import DEFINITION_PROPERTY
 from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.iceberg.table_state import TableState
-from gpudb.storage.recovery.opening import COMMIT_PROPERTY, COMMIT_TABLES_PROPERTY
+from gpudb.storage.recovery.opening import COMMIT_PROPERTY, COMMIT_TABLES_PROPERTY, DATABASE_PROPERTY
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataVersion:
-    """A readable metadata file and its content. Its commit, of that number, wrote those of `commit_tables` tables."""
+    """A readable metadata file and its content. Its commit, of that number, wrote those of `commit_tables` tables.
+
+    `database` is the OID of the table's database, 0 in the metadata of an earlier gpudb.
+    """
 
     path: Path
+    database: int
     commit: int
     commit_tables: int
     table: Table
@@ -36,10 +40,11 @@ def iter_versions(folder: Path) -> Iterator[MetadataVersion]:
             properties = json.loads(path.read_bytes())["properties"]
             table: Any = decode(properties[DEFINITION_PROPERTY])
             commit, tables = int(properties[COMMIT_PROPERTY]), int(properties[COMMIT_TABLES_PROPERTY])
+            database = int(properties.get(DATABASE_PROPERTY, 0))
             state, files = load(folder, path.name, table, decode)
         except (GpudbError, OSError, ValueError, KeyError, TypeError):
             continue
-        yield MetadataVersion(path, commit, tables, table, state, files)
+        yield MetadataVersion(path, database, commit, tables, table, state, files)
 
 
 def exists_whole(file: DataFile) -> bool:

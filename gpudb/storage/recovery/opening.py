@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from gpudb.catalog.model import Catalog
-from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import CatalogDatabase, Pointer
+from gpudb.storage.catalog.database import CatalogDatabase, Catalogs, Pointer
 from gpudb.storage.lockfile import LockFile
 
 COMMIT_PROPERTY = "gpudb.commit"
 """Property of a table's Iceberg metadata: the number of the commit that wrote it."""
+DATABASE_PROPERTY = "gpudb.database"
+"""Property of a table's Iceberg metadata: the OID of its database."""
 COMMIT_TABLES_PROPERTY = "gpudb.commit-tables"
 """Property of a table's Iceberg metadata: the number of tables that the same commit wrote."""
 _HINT = (
@@ -37,15 +37,15 @@ def require_catalog(directory: Path) -> None:
         raise _error(directory, message)
 
 
-def read_current_catalog(directory: Path, database: CatalogDatabase) -> tuple[Catalog, Mapping[int, Pointer]]:
-    """Reads the catalog as `CatalogDatabase.read` does.
+def read_current_catalogs(directory: Path, database: CatalogDatabase) -> tuple[Catalogs, Mapping[int, Pointer]]:
+    """Reads the catalogs as `CatalogDatabase.read` does.
 
     Raises XX001 if a table's metadata is of a commit that the catalog cannot have seen. A crash leaves the metadata of
     one commit at most, the one after the last; a later one shows that the catalog is a copy from before.
     """
-    catalog, pointers = database.read()
+    catalogs, pointers = database.read()
     last_commit = database.last_commit()
-    named = {table.oid: table.name for table in catalog.relations.values() if isinstance(table, Table)}
+    named = {table.oid: table.name for catalog in catalogs.values() for table in catalog.tables()}
     for oid, path in _iter_metadata(directory / "tables"):
         if oid in pointers and path.name == pointers[oid].file:
             continue
@@ -57,7 +57,7 @@ def read_current_catalog(directory: Path, database: CatalogDatabase) -> tuple[Ca
                 f' but {table} has metadata of commit {commit}: "{path}"'
             )
             raise _error(directory, message)
-    return catalog, pointers
+    return catalogs, pointers
 
 
 @contextmanager

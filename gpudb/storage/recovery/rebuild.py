@@ -15,18 +15,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gpudb.catalog.model import Catalog, Schema, make_initial_catalog
+from gpudb.catalog.model import FIRST_DATABASE, Catalog, Schema, make_initial_catalog
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Pointer, iter_objects
+from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Catalogs, Pointer
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.recovery.metadata_versions import MetadataVersion, exists_whole, iter_versions
 from gpudb.storage.recovery.opening import (
     lock_closed_directory,
-    read_current_catalog,
+    read_current_catalogs,
     require_catalog,
 )
 
@@ -50,7 +50,7 @@ class RepairReport:
 class _OldCatalog:
     """The newest catalog that can be read; `commit` is -1 if there is none."""
 
-    catalog: Catalog
+    catalogs: Catalogs
     pointers: Mapping[int, Pointer]
     commit: int
     path: Path | None
@@ -71,8 +71,8 @@ def _is_sound(directory: Path) -> bool:
         require_catalog(directory)
         if not (directory / "catalog.db").exists():
             return True
-        with closing(CatalogDatabase(directory / "catalog.db")) as database:
-            read_current_catalog(directory, database)
+        with closing(CatalogDatabase(directory / "catalog.db", read_only=True)) as database:
+            read_current_catalogs(directory, database)
     except GpudbError:
         return False
     return True
@@ -89,34 +89,52 @@ def _rebuild(directory: Path) -> RepairReport:
     versions = {oid: found for oid in _list_oids(directory) if (found := _list_whole_versions(tables / str(oid)))}
     last = max([old.commit, *(each.commit for found in versions.values() for each in found)])
     last = _drop_incomplete_commit(versions, last, old.commit, report)
-    relations = dict(old.catalog.relations)
+    relations = {name: dict(catalog.relations) for name, catalog in old.catalogs.items()}
     pointers = dict(old.pointers)
     for _, found in sorted(versions.items()):
         newest = max(found, key=lambda each: each.commit)
         if newest.commit > old.commit:
-            _add_table(relations, pointers, newest, report)
-    catalog = replace(old.catalog, relations=MappingProxyType(relations))
-    catalog = _add_missing_owners(catalog, report)
-    next_oid = max([catalog.next_oid, *(_find_largest_oid(each) + _OID_MARGIN for each in relations.values())])
-    catalog = replace(catalog, version=catalog.version + 1, next_oid=next_oid)
-    states = _advance_sequences(directory, old, catalog, pointers, report)
-    report.saved = _write(directory, catalog, pointers, last, states)
-    for table in catalog.tables():
+            _add_table(relations, pointers, newest, _find_database(old.catalogs, newest, report), report)
+    catalogs = {
+        name: _add_missing_owners(replace(catalog, relations=MappingProxyType(relations[name])), report)
+        for name, catalog in old.catalogs.items()
+    }
+    oids = [_find_largest_oid(each) + _OID_MARGIN for found in relations.values() for each in found.values()]
+    next_oid = max([*(catalog.next_oid for catalog in catalogs.values()), *oids])
+    catalogs = {
+        name: replace(catalog, version=catalog.version + len(catalogs), next_oid=next_oid)
+        for name, catalog in catalogs.items()
+    }
+    states: dict[Sequence, SequenceState] = {}
+    for catalog in catalogs.values():
+        states |= _advance_sequences(directory, old, catalog, pointers, report)
+    report.saved = _write(directory, catalogs, pointers, last, states)
+    for table in (each for catalog in catalogs.values() for each in catalog.tables()):
         report.tables += 1
         report.rows += sum(file.rows for file in _load_files(directory, table, pointers))
     return report
 
 
+def _find_database(catalogs: Catalogs, version: MetadataVersion, report: RepairReport) -> str:
+    """Returns the name of the database to which a table belongs: the first one if its own is lost."""
+    known = {each.oid: each.name for each in catalogs[FIRST_DATABASE].databases.values()}
+    if version.database and version.database not in known:
+        name = f'table "{version.table.schema}.{version.table.name}"'
+        report.changes.append(f"{name} is in database {FIRST_DATABASE} now: its own is lost")
+    return known.get(version.database, FIRST_DATABASE)
+
+
 def _read_old_catalog(directory: Path) -> _OldCatalog:
-    best = _OldCatalog(make_initial_catalog(), {}, -1, None)
+    first = make_initial_catalog()
+    best = _OldCatalog({name: replace(first, database=name) for name in first.databases}, {}, -1, None)
     for path in (directory / "catalog.db", directory / BACKUP):
         if not path.exists() or not path.stat().st_size:
             continue
         try:
-            with closing(CatalogDatabase(path, create=False)) as database:
-                catalog, pointers = database.read()
+            with closing(CatalogDatabase(path, create=False, read_only=True)) as database:
+                catalogs, pointers = database.read()
                 if (commit := database.last_commit()) > best.commit:
-                    best = _OldCatalog(catalog, pointers, commit, path)
+                    best = _OldCatalog(catalogs, pointers, commit, path)
         except (GpudbError, ValueError, KeyError, TypeError):
             continue
     return best
@@ -146,18 +164,24 @@ def _drop_incomplete_commit(
 
 
 def _add_table(
-    relations: dict[tuple[str, str], Any], pointers: dict[int, Pointer], version: MetadataVersion, report: RepairReport
+    databases: dict[str, dict[tuple[str, str], Any]],
+    pointers: dict[int, Pointer],
+    version: MetadataVersion,
+    database: str,
+    report: RepairReport,
 ) -> None:
     table = version.table
-    for key, relation in list(relations.items()):
-        if relation.oid == table.oid:
-            del relations[key]
+    for known in databases.values():
+        for key, relation in list(known.items()):
+            if relation.oid == table.oid:
+                del known[key]
+    relations = databases[database]
     if (table.schema, table.name) in relations:
         name = f"{table.name}_{table.oid}"
         report.changes.append(f'table "{table.schema}.{table.name}" exists twice: one is named "{name}"')
         table = replace(table, name=name)
     relations[table.schema, table.name] = table
-    pointers[table.oid] = Pointer(table.schema, table.name, f"file://{version.path}")
+    pointers[table.oid] = Pointer(table.schema, table.name, f"file://{version.path}", database)
 
 
 def _add_missing_owners(catalog: Catalog, report: RepairReport) -> Catalog:
@@ -220,7 +244,7 @@ def _find_used_value(
 
 def _write(
     directory: Path,
-    catalog: Catalog,
+    catalogs: Catalogs,
     pointers: Mapping[int, Pointer],
     commit: int,
     states: Mapping[Sequence, SequenceState],
@@ -235,10 +259,13 @@ def _write(
             saved = saved or directory / f"catalog.db.{stamp}"
             source.rename(f"{saved}{suffix}")
     with closing(CatalogDatabase(path)) as database:
-        write = CatalogChanges(catalog.version, catalog.next_oid, max(commit, 0))
-        for kind, name, value in iter_objects(catalog):
-            write.objects[kind, name] = value
-        write.relations = {relation.oid: relation for relation in catalog.relations.values()}
+        first = catalogs[FIRST_DATABASE]
+        write = CatalogChanges(first.version, first.next_oid, max(commit, 0))
+        for made in database.read()[0].values():  # databases that the new file has and the catalog lacks
+            if made.database not in catalogs:
+                write.remove(made)
+        for catalog in catalogs.values():
+            write.add(catalog)
         write.pointers = [(None, pointer) for pointer in pointers.values()]
         database.commit(write)
     sequences = Sequences(path)

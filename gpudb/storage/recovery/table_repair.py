@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot
 from gpudb.errors import GpudbError, UndefinedTable
 from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
@@ -13,7 +14,7 @@ from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.recovery.metadata_versions import exists_whole, iter_versions
-from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalog
+from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalogs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,18 @@ class TableRepair:
     is_current: bool
 
 
-def repair_table(directory: Path, schema: str, name: str) -> TableRepair:
-    """Gives a table of a data directory that no server has open metadata that can be read.
+def repair_table(directory: Path, schema: str, name: str, database: str = FIRST_DATABASE) -> TableRepair:
+    """Gives a table of a database of a data directory that no server has open metadata that can be read.
 
     Data files are verified, and not changed. Raises 42P01 for an unknown table, XX001 if no version of its metadata can
     be read, 55006 for a directory that is open.
     """
-    with lock_closed_directory(directory), closing(CatalogDatabase(directory / "catalog.db", create=False)) as database:
-        catalog, pointers = read_current_catalog(directory, database)
-        table = catalog.relation(schema, name)
+    with lock_closed_directory(directory), closing(CatalogDatabase(directory / "catalog.db", create=False)) as file:
+        catalogs, pointers = read_current_catalogs(directory, file)
+        catalog = catalogs.get(database)
+        table = None if catalog is None else catalog.relation(schema, name)
         pointer = pointers.get(table.oid) if isinstance(table, Table) else None
-        if not isinstance(table, Table):
+        if catalog is None or not isinstance(table, Table):
             raise UndefinedTable(f'relation "{schema}.{name}" is no table of "{directory}"')
         folder = directory / "tables" / str(table.oid)
         swapped = None
@@ -54,10 +56,10 @@ def repair_table(directory: Path, schema: str, name: str) -> TableRepair:
                 raise GpudbError(message, condition="data_corrupted") from None
             swapped, state = found.path, found.state
             table = replace(found.table, schema=schema, name=name)
-            changes = CatalogChanges(catalog.version + 1, catalog.next_oid, database.last_commit())
-            changes.relations = {table.oid: table}
-            changes.pointers = [(pointer, Pointer(schema, name, f"file://{swapped}"))]
-            database.commit(changes)
+            changes = CatalogChanges(catalog.version + 1, catalog.next_oid, file.last_commit())
+            changes.relations = {(database, table.oid): table}
+            changes.pointers = [(pointer, Pointer(schema, name, f"file://{swapped}", database))]
+            file.commit(changes)
         known: dict[str, bool] = {}
         for snapshot in reversed(state.snapshots):
             if all(_is_whole(file, known) for file in snapshot.table.files):

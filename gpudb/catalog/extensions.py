@@ -1,0 +1,43 @@
+"""PostgreSQL's extensions: those that gpudb has something of, and those that a database has created.
+
+CREATE EXTENSION creates a foreign-data wrapper for those of `wrappers`; what others bring is there without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpudb.catalog.wrappers import KNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableExtension:
+    """What CREATE EXTENSION takes: its only version, PostgreSQL's comment, and whether ALTER may move its schema."""
+
+    name: str
+    version: str
+    comment: str
+    relocatable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An extension of a database; `schema` is an OID. All belong to the bootstrap superuser."""
+
+    oid: int
+    name: str
+    schema: int
+    version: str
+    comment: str | None = None
+
+
+_AVAILABLE = (
+    AvailableExtension(
+        "pg_stat_statements", "1.10", "track planning and execution statistics of all SQL statements executed"
+    ),
+)
+_LANGUAGES = (AvailableExtension("plpgsql", "1.0", "PL/pgSQL procedural language", relocatable=False),)
+_WRAPPERS = tuple(AvailableExtension(each.name, each.version, each.comment) for each in KNOWN.values())
+AVAILABLE: Mapping[str, AvailableExtension] = {each.name: each for each in (*_AVAILABLE, *_LANGUAGES, *_WRAPPERS)}
+"""By name. PostgreSQL 16's versions."""

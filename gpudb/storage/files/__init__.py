@@ -1,0 +1,6 @@
+"""Files that statements read as tables: Parquet, csv, JSON and Arrow files, globs of them and their folders.
+
+`discovery` finds the files, `options` checks what a statement asks for, `schema` reads their columns and `types` maps
+their types, `reader_sql` renders them as a relation of DuckDB, `sources` opens those that DuckDB does not read,
+`changes` detects files that change meanwhile. May import `load` and `copy` of storage.
+"""

@@ -1,0 +1,279 @@
+"""Columns of files: read from the footers of Parquet and Arrow files, inferred from the first rows of csv and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from gpudb.catalog.file_tables import FileColumn, FileFormat, FileRequest, FileStamp, FileTable
+from gpudb.duckdb.literals import quote_literal
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.lru import LruCache
+from gpudb.storage.files.discovery import discover_files, list_folder_values
+from gpudb.storage.files.options import ScanOptions, read_options
+from gpudb.storage.files.reader_sql import quote_path, render_csv_options
+from gpudb.storage.files.types import find_common_type, find_type
+from gpudb.storage.load.files import convert_errors, damaged_file_error, read_schema
+from gpudb.storage.load.files import find_files as find_data_files
+from gpudb.types import DATE, INT8, TEXT, SqlType
+
+FILENAME = "filename"
+"""The column of the path of each row's file."""
+
+_HEADER_BYTES = 1 << 20
+_CSV_TYPES = (
+    "dateformat = '%Y-%m-%d', auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP',"
+    " 'TIMESTAMPTZ', 'VARCHAR']"
+)
+_NO_FOLDERS = "hive_partitioning = false"
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_Held = tuple[tuple[str, str], ...]
+"""Names of a file's columns with the DuckDB types in which a reader gives them."""
+_known: LruCache[tuple[FileStamp, tuple[tuple[str, object], ...]], _Held] = LruCache(4096)
+_lock = threading.Lock()
+_connection: list[duckdb.DuckDBPyConnection] = []
+
+
+def open_file_table(request: FileRequest) -> FileTable:
+    """Returns the files that a statement names, as a table.
+
+    58P01 if there are none; 42501, XX001; 0A000 for a column that no SQL type holds; 42804 for files whose columns
+    differ, unless the option union_by_name says that they may; 22023 for options.
+    """
+    found = discover_files(request.patterns, request.format)
+    options = read_options(request.options, found.format, found.stamps[0].path)
+    reader = dict(options.csv)
+    if found.compression is not None:
+        reader["compression"] = found.compression
+    held = _list_columns(found.stamps, found.format, reader)
+    columns = _merge_columns(found.stamps, held, options)
+    if request.declared is not None:
+        columns = _apply_declared(columns, request.declared, found.format)
+    folders = _list_folders(found.stamps, columns) if options.folders else ()
+    columns = (*columns, *folders)
+    path = FileColumn(FILENAME, TEXT, "VARCHAR", "path")
+    has_own = any(column.name == FILENAME for column in columns)
+    if options.filename and has_own:
+        raise SqlError.of("duplicate_column", f'column "{FILENAME}" specified more than once')
+    return FileTable(
+        found.stamps,
+        found.format,
+        (*columns, path) if options.filename else columns,
+        () if options.filename or has_own else (path,),
+        reader,
+        options.by_name,
+    )
+
+
+def _list_columns(stamps: Sequence[FileStamp], format: FileFormat, reader: Mapping[str, object]) -> list[_Held]:
+    """Returns the columns of each file, from the cache if the file has not changed."""
+    variant = (("format", format), *sorted(reader.items()))
+    missing = [stamp for stamp in stamps if _known.get((stamp, variant)) is None]
+    if missing:
+        for stamp, held in zip(missing, _READERS[format](missing, reader), strict=True):
+            _known.put((stamp, variant), held)
+    found = [_known.get((stamp, variant)) for stamp in stamps]
+    return [held if held is not None else () for held in found]
+
+
+# ---- columns of one format
+
+
+def _read_parquet(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
+    paths = ", ".join(quote_path(stamp.path) for stamp in stamps)
+    text = f"SELECT file_name, name, num_children, duckdb_type FROM parquet_schema([{paths}])"
+    try:
+        rows = _run(text)
+    except duckdb.Error:
+        for stamp in stamps:  # finds the damaged one
+            with convert_errors(Path(stamp.path)):
+                import pyarrow.parquet as pq
+
+                pq.read_metadata(stamp.path)
+        raise
+    found: dict[str, list[tuple[str, str]]] = {stamp.path: [] for stamp in stamps}
+    inside: dict[str, int] = {}
+    for path, name, children, held in rows:
+        if path not in inside:  # the root
+            inside[path] = 0
+            continue
+        if inside[path]:
+            inside[path] += (children or 0) - 1
+        else:
+            found[path].append((name, held or "UNKNOWN"))
+            inside[path] = children or 0
+    return [tuple(found[stamp.path]) for stamp in stamps]
+
+
+def _read_csv(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
+    found = []
+    for stamp in stamps:
+        names = _read_header(stamp, reader)
+        options = render_csv_options(reader)
+        if not stamp.size:
+            raise damaged_file_error(Path(stamp.path), "an empty csv file has no columns")
+        reading = f"{options}, {_CSV_TYPES}, {_NO_FOLDERS}, null_padding = true"
+        text = f"SELECT * FROM read_csv({quote_path(stamp.path)}, {reading})"
+        held = [each for _, each in _describe(text, stamp)]
+        if names is None:
+            names = [f"column{number}" for number in range(1, len(held) + 1)]
+        if len(names) != len(held):
+            raise damaged_file_error(Path(stamp.path), "its rows have not the columns of its header")
+        found.append(tuple(zip(names, held, strict=True)))
+    return found
+
+
+def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | None:
+    """Returns the names in the header of a csv file; None without one."""
+    if not reader["header"]:
+        return None
+    (file,) = find_data_files(stamp.path)
+    with convert_errors(file.path), pa.OSFile(stamp.path, "rb") as raw:
+        source = raw if file.compression is None else pa.CompressedInputStream(raw, file.compression)
+        start = source.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
+    text = io.StringIO(start, newline="")
+    rows = csv.reader(text, delimiter=str(reader["delimiter"]), quotechar=str(reader["quote"]))
+    names = next(rows, [])
+    taken = {name for name in names if names.count(name) > 1}
+    if taken:
+        raise SqlError.of("duplicate_column", f'column "{min(taken)}" specified more than once')
+    return names
+
+
+def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
+    packed = f", compression = {quote_literal(str(reader['compression']))}" if "compression" in reader else ""
+    texts = [f"SELECT * FROM read_json({quote_path(stamp.path)}{packed}, {_NO_FOLDERS})" for stamp in stamps]
+    return [tuple(_describe(text, stamp)) for text, stamp in zip(texts, stamps, strict=True)]
+
+
+def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
+    found = []
+    for stamp in stamps:
+        (file,) = find_data_files(stamp.path)
+        schema = read_schema(file)
+        with _lock, _open().cursor() as cursor:
+            cursor.register("schema", schema.empty_table())
+            found.append(tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall()))
+    return found
+
+
+_READERS: dict[FileFormat, Callable[[Sequence[FileStamp], Mapping[str, object]], list[_Held]]] = {
+    "parquet": _read_parquet,
+    "csv": _read_csv,
+    "json": _read_json,
+    "arrow": _read_arrow,
+}
+
+
+def _describe(text: str, stamp: FileStamp) -> list[tuple[str, str]]:
+    try:
+        return [(row[0], row[1]) for row in _run(f"DESCRIBE {text}")]
+    except duckdb.Error as error:
+        first = str(error).partition("\n")[0].partition(": ")[2]
+        raise damaged_file_error(Path(stamp.path), first) from None
+
+
+def _run(text: str) -> list[tuple[Any, ...]]:
+    with _open().cursor() as cursor:
+        rows: list[tuple[Any, ...]] = cursor.execute(text).fetchall()
+        return rows
+
+
+def _open() -> duckdb.DuckDBPyConnection:
+    """Returns a DuckDB of this process that reads schemas alone."""
+    if not _connection:
+        _connection.append(duckdb.connect(":memory:", config={"threads": 1}))
+    return _connection[0]
+
+
+# ---- columns of all files
+
+
+def _merge_columns(stamps: Sequence[FileStamp], held: Sequence[_Held], options: ScanOptions) -> tuple[FileColumn, ...]:
+    """Returns the columns of the first file, which all others have; with `by_name` those that any of them has."""
+    distinct = dict(zip(reversed(held), reversed(stamps), strict=True))
+    kinds = {each: {name: find_type(kind, name) for name, kind in each} for each in distinct}
+    first = held[0]
+    if not first:
+        raise FeatureNotSupported(f'file "{stamps[0].path}" has no columns')
+    if not options.by_name:
+        for each, stamp in distinct.items():
+            _check_same(kinds[first], kinds[each], stamps[0], stamp)
+        return tuple(FileColumn(name, kinds[first][name], kind) for name, kind in first)
+    columns = []
+    for name in dict.fromkeys(name for each in held for name, _ in each):
+        having = [each for each in distinct if name in kinds[each]]
+        common = find_common_type([kinds[each][name] for each in having])
+        if common is None:
+            shown = " and ".join(sorted({str(kinds[each][name]) for each in having}))
+            raise SqlError.of("datatype_mismatch", f'column "{name}" is of the types {shown} in different files')
+        kept = {kind for each in having for other, kind in each if other == name}
+        columns.append(FileColumn(name, common, kept.pop() if len(kept) == 1 else common.duckdb))
+    return tuple(columns)
+
+
+def _check_same(ours: Mapping[str, SqlType], theirs: Mapping[str, SqlType], first: FileStamp, other: FileStamp) -> None:
+    """42804 if a file has not the columns of the first one."""
+    hint = "Read files of one kind alone, or say union_by_name => true."
+    for name, kind in ours.items():
+        if name not in theirs:
+            message = f'file "{other.path}" has no column "{name}", as "{first.path}" has'
+            raise SqlError.of("datatype_mismatch", message, hint=hint)
+        if theirs[name] != kind:
+            message = f'column "{name}" is {theirs[name]} in file "{other.path}" and {kind} in "{first.path}"'
+            raise SqlError.of("datatype_mismatch", message, hint=hint)
+    for name in theirs:
+        if name not in ours:
+            message = f'file "{other.path}" has a column "{name}", which "{first.path}" has not'
+            raise SqlError.of("datatype_mismatch", message, hint=hint)
+
+
+def _apply_declared(
+    columns: Sequence[FileColumn], declared: Sequence[tuple[str, SqlType]], format: FileFormat
+) -> tuple[FileColumn, ...]:
+    """Returns the columns as a column definition list declares them; they are matched by name, in csv by place."""
+    result = []
+    if format == "csv" and len(declared) != len(columns):
+        message = f"the files have {len(columns)} columns, and the definition list {len(declared)}"
+        raise SqlError.of("datatype_mismatch", message)
+    for number, (name, kind) in enumerate(declared):
+        if kind.is_carried or kind.labels or kind.fields:
+            raise FeatureNotSupported(f'column "{name}" of a file cannot be declared as {kind}')
+        own = columns[number] if format == "csv" else next((each for each in columns if each.name == name), None)
+        if own is None:
+            raise SqlError.of("undefined_column", f'column "{name}" does not exist in "files"')
+        result.append(FileColumn(name, kind, kind.duckdb if format in ("csv", "json") else own.held))
+    return tuple(result)
+
+
+def _list_folders(stamps: Sequence[FileStamp], columns: Sequence[FileColumn]) -> tuple[FileColumn, ...]:
+    """Returns the columns that folders give: bigint, date or text; those of the files themselves come first."""
+    own = {column.name for column in columns}
+    result = []
+    for name, values in list_folder_values(stamps).items():
+        if name not in own:
+            kind = _find_folder_type([value for value in values if value is not None])
+            result.append(FileColumn(name, kind, kind.duckdb, "folder"))
+    return tuple(result)
+
+
+def _find_folder_type(values: Sequence[str]) -> SqlType:
+    if values and all(_INTEGER.fullmatch(value) for value in values):
+        return INT8
+    try:
+        for value in values:
+            date.fromisoformat(value)
+            if len(value) != len("2000-01-01"):
+                return TEXT
+    except ValueError:
+        return TEXT
+    return DATE if values else TEXT

@@ -1,0 +1,39 @@
+"""Sources of files in formats that DuckDB does not read itself: it scans them as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudb.catalog.file_tables import FileTable
+from gpudb.errors import GpudbError
+from gpudb.storage.files.arrow_source import Source, open_arrow_file
+from gpudb.storage.files.changes import find_change
+from gpudb.storage.files.copy_source import CopySource
+
+
+def needs_sources(table: FileTable) -> bool:
+    """Whether DuckDB reads the files as Arrow, not itself."""
+    return table.format in ("arrow", "copy")
+
+
+def open_sources(table: FileTable) -> list[Source]:
+    """Returns a source for each file; 58P01, 42501, XX001."""
+    source = table.options.get("source")
+    if isinstance(source, CopySource):
+        return [source]
+    return [open_arrow_file(file.path) for file in table.files]
+
+
+def list_remote_queries(tables: Sequence[FileTable]) -> list[str]:
+    """Returns the SQL that other servers run for a statement."""
+    sources = (table.options.get("source") for table in tables)
+    return [each.remote for each in sources if isinstance(each, CopySource) and each.remote is not None]
+
+
+def find_failure(tables: Sequence[FileTable]) -> GpudbError | None:
+    """Returns the error of a source, or of a file that changed, for which a scan failed; None for another reason."""
+    for table in tables:
+        source = table.options.get("source")
+        if isinstance(source, CopySource) and source.failures:
+            return source.failures[0]
+    return find_change(tables)

@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from gpudb import errors
     from gpudb.api import Connection, Relation, Rows, connect
 
@@ -31,6 +33,13 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("gpudb.errors")
     raise AttributeError(f"module 'gpudb' has no attribute '{name}'")
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Loads the magics %gpudb, %sql and %explain: `%load_ext gpudb`."""
+    from gpudb import jupyter
+
+    jupyter.load_ipython_extension(shell)
 
 
 def __dir__() -> list[str]:

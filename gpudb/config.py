@@ -47,8 +47,29 @@ class Settings(BaseSettings):
     """Address to listen on. An address off loopback needs a role with a password."""
     port: int = Field(default=5433, ge=0, le=65535)
     """TCP port. 0 selects a free one."""
+    http_host: str = "127.0.0.1"
+    """Address on which health and metrics are served. Whoever reaches it may read them, without a password."""
+    http_port: int | None = Field(default=None, ge=0, le=65535)
+    """TCP port of health and metrics over HTTP: `/healthz`, `/readyz`, `/metrics`. 0 selects a free one; the default is
+    none, and no HTTP."""
+    track_statements: bool = True
+    """Whether finished statements are counted: for metrics, `pg_stat_statements` and `gpudb_query_log`."""
+    query_log_rows: int = Field(default=100_000, ge=0, le=10_000_000)
+    """How many statements `gpudb_query_log` keeps, also over restarts; 0 is none."""
+    query_log_min_duration: float = Field(default=0.01, ge=0)
+    """Seconds that a statement takes at least to be kept in `gpudb_query_log`; those that fail are always. 0 is all."""
+    trace_endpoint: str | None = None
+    """Address of a collector that takes OpenTelemetry's traces by OTLP over HTTP, such as
+    `http://127.0.0.1:4318/v1/traces`. The default is none: nothing is traced. Needs the extra `otel`."""
+    trace_ratio: float = Field(default=0.01, ge=0, le=1)
+    """Share of statements that are traced, of those without a `traceparent` in a comment."""
+    trace_limit: int = Field(default=5, ge=0)
+    """Statements a second that are traced at most, of those without a `traceparent`; 0 for any number."""
     data_dir: Path = Path("gpudb-data")
     """Directory of the tables; created if it is missing."""
+    spill_dir: Path | None = None
+    """Directory of this server alone for temporary files of operations that exceed memory, such as a local disk's when
+    `data_dir` is on the network. The default is in `data_dir`."""
     memory_limit: Bytes | None = None
     """Memory limit of the CPU engine, in bytes (`8GB`). The default is 80% of the machine's memory."""
     gpu_memory_limit: Bytes | None = None
@@ -60,6 +81,9 @@ class Settings(BaseSettings):
     hba_file: Path | None = None
     """File of rules who may connect, in the form of PostgreSQL's pg_hba.conf. Without one roles without a password log
     in from loopback, and all others with their password. SIGHUP and `pg_reload_conf()` load it again."""
+    role_passwords: Path | None = None
+    """Directory of files with passwords: each is named as a role and has its password. At the start, and when SIGHUP
+    comes, the roles get these passwords; one that does not exist is created with LOGIN."""
     authentication_timeout: float = Field(default=60.0, gt=0, le=600)
     """Time in seconds that a client has to authenticate."""
     max_unauthenticated_connections: int = Field(default=500, ge=1, le=100_000)
@@ -106,6 +130,8 @@ class Settings(BaseSettings):
     scheduler: str | None = None
     """Address of a Dask scheduler (`tls://host:8786`) whose workers run the stages: those of `dask cuda worker` for the
     engine gpu, which `auto` then is, those of `dask worker` for twin. Without one the server starts its own workers."""
+    scheduler_timeout: float | None = Field(default=None, gt=0, le=86_400)
+    """Seconds that the server waits for a scheduler to answer, and then for its workers. The default is 10, and 90."""
     cluster_tls_ca: Path | None = None
     """Certificate of the authority that signs those of the scheduler, of its workers and of this server, in PEM."""
     cluster_tls_cert: Path | None = None
@@ -138,6 +164,12 @@ class Settings(BaseSettings):
         if self.cluster_tls_ca is None or self.cluster_tls_cert is None or self.cluster_tls_key is None:
             return None
         return CertificateFiles(self.cluster_tls_ca, self.cluster_tls_cert, self.cluster_tls_key)
+
+    @model_validator(mode="after")
+    def _check_traces(self) -> Self:
+        if self.trace_endpoint is not None and not self.track_statements:
+            raise ValueError("trace_endpoint goes with track_statements")
+        return self
 
     @model_validator(mode="after")
     def _check_tls(self) -> Self:

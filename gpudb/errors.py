@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
+from unicodedata import east_asian_width
 
 from gpudb import pgdata
 
@@ -37,12 +38,29 @@ class ShownValues:
     without: str | None = None
 
 
+_SHOWN_CHARACTERS, _SHOWN_BEFORE = 100, 60
+"""The characters of a long line that are shown, and those of them before the position."""
+
+
+def point_at(statement: str, position: int) -> list[str]:
+    """Returns the line of a statement with a 1-based position, and a caret under the position, as psql prints them."""
+    start = statement.rfind("\n", 0, position - 1) + 1
+    line = statement[start:].partition("\n")[0].replace("\t", " ")
+    head = f"LINE {statement.count(chr(10), 0, start) + 1}: "
+    column = position - 1 - start
+    if column > _SHOWN_BEFORE:
+        line, column = "..." + line[column - _SHOWN_BEFORE + 3 :], _SHOWN_BEFORE
+    wide = sum(east_asian_width(each) in "WF" for each in line[:column]) if not line.isascii() else 0
+    return [head + line[:_SHOWN_CHARACTERS], " " * (len(head) + column + wide) + "^"]
+
+
 class GpudbError(Exception):
     """Base class of every error that gpudb raises on purpose.
 
     `position` is a 1-based character offset into the statement's text; None if it is unknown, 0 if the text is not
-    involved. `objects` names the schema, table, column and constraint that the error is about, as far as known; `shown`
-    has the values of its row that the detail shows, which not every role may read.
+    involved. `statement` is that text once the error reaches a user of the Python API: `str` then shows the position
+    in it, the detail and the hint. `objects` names the schema, table, column and constraint that the error is about, as
+    far as known; `shown` has the values of its row that the detail shows, which not every role may read.
     """
 
     condition: ClassVar[str] = "internal_error"
@@ -67,9 +85,23 @@ class GpudbError(Exception):
         self.hint = hint
         self.position = position
         self.where = where
+        self.has_calls = False
+        """Whether `where` has the lines of the routines that were running."""
         self.objects = objects or {}
         self.shown = shown
         self.sqlstate = sqlstates()[condition or self.condition]
+        self.statement: str | None = None
+
+    def __str__(self) -> str:
+        """The message; with a statement also the line with the position under it, detail and hint, as psql has them."""
+        if self.statement is None:
+            return self.message
+        lines = [self.message]
+        if self.position and self.position <= len(self.statement) + 1:
+            lines += point_at(self.statement, self.position)
+        lines += [f"DETAIL:  {self.detail}"] if self.detail else []
+        lines += [f"HINT:  {self.hint}"] if self.hint else []
+        return "\n".join(lines)
 
     def at(self, position: int | None) -> GpudbError:
         """Returns this error with a position, if it has none yet (zero and None mean unknown)."""

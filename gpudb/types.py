@@ -396,6 +396,7 @@ _REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
     "name": _TEXT,
     "char": _TEXT,
     "cstring": _TEXT,
+    "refcursor": _TEXT,
     "regproc": _REGISTERED,
     "regprocedure": _REGISTERED,
     "regoper": _REGISTERED,

@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.support import ram_disk, schedule
+from tests.support.emptying import empty_database
 from tests.support.oracle.server import Oracle, start_oracle
 from tests.support.server_program import running_server
 
@@ -19,6 +20,8 @@ hypothesis.settings.register_profile("seeded", derandomize=True)
 
 _GPU = Path("/dev/nvidiactl")
 _LONGEST_NAME = 500
+_SHARED: list[str] = []
+"""The databases that the tests of this process share."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,6 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def oracle() -> Iterator[Oracle]:
     """A real PostgreSQL 16, started once a session."""
     with start_oracle() as running:
+        _SHARED.append(running.dsn)
         yield running
 
 
@@ -81,4 +85,13 @@ def gpudb_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         yield given
         return
     with running_server(tmp_path_factory.mktemp("gpudb-data")) as dsn:
+        _SHARED.append(dsn)
         yield dsn
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Empties the shared databases after the tests of a module, once its other fixtures have ended."""
+    yield
+    for dsn in _SHARED:
+        empty_database(dsn)

@@ -7,16 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
 
 import gpudb.api
 from gpudb import config
 from gpudb.api.connection import Connection
+from gpudb.api.messages import format_notice
 from gpudb.api.names import format_column_definitions, qualify, quote_identifier
+from gpudb.api.progress_bar import ProgressBar
 from gpudb.cli import sources
-from gpudb.cli.output import format_duration, format_notice, format_size
+from gpudb.cli.output import format_duration, format_size
 from gpudb.cli.sources import Source
 from gpudb.errors import UndefinedTable
+from gpudb.storage.load.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,43 +32,56 @@ class Options:
     null: str | None = None
 
 
+class _Load:
+    """How far the load is: bytes of the files that are read, and the rows that the database has stored."""
+
+    def __init__(self, connection: Connection, total: int) -> None:
+        self._connection = connection
+        self._total = total
+        self._finished = 0
+        self._read = 0
+        self._appended: int | None = None
+        self.rows = 0
+
+    def report(self, read: int, appended: int | None) -> None:
+        """Enters bytes of the current file, and the rows that were appended, None while a COPY runs."""
+        self._read, self._appended = read, appended
+
+    def finish_file(self, size: int, rows: int) -> None:
+        """Enters the end of the current file, and its rows."""
+        self._finished += size
+        self.rows += rows
+        self.report(0, 0)
+
+    def progress(self) -> Progress:
+        """See `progress_bar.Reporting`; the database is asked for the rows of a file that is being copied."""
+        rows = self._connection.progress().rows if self._appended is None else self._appended
+        return Progress(self._finished + self._read, self._total, self.rows + rows)
+
+
 def run(target: str | None, table: str, patterns: list[str], options: Options) -> None:
     """Loads the files. Errors: 58P01 for a missing file, 0A000 for a format, and those of COPY and INSERT."""
     files = sources.find_sources(patterns, options.format)
     total = sum(source.path.stat().st_size for source in files)
     console = Console(highlight=False, soft_wrap=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TextColumn("{task.fields[rows]:,} rows, {task.fields[rate]:,.0f}/s"),
-        TimeElapsedColumn(),
-    )
-    rows = 0
     with gpudb.api.connect(target or config.load().data_dir) as connection:
         started = time.perf_counter()
-        with (
-            Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
-            connection.transaction(),
-        ):
-            task = progress.add_task("", total=total, rows=0, rate=0.0)
-            before = 0
+        load = _Load(connection, total)
+        with ProgressBar(load) as bar, connection.transaction():
             name = qualify(table)
             if options.create:
                 _create_table(connection, name, files[0], options)
+
+            def report(read: int, appended: int | None = None) -> None:
+                load.report(read, appended)
+                bar.update()
+
             for source in files:
-
-                def report(read: int, seen: int, base: int = before, count: int = rows) -> None:
-                    rate = (count + seen) / (time.perf_counter() - started)
-                    progress.update(task, completed=base + read, rows=count + seen, rate=rate)
-
-                progress.update(task, description=source.path.name)
-                rows += _load_file(connection, name, source, options, report)
-                before += source.path.stat().st_size
-                progress.update(task, completed=before, rows=rows)
+                rows = _load_file(connection, name, source, options, report)
+                load.finish_file(source.path.stat().st_size, rows)
         for notice in connection.notices:
             console.print(format_notice(notice), markup=False)
+    rows = load.rows
     took = time.perf_counter() - started
     number = f"{len(files)} file{'s' if len(files) > 1 else ''}"
     console.print(
@@ -79,10 +94,8 @@ def _create_table(connection: Connection, name: str, source: Source, options: Op
     connection.execute(f"CREATE TABLE {name} ({format_column_definitions(names, types)})")
 
 
-def _load_file(
-    connection: Connection, name: str, source: Source, options: Options, report: Callable[[int, int], None]
-) -> int:
-    """Loads one file, calling `report(bytes read, rows seen)` as it progresses. Returns the number of rows."""
+def _load_file(connection: Connection, name: str, source: Source, options: Options, report: Callable[..., None]) -> int:
+    """Loads one file, calling `report(bytes read, rows appended)` as it progresses. Returns the rows."""
     try:
         table_columns = connection.table(name).columns
     except UndefinedTable as error:

@@ -42,6 +42,10 @@ def _root(
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="TCP port; 0 selects a free one.  [default: 5433]")] = None,
+    http_host: Annotated[str | None, typer.Option(help="Address of health and metrics.  [default: 127.0.0.1]")] = None,
+    http_port: Annotated[
+        int | None, typer.Option(help="TCP port of health and metrics over HTTP; 0 selects a free one.")
+    ] = None,
     data_dir: DataDir = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of settings.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory limit of the CPU engine, such as 8GB.")] = None,
@@ -86,6 +90,8 @@ def serve(
             config,
             host=host,
             port=port,
+            http_host=http_host,
+            http_port=http_port,
             data_dir=data_dir,
             memory_limit=memory_limit,
             max_connections=max_connections,
@@ -123,6 +129,20 @@ def sql(
     from gpudb.cli.sql import run
 
     raise typer.Exit(run(_get_target(target, data_dir, url), command or []))
+
+
+@app.command()
+def top(
+    target: Annotated[str | None, typer.Argument(metavar="[URL]", help="A server's URL.")] = None,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once, and exit.")] = False,
+    url: Url = None,
+) -> None:
+    """Show a server's sessions, statements, queue and devices, live."""
+    from gpudb.cli.top import run
+
+    server = _get_target(target, None, url) or "postgresql://gpudb@127.0.0.1:5433/gpudb"
+    raise typer.Exit(run(server, interval=interval, once=once))
 
 
 @app.command()
@@ -268,7 +288,7 @@ def main() -> None:
     try:
         app()
     except GpudbError as error:
-        from gpudb.cli.output import format_error
+        from gpudb.api.messages import format_error
 
         sys.stderr.write(format_error(error) + "\n")
         raise SystemExit(1) from None

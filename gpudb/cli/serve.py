@@ -4,7 +4,10 @@ SIGTERM (smart): idle clients get 57P01, transactions have `shutdown_timeout` to
 SIGINT (fast), or a second SIGTERM: transactions are cancelled at once. SIGQUIT (immediate): the process ends as it is,
 and the next start recovers. Until the end, new clients get 57P03.
 
-SIGHUP loads the rules of connections again, and reopens the logs.
+SIGHUP loads the rules of connections, the certificate and the passwords of `role_passwords` again, and reopens the
+logs.
+
+Health and metrics over HTTP are served from before the catalog is open until after it is closed.
 """
 
 from __future__ import annotations
@@ -16,12 +19,18 @@ import signal
 import ssl
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
+from typing import TYPE_CHECKING
 
+from gpudb.cli.signal_wait import SignalWait
 from gpudb.config import Settings
 from gpudb.engine.gpu.cluster import forkserver
 from gpudb.engine.startup_log import LOG, log_step
+
+if TYPE_CHECKING:
+    from gpudb.server.http.server import HttpServer
 
 JOIN_S = 5.0
 WARM_AFTER_S = 2.0
@@ -63,16 +72,42 @@ def serve(settings: Settings) -> None:
         forkserver.begin()  # it imports its libraries in parallel with this process
     log_step(f"{len(gpus)} GPUs are found")
 
+    import gpudb.session.database  # noqa: F401
+
+    log_step("the database's libraries are read")
+    http = _start_http(settings)
+    try:
+        _serve_database(settings, workers, gpus, http, stop, fast, reloads)
+    finally:
+        if http is not None:
+            http.close()
+
+
+def _serve_database(
+    settings: Settings,
+    workers: int,
+    gpus: Sequence[str],
+    http: HttpServer | None,
+    stop: threading.Event,
+    fast: threading.Event,
+    reloads: list[Callable[[], None]],
+) -> None:
+    """Opens the database and serves its clients until `stop`."""
+    from gpudb.cli.role_passwords import apply_role_passwords, reapply_role_passwords
     from gpudb.errors import GpudbError
+    from gpudb.observe.traces import TraceExporter
     from gpudb.server.wire.audit_log import AuditLog
     from gpudb.server.wire.configuration import Configuration
     from gpudb.server.wire.hba.file import HbaFile
     from gpudb.server.wire.server import PgServer
     from gpudb.server.wire.statement_log import StatementLog
+    from gpudb.server.wire.tls import reload_certificate
     from gpudb.session.database import Database
     from gpudb.storage.backup.schedule import BackupSchedule
 
-    log_step("the database's libraries are read")
+    traces = None
+    if settings.trace_endpoint is not None:
+        traces = TraceExporter(settings.trace_endpoint, settings.trace_ratio, settings.trace_limit)
     hba = None
     if settings.hba_file is not None:
         hba = HbaFile(settings.hba_file.absolute(), verifies_certificates=settings.tls_ca is not None)
@@ -95,10 +130,15 @@ def serve(settings: Settings) -> None:
         gpu_memory_limit=settings.gpu_memory_limit,
         cluster_certificates=settings.cluster_certificates,
         cluster_insecure=settings.cluster_insecure,
+        scheduler_timeout=settings.scheduler_timeout,
+        spill_dir=settings.spill_dir,
         temp_file_limit=settings.temp_file_limit,
         snapshot_retention=settings.snapshot_retention,
         snapshot_limit=settings.snapshot_limit,
+        query_log_rows=settings.query_log_rows if settings.track_statements else 0,
+        query_log_min_duration=settings.query_log_min_duration,
     )
+    signals = SignalWait()
     log: StatementLog | None = None
     audit_log: AuditLog | None = None
     backups: BackupSchedule | None = None
@@ -111,14 +151,20 @@ def serve(settings: Settings) -> None:
             log = StatementLog(settings.statement_log)
         if settings.audit_log is not None:
             audit_log = AuditLog(settings.audit_log)
+        if settings.role_passwords is not None:
+            apply_role_passwords(database, settings.role_passwords)
+            reloads.append(partial(reapply_role_passwords, database, settings.role_passwords))
         database.configuration = Configuration(hba, log, audit_log)
         reloads.append(database.reload_configuration)
+        tls = _make_tls_context(settings)
+        if settings.tls_cert is not None and settings.tls_key is not None:
+            reloads.append(partial(reload_certificate, tls, settings.tls_cert, settings.tls_key))
         try:
             server = PgServer(
                 database,
                 settings.host,
                 settings.port,
-                tls=_make_tls_context(settings),
+                tls=tls,
                 max_connections=settings.max_connections,
                 authentication_timeout=settings.authentication_timeout,
                 hba=hba,
@@ -127,6 +173,7 @@ def serve(settings: Settings) -> None:
                 failed_login_delay=settings.failed_login_delay,
                 statement_log=log,
                 audit_log=audit_log,
+                recorder=database.recorder if settings.track_statements else None,
             )
         except OSError as error:
             message = f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}"
@@ -134,23 +181,49 @@ def serve(settings: Settings) -> None:
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from None
         thread = threading.Thread(target=server.serve_forever, name="listener", daemon=True)
         thread.start()
+        if settings.track_statements:
+            if traces is not None:
+                database.recorder.add_consumer(traces)
+            database.recorder.start()
         host, port = server.address
         log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
+        if http is not None:
+            http.collector.attach(database, server)
+            http.readiness.opened(database)
         try:
-            if not stop.wait(WARM_AFTER_S):
+            if not signals.wait(stop, WARM_AFTER_S):
                 database.cpu.warm()
-            stop.wait()
+                if http is not None:
+                    http.readiness.warmed()
+            signals.wait(stop)
         finally:
+            if http is not None:
+                http.readiness.drain()
             server.shutdown(settings.shutdown_timeout, fast)
             thread.join(JOIN_S)
     finally:
         if backups is not None:
             backups.stop()
+        if http is not None:
+            http.collector.detach()
         database.close()
-        for each in (log, audit_log):
+        for each in (log, audit_log, traces):
             if each is not None:
                 each.close()
+        signals.close()
+
+
+def _start_http(settings: Settings) -> HttpServer | None:
+    """Starts to serve health and metrics, before the catalog is open; None without a port."""
+    if settings.http_port is None:
+        return None
+    from gpudb.server.http.server import HttpServer
+
+    http = HttpServer(settings.http_host, settings.http_port)
+    host, port = http.address
+    print(f"http on {host}:{port}", flush=True)
+    return http
 
 
 def _raise_file_limit() -> None:

@@ -72,15 +72,13 @@ def _make_source(path: Path, format: str | None) -> Source:
     return Source(path, chosen, compression, by_name[1] if by_name and by_name[0] == chosen else None)
 
 
-def read_chunks(source: Source, report: Callable[[int, int], None]) -> Iterator[bytes]:
-    """Yields a file's bytes, decompressed; calls `report(bytes of the file read, lines seen)` after each piece."""
-    lines = 0
+def read_chunks(source: Source, report: Callable[[int], None]) -> Iterator[bytes]:
+    """Yields a file's bytes, decompressed; calls `report(bytes of the file read)` after each piece."""
     with pa.OSFile(str(source.path), "rb") as file:
         stream = pa.CompressedInputStream(file, source.compression) if source.compression else file
         while chunk := _read_chunk(stream, source):
             yield chunk
-            lines += chunk.count(b"\n")
-            report(file.tell(), lines)
+            report(file.tell())
 
 
 def _read_chunk(stream: pa.NativeFile, source: Source) -> bytes:
@@ -153,7 +151,7 @@ def detect_header(
 
 
 def _read_first_line(source: Source, delimiter: str | None) -> list[str]:
-    for chunk in read_chunks(source, lambda read, lines: None):
+    for chunk in read_chunks(source, lambda _: None):
         text = chunk[: 1 << 20].decode("utf-8-sig", errors="replace")
         reader = csv.reader(text.splitlines(keepends=True), delimiter=_get_delimiter(source, delimiter))
         return [field.strip() for field in next(reader, [])]
@@ -200,7 +198,7 @@ def _translate_read_errors(source: Source) -> Iterator[None]:
 
 def _guess_schema(source: Source, header: bool | None, delimiter: str | None) -> pa.Schema:
     head = bytearray()
-    for chunk in read_chunks(source, lambda read_options, lines: None):
+    for chunk in read_chunks(source, lambda _: None):
         head += chunk
         if len(head) >= GUESS_BYTES:
             del head[head.rfind(b"\n") + 1 :]

@@ -20,6 +20,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_SUFFIX = re.compile(r"\S\s*\\(?:g|gx|watch)\b")
+"""The commands that end a statement in its own line."""
 _BLOCK = re.compile(r"/\*|\*/")
 
 
@@ -33,8 +35,31 @@ def split_pieces(text: str) -> Iterator[tuple[int, str]]:
             yield position, line.strip()
             start = position + len(line)
         position += len(line)
+        if _SUFFIX.search(line) is not None and find_command(text[start:position]) is not None:
+            yield start, text[start:position]
+            start = position
     if text[start:].strip():
         yield start, text[start:]
+
+
+def find_command(text: str) -> int | None:
+    """The position of the first backslash outside quotes and comments; None without one."""
+    position = 0
+    while (match := _TOKEN.search(text, position)) is not None:
+        if (found := text.find("\\", position, match.start())) >= 0:
+            return found
+        position = match.end()
+        if match.lastgroup in {"dollar", "tag"}:
+            closing = text.find(f"${match['tag'] or ''}$", position)
+            if closing < 0:
+                return None
+            position = closing + len(match["tag"] or "") + 2
+        elif match.lastgroup == "block":
+            position = _find_block_end(text, position)
+            if position < 0:
+                return None
+    found = text.find("\\", position)
+    return found if found >= 0 else None
 
 
 def is_complete(text: str) -> bool:

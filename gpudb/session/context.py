@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.catalog.model import Catalog
-from gpudb.engine.protocol import Cancel, Engine
+from gpudb.catalog.routines import Routine
+from gpudb.engine.protocol import Cancel, Engine, Measures, Request, SharedRows, Stream
 from gpudb.errors import SqlError
+from gpudb.observe.activity_reset import ActivityReset
+from gpudb.observe.query_log import QueryLog
+from gpudb.observe.recorder import StatementRecorder
+from gpudb.observe.statement_statistics import StatementStatistics
+from gpudb.observe.totals import StatementTotals
+from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan
+from gpudb.session.progress import CopyProgress
 from gpudb.session.results import Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.settings.system_file import SystemSettings
@@ -24,7 +33,7 @@ from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.bound import Expr, OutputColumn, Statement
+from gpudb.sql.bound import Expr, OutputColumn, Query, Statement
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
@@ -33,6 +42,16 @@ from gpudb.types import SqlType
 if TYPE_CHECKING:
     from gpudb.engine.cpu.engine import CpuEngine
     from gpudb.engine.gpu.cluster.membership import Membership
+
+
+@dataclass(slots=True)
+class SessionCounts:
+    """Numbers of sessions that are open and that were opened, and of transactions that they ended."""
+
+    open: int = 0
+    opened: int = 0
+    commits: int = 0
+    rollbacks: int = 0
 
 
 class DatabaseServices(Protocol):
@@ -45,6 +64,14 @@ class DatabaseServices(Protocol):
     started: dt.datetime
     configuration_loaded: dt.datetime
     system_settings: SystemSettings
+    activity_reset: ActivityReset
+    recorder: StatementRecorder
+    statements: StatementTotals
+    statistics: StatementStatistics
+    query_log: QueryLog
+
+    def count_sessions(self, oid: int | None = None) -> SessionCounts:
+        """Returns what the sessions in the database of an OID, or in all, were and did since the start."""
 
     def sessions(self) -> Sequence[SessionState]:
         """The open sessions."""
@@ -69,12 +96,16 @@ class SessionState(Protocol):
     """What statements read and change of their session.
 
     `explicit` is whether BEGIN opened the transaction, `failed` whether an error ended it. `query` is the text that
-    runs now or ran last, `active` whether it still runs. `authenticated` is the role that logged in. `definer` is the
-    owner of the SECURITY DEFINER routine that runs now: it is the current role meanwhile. `accesses` are those of the
-    statement that was bound last.
+    runs now or ran last, `active` whether it still runs, `progress` how far its load is. `authenticated` is the role
+    that logged in. `definer` is the owner of the SECURITY DEFINER routine that runs now: it is the current role
+    meanwhile. `accesses` are those of the statement that was bound last, `measures` what was measured of the current
+    one. If `explains_slow`, its last request to the engine is kept as `slow_request`. `bound_statements` counts the
+    statements of the transaction that were bound, the running one included.
     """
 
     process_id: int
+    database_name: str
+    database_oid: int
     authenticated: RoleName
     definer: str | None
     client: str
@@ -87,14 +118,21 @@ class SessionState(Protocol):
     cursors: dict[str, Cursor]
     sequences: SequenceCache
     deferred_checks: DeferredChecks
+    mailbox: Mailbox
     savepoints: list[SessionSavepoint]
+    shared_rows: list[SharedRows]
     transaction_started: dt.datetime | None
     explicit: bool
     failed: bool
     query: str
     query_started: dt.datetime | None
     active: bool
+    progress: CopyProgress | None
     accesses: Accesses | None
+    measures: Measures
+    explains_slow: bool
+    slow_request: Request | None
+    bound_statements: int
 
     @property
     def database(self) -> DatabaseServices:
@@ -119,6 +157,9 @@ class SessionState(Protocol):
     @property
     def waits_for(self) -> str | None:
         """The event that the running statement waits for, as pg_stat_activity names it."""
+
+    def measure_progress(self) -> float | None:
+        """Returns the fraction of the running query that its engine has done; None if it is unknown."""
 
     @property
     def temporary_schema(self) -> str:
@@ -145,6 +186,9 @@ class SessionState(Protocol):
     def evaluate_integer(self, context: Context, expr: Expr) -> int | None:
         """Returns the value of an expression without columns: a bigint, or a timestamptz in microseconds since 1970."""
 
+    def open_files(self, context: Context, request: FileRequest, role: str | None) -> FileTable:
+        """Returns the files that a statement names; 42501 if a role (None: the current one) may not read them."""
+
     def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement; 42P05."""
 
@@ -157,6 +201,15 @@ class SessionState(Protocol):
     def end_transaction(self, *, commit: bool) -> None:
         """Commits the transaction or rolls it back."""
 
+    def restart_transaction(self, *, commit: bool) -> Transaction:
+        """Commits the implicit transaction or rolls it back, and begins another."""
+
+    def run_bound_query(self, context: Context, query: Query) -> Stream:
+        """Runs a bound query with the parameters of a context."""
+
+    def resolve_procedure(self, context: Context) -> Routine:
+        """Returns the procedure that a context's CALL names; 42883, 42809."""
+
 
 @dataclass(slots=True)
 class Context:
@@ -164,7 +217,7 @@ class Context:
 
     `session_calls` is whether the statement calls sequence functions or routines that the session runs; None if that is
     unknown. `arguments` are those of the routine whose body the statement is part of, and `level` is the nesting depth
-    of routine calls.
+    of routine calls; `may_end_transaction` is whether a procedure that one of them calls may commit.
     """
 
     session: SessionState
@@ -177,6 +230,7 @@ class Context:
     session_calls: bool | None = None
     arguments: Arguments | None = None
     level: int = 0
+    may_end_transaction: bool = False
 
     def binder(self, *, describing: bool = False) -> StatementBinder:
         """Returns a binder over the transaction's catalog and the session's names.
@@ -198,6 +252,7 @@ class Context:
             accesses=Accesses(check_schema=session.check_schema),
             describing=describing,
             evaluate_integer=lambda expr: session.evaluate_integer(self, expr),
+            open_files=lambda request, role: session.open_files(self, request, role),
         )
 
     def check_writable(self, command: str) -> None:
@@ -216,9 +271,10 @@ class Context:
 
 # The severities of messages that a level of client_min_messages keeps from the client. INFO always reaches it
 _SHUT_OUT = {
-    "notice": ("LOG",),
-    "warning": ("LOG", "NOTICE"),
-    "error": ("LOG", "NOTICE", "WARNING"),
+    "log": ("DEBUG",),
+    "notice": ("LOG", "DEBUG"),
+    "warning": ("LOG", "DEBUG", "NOTICE"),
+    "error": ("LOG", "DEBUG", "NOTICE", "WARNING"),
 }
 
 Handler = Callable[[Context], Result]

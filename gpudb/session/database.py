@@ -1,9 +1,10 @@
-"""The database: storage, engines, the plan cache, and the open sessions."""
+"""The databases of a data directory: storage, engines, the plan cache, and the open sessions."""
 
 from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,15 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudb.catalog.initial_settings import list_initial_settings
+from gpudb.catalog.model import FIRST_DATABASE
+from gpudb.catalog.model import Database as DatabaseDefinition
 from gpudb.catalog.roles import Role
+from gpudb.catalog.secured_objects import get_database
 from gpudb.certificates import CertificateFiles
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
+from gpudb.observe.activity_reset import ActivityReset
+from gpudb.observe.query_log import QueryLog
+from gpudb.observe.recorder import StatementRecorder
+from gpudb.observe.statement_statistics import StatementStatistics
+from gpudb.observe.totals import StatementTotals
 from gpudb.plan.cost.sampling import set_sampler
 from gpudb.session.authorization.membership import has_grant_of
 from gpudb.session.authorization.privileges import check_connect
+from gpudb.session.context import SessionCounts
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
 from gpudb.session.plan_cache import PlanCache
@@ -39,10 +49,11 @@ from gpudb.storage.store import Store
 if TYPE_CHECKING:
     from gpudb.engine.gpu.cluster.config import WorkerProcesses
     from gpudb.engine.gpu.cluster.membership import Membership
+    from gpudb.engine.gpu.engine import ClusterEngine
 
 
 class Database:
-    """An open database. Without `data_dir` it is in a temporary directory, which is deleted when it closes.
+    """The open databases of a data directory. Without `data_dir` it is a temporary one, deleted when this closes.
 
     `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's memory). `workers` starts a
     cluster of that many worker processes, which together have the same limit again, and which run the GPU engine's
@@ -52,8 +63,10 @@ class Database:
     `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
     `reserved_connections` of `max_connections` are for superusers alone.
     Earlier snapshots of tables are kept for `snapshot_retention` seconds, at most `snapshot_limit` of a table.
-    `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. `settings`
-    are the defaults of sessions' settings.
+    `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. The CPU
+    engine's are in `spill_dir`, by default in `data_dir`. `settings` are the defaults of sessions' settings.
+    `scheduler_timeout` limits the waiting for a scheduler and its workers, in seconds. The last
+    `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log.
     """
 
     def __init__(
@@ -71,16 +84,21 @@ class Database:
         gpu_memory_limit: int | None = None,
         cluster_certificates: CertificateFiles | None = None,
         cluster_insecure: bool = False,
+        scheduler_timeout: float | None = None,
+        spill_dir: Path | None = None,
         temp_file_limit: int | None = None,
         snapshot_retention: float = 3600.0,
         snapshot_limit: int = 100,
+        query_log_rows: int = 0,
+        query_log_min_duration: float = 0.01,
     ) -> None:
-        self.store = Store(data_dir)
+        self.store = Store(data_dir, spill_dir=spill_dir)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
             self.cpu = CpuEngine(memory_limit, self.store.spill, temp_limit=temp_file_limit)
             self.engine: Engine = self.cpu
+            self.cluster: ClusterEngine | None = None
             self.members: Membership | None = None
             log_step("the storage is open")
             if workers or gpus or scheduler:
@@ -88,10 +106,13 @@ class Database:
                     processes = _own_processes(workers, gpus, memory_limit)
                 else:
                     joined = (scheduler, workers or None, memory_limit, cluster_certificates)
-                    processes = _join_processes(*joined, gpu=not twin, insecure=cluster_insecure)
-                self.engine, self.members = _start_cluster(
+                    processes = _join_processes(
+                        *joined, gpu=not twin, insecure=cluster_insecure, seconds=scheduler_timeout
+                    )
+                self.engine, self.cluster = _start_cluster(
                     self.cpu, replace(processes, device=gpu_memory_limit or 0, temp_limit=temp_file_limit or 0)
                 )
+                self.members = self.cluster.members
         except BaseException:
             self.store.close()
             raise
@@ -112,26 +133,47 @@ class Database:
         self.configuration_loaded = self.started
         self._sessions: dict[int, Session] = {}
         self._logins: dict[int, int] = {}
+        self._ended: dict[int, SessionCounts] = {}
+        self.activity_reset = ActivityReset(self.started)
+        self.statements = StatementTotals()
+        self.statistics = StatementStatistics()
+        self.query_log = QueryLog(self.store.directory, query_log_rows, query_log_min_duration)
+        consumers = self.statements, self.statistics, self.query_log
+        # The query log has each statement that takes as long.
+        self.recorder = StatementRecorder(
+            *consumers, repeats_below=query_log_min_duration if query_log_rows else math.inf
+        )
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
 
-    def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> Session:
+    def session(
+        self,
+        user: str,
+        settings: Mapping[str, str] | None = None,
+        client: str = "",
+        database: str = FIRST_DATABASE,
+    ) -> Session:
         """Opens a session (see `interfaces.DatabaseInterface`)."""
-        role = self.role(user)
+        role = self.role(user, database)
         if role is None:
             raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
-        check_connect(self.store.catalog(), user)
+        catalog = self.store.catalog(database)
+        known = get_database(catalog)
+        if not known.allows_connections:
+            message = f'database "{database}" is not currently accepting connections'
+            raise SqlError.of("object_not_in_prerequisite_state", message)
+        check_connect(catalog, user)
         with self._lock:
             if self._closed:
                 raise SqlError.of("cannot_connect_now", "the database system is shutting down")
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
-            self._check_limits(role)
+            self._check_limits(role, known)
             check_initial_settings(settings or {}, superuser=role.superuser)
             audit = role.settings.get(AUDIT)
             role = replace(role, settings={name: value for name, value in role.settings.items() if name != AUDIT})
-            session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client)
+            session = Session(self, self._dispatcher, next(self._pids), role, settings or {}, client, database)
             if audit is not None:
                 session.settings.force(AUDIT, audit)
             self._sessions[session.process_id] = session
@@ -149,10 +191,13 @@ class Database:
         seconds = parse_milliseconds(values[SNAPSHOT_RETENTION]) / 1000
         self.store.retention = Retention(seconds, int(values[SNAPSHOT_LIMIT]))
 
-    def _check_limits(self, role: Role) -> None:
-        """53300 for a role beyond its CONNECTION LIMIT, or if the remaining connections are for superusers."""
+    def _check_limits(self, role: Role, database: DatabaseDefinition) -> None:
+        """53300 for a role or database beyond its CONNECTION LIMIT, or if what remains is for superusers."""
         if role.superuser:
             return
+        used = sum(each.database_name == database.name for each in self._sessions.values())
+        if 0 <= database.connection_limit <= used:
+            raise SqlError.of("too_many_connections", f'too many connections for database "{database.name}"')
         if 0 <= role.connection_limit <= sum(oid == role.oid for oid in self._logins.values()):
             raise SqlError.of("too_many_connections", f'too many connections for role "{role.name}"')
         if len(self._sessions) + self.reserved_connections >= self.max_connections:
@@ -173,9 +218,10 @@ class Database:
         """Returns the rows of pg_hba_file_rules; none without a server, or without a rules file."""
         return [] if self.configuration is None else self.configuration.read_hba_rows()
 
-    def role(self, name: str) -> Role | None:
-        """A role by name, with all settings with which its sessions begin."""
-        catalog = self.store.catalog()
+    def role(self, name: str, database: str = FIRST_DATABASE) -> Role | None:
+        """A role by name, with all settings with which its sessions in a database begin."""
+        catalogs = self.store.catalogs()
+        catalog = catalogs.get(database) or catalogs[FIRST_DATABASE]
         role = catalog.roles.get(name)
         return None if role is None else replace(role, settings=list_initial_settings(catalog, role))
 
@@ -211,8 +257,25 @@ class Database:
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
         with self._lock:
-            self._sessions.pop(process_id, None)
+            session = self._sessions.pop(process_id, None)
             self._logins.pop(process_id, None)
+            if session is not None:
+                ended = self._ended.setdefault(session.database_oid, SessionCounts())
+                ended.opened += 1
+                ended.commits += session.commits
+                ended.rollbacks += session.rollbacks
+
+    def count_sessions(self, oid: int | None = None) -> SessionCounts:
+        """Returns what the sessions in the database of an OID, or in all, were and did since the start."""
+        with self._lock:
+            ended = [each for database, each in self._ended.items() if oid in (None, database)]
+            sessions = [each for each in self._sessions.values() if oid in (None, each.database_oid)]
+        return SessionCounts(
+            open=len(sessions),
+            opened=len(sessions) + sum(each.opened for each in ended),
+            commits=sum(each.commits for each in ended) + sum(each.commits for each in sessions),
+            rollbacks=sum(each.rollbacks for each in ended) + sum(each.rollbacks for each in sessions),
+        )
 
     def close(self) -> None:
         """Closes all sessions and the storage; idempotent."""
@@ -223,6 +286,8 @@ class Database:
         for session in self.sessions():
             session.cancel()
             session.close()
+        self.recorder.close()
+        self.query_log.close()
         self.engine.close()
         self.store.close()
 
@@ -241,13 +306,15 @@ def _join_processes(
     *,
     gpu: bool,
     insecure: bool,
+    seconds: float | None,
 ) -> WorkerProcesses:
     from gpudb.engine.gpu.cluster.config import joined_processes
 
-    return joined_processes(scheduler, workers, memory_limit, certificates, gpu=gpu, insecure=insecure)
+    limits = (workers, memory_limit, certificates)
+    return joined_processes(scheduler, *limits, gpu=gpu, insecure=insecure, seconds=seconds)
 
 
-def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Membership]:
+def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, ClusterEngine]:
     """Starts a cluster before the embedded engine; imports here since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -261,4 +328,4 @@ def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Eng
     log_step("the engine's libraries are read")
     cluster = Cluster(processes, meanwhile=planner)
     engine = ClusterEngine(cluster, embedded, "gpu" if processes.gpu else "twin")
-    return RoutedEngine(engine, embedded), engine.members
+    return RoutedEngine(engine, embedded), engine

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudb.session.context import Context, Describer, Handler, SessionState
+from gpudb.session.copy import share_rows
 from gpudb.session.copy.copy_statement import copy
 from gpudb.session.copy.load_data import is_load_call, load_columns
 from gpudb.session.cursors import open_cursors
@@ -14,9 +15,13 @@ from gpudb.session.ddl import (
     alter_table,
     comments,
     create_table,
+    databases,
     default_privileges,
     domains,
     drop,
+    extensions,
+    foreign_objects,
+    foreign_tables,
     grant,
     indexes,
     initial_settings,
@@ -33,8 +38,11 @@ from gpudb.session.ddl import (
 )
 from gpudb.session.ddl.default_privileges import apply_default_privileges
 from gpudb.session.dml import changes, set_constraints, truncate
+from gpudb.session.execution import row_locks
+from gpudb.session.execution.advisory_locks import unlock_all
 from gpudb.session.execution.binding import BINDABLE
 from gpudb.session.ownership.checks import CHECKS, authorize_definition
+from gpudb.session.plan_cache import Plan
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines import aggregates, create_routine
 from gpudb.session.routines.call import call, describe_call
@@ -45,19 +53,27 @@ from gpudb.session.statements import (
     checkpoint,
     explain,
     nodes,
+    notify,
     prepared,
     query,
     set_show,
+    slow_log,
     transactions,
 )
+from gpudb.sql.bound import RowLock
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
 _HANDLERS: Mapping[str, Handler] = {
+    "AlterDatabaseRefreshCollStmt": databases.refresh_collation_version,
     "AlterDatabaseSetStmt": initial_settings.alter_database_set,
+    "AlterDatabaseStmt": databases.alter_database,
     "AlterDefaultPrivilegesStmt": default_privileges.alter_default_privileges,
     "AlterDomainStmt": domains.alter_domain,
     "AlterEnumStmt": types.alter_enum,
+    "AlterExtensionStmt": extensions.alter_extension,
+    "AlterFdwStmt": foreign_objects.alter_wrapper,
+    "AlterForeignServerStmt": foreign_objects.alter_server,
     "AlterObjectSchemaStmt": rename.set_schema,
     "AlterOwnerStmt": schemas.change_owner,
     "AlterRoleSetStmt": initial_settings.alter_role_set,
@@ -65,6 +81,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterSeqStmt": sequences.alter_sequence,
     "AlterSystemStmt": alter_system.alter_system,
     "AlterTableStmt": alter_table.alter_table,
+    "AlterUserMappingStmt": foreign_objects.alter_user_mapping,
     "CallStmt": call,
     "CheckPointStmt": checkpoint.checkpoint,
     "ClosePortalStmt": cursors.close,
@@ -74,12 +91,18 @@ _HANDLERS: Mapping[str, Handler] = {
     "CopyStmt": copy,
     "CreateDomainStmt": domains.create_domain,
     "CreateEnumStmt": types.create_enum,
+    "CreateExtensionStmt": extensions.create_extension,
+    "CreateFdwStmt": foreign_objects.create_wrapper,
+    "CreateForeignServerStmt": foreign_objects.create_server,
+    "CreateForeignTableStmt": foreign_tables.create_foreign_table,
     "CreateFunctionStmt": create_routine.create_routine,
     "CreateRoleStmt": roles.create_role,
     "CreateSchemaStmt": schemas.create_schema,
     "CreateSeqStmt": sequences.create_sequence,
     "CreateStmt": create_table.create_table,
     "CreateTableAsStmt": create_table.create_table_as,
+    "CreateUserMappingStmt": foreign_objects.create_user_mapping,
+    "CreatedbStmt": databases.create_database,
     "DeallocateStmt": prepared.deallocate,
     "DeclareCursorStmt": cursors.declare,
     "DefineStmt": aggregates.define,
@@ -89,16 +112,21 @@ _HANDLERS: Mapping[str, Handler] = {
     "DropOwnedStmt": owned_objects.drop_owned,
     "DropRoleStmt": roles.drop_role,
     "DropStmt": drop.drop,
+    "DropUserMappingStmt": foreign_objects.drop_user_mapping,
+    "DropdbStmt": databases.drop_database,
     "ExecuteStmt": prepared.execute,
     "ExplainStmt": explain.explain,
     "FetchStmt": cursors.fetch,
     "GrantRoleStmt": role_grants.grant_or_revoke_role,
     "GrantStmt": grant.grant,
+    "ImportForeignSchemaStmt": foreign_tables.import_foreign_schema,
     "IndexStmt": indexes.create_index,
     "InsertStmt": changes.insert,
+    "ListenStmt": notify.listen,
     "LockStmt": transactions.lock,
     "MergeStmt": changes.update_delete_or_merge,
     "NodeStmt": nodes.change_node,
+    "NotifyStmt": notify.notify,
     "PrepareStmt": prepared.prepare,
     "ReassignOwnedStmt": owned_objects.reassign_owned,
     "RefreshMatViewStmt": materialized_views.refresh,
@@ -106,7 +134,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "SelectStmt": query.select,
     "TransactionStmt": transactions.transaction,
     "TruncateStmt": truncate.truncate,
-    "UnlistenStmt": set_show.unlisten,
+    "UnlistenStmt": notify.unlisten,
     "UpdateStmt": changes.update_delete_or_merge,
     "VacuumStmt": analyze.vacuum,
     "VariableSetStmt": set_show.set_variable,
@@ -185,12 +213,29 @@ class StatementDispatcher:
             temporary_tables.run_on_commit(session, transaction)
 
     def transaction_ended(self, session: SessionState, committed: bool) -> None:
-        """Closes the cursors of a transaction; one that is rolled back loses its deferred checks."""
+        """Closes the cursors of a transaction, and its shared rows; a rollback ends its deferred checks."""
         if session.cursors:
             open_cursors.end_transaction(session, committed)
+        if session.shared_rows:
+            share_rows.end_transaction(session)
         if not committed:
             session.deferred_checks = DeferredChecks()
 
+    def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
+        """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
+        return row_locks.lock_rows(context, locks)
+
+    def skip_locked(self, context: Context, plan: Plan) -> Plan:
+        """Returns a plan without the rows that it skips because others have locked them."""
+        return row_locks.skip_locked(context, plan)
+
+    def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
+        """Logs a statement that took so many seconds."""
+        slow_log.log_slow(session, text, seconds)
+
     def session_closed(self, session: SessionState) -> None:
-        """Drops the temporary tables of a session."""
-        temporary_tables.drop_schema(session)
+        """Drops the temporary tables of a session, and releases its advisory locks."""
+        try:
+            temporary_tables.drop_schema(session)
+        finally:
+            unlock_all(session)

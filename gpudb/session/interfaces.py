@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.roles import Role
+from gpudb.engine.protocol import Measures
+from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import Notice, Prepared, Result
 
 
@@ -21,6 +24,20 @@ class SessionInterface(Protocol):
     process_id: int
     on_terminate: Callable[[], None] | None
     """Set by the client's side: called when another session ends this one (pg_terminate_backend)."""
+    measures: Measures
+    """What was measured of statements since the client's side took it; an empty dictionary then takes its place."""
+    mailbox: Mailbox
+    """The channels that the session listens to, and the notifications that have arrived."""
+    script_part: str
+    """The statement that `run` runs now if its text has several, else ''."""
+    database_oid: int
+    acting_role: str
+    """The current role of the last statement."""
+    slow_after: float
+    """Seconds from which on a statement is to be given to `log_slow`."""
+
+    def log_slow(self, text: str, seconds: float) -> None:
+        """Logs a statement that took so many seconds, as settings say."""
 
     @property
     def status(self) -> str:
@@ -83,16 +100,23 @@ class ServerConfiguration(Protocol):
 
 
 class DatabaseInterface(Protocol):
-    """The database of the sessions."""
+    """The databases of the sessions."""
 
-    def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> SessionInterface:
-        """Opens a session; `settings` are start-up parameters (application_name, options, TimeZone …).
+    def session(
+        self,
+        user: str,
+        settings: Mapping[str, str] | None = None,
+        client: str = "",
+        database: str = FIRST_DATABASE,
+    ) -> SessionInterface:
+        """Opens a session in a database; `settings` are start-up parameters (application_name, options, TimeZone …).
 
-        42704 or 22023 for unknown settings or invalid values; 53300 beyond max_connections.
+        42704 or 22023 for unknown settings or invalid values; 3D000 for an unknown database, 55000 for one without
+        connections; 53300 beyond max_connections or the limit of the role or the database.
         """
 
-    def role(self, name: str) -> Role | None:
-        """A role by name, with all settings with which its sessions begin; for authentication."""
+    def role(self, name: str, database: str = FIRST_DATABASE) -> Role | None:
+        """A role by name, with all settings with which its sessions in a database begin; for authentication."""
 
     def roles(self) -> Mapping[str, Role]:
         """All roles by name."""

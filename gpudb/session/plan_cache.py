@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpudb.lru import LruCache
 from gpudb.session.results import ResultColumn
 from gpudb.sql.accesses import Accesses
-from gpudb.sql.bound import Statement
+from gpudb.sql.bound import RowLock, Statement
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.types import CARRIED_SCALE, SqlType
 
@@ -24,7 +24,7 @@ class Plan:
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
     been evaluated. `uses_layout` is whether the layout of carried numerics changes it, `scale` the layout in which it
     last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement, as
-    far as asked.
+    far as asked. `row_locks` are the locks to take before it runs.
     """
 
     statement: RawStatement
@@ -36,6 +36,7 @@ class Plan:
     uses_layout: bool = False
     scale: int | None = None
     accesses: Accesses = field(default_factory=Accesses, repr=False)
+    row_locks: tuple[RowLock, ...] = ()
     authorized: dict[str, Plan] = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -75,3 +76,7 @@ class PlanCache:
         if len(key.text) > LONGEST:
             return
         self._plans.put(key, plan)
+
+    def __len__(self) -> int:
+        """Number of plans."""
+        return len(self._plans)

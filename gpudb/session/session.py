@@ -7,20 +7,25 @@ statement or a text of several runs in an implicit transaction, which `sync` or 
 from __future__ import annotations
 
 import datetime as dt
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
+from time import perf_counter
 from typing import Any, Protocol
 
 import postgast
 import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.roles import Role
-from gpudb.engine.protocol import Cancel
+from gpudb.catalog.routines import Routine
+from gpudb.catalog.secured_objects import get_database
+from gpudb.engine.protocol import Cancel, Measures, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure, next_scale
 from gpudb.session.authorization.authorize import authorize, check_schema, may_use_schema
@@ -29,20 +34,31 @@ from gpudb.session.authorization.shown_values import hide_values
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.constant_checks import check_statement_constants
+from gpudb.session.execution.files import open_files
 from gpudb.session.execution.layouts import handle_in_layouts, read_ahead
 from gpudb.session.execution.moments import evaluate_integer
+from gpudb.session.execution.queries import run_query
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
+from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Key, Plan, PlanCache
+from gpudb.session.progress import CopyProgress
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn, check_columns, statement_columns
-from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
+from gpudb.session.routines.call import resolve_procedure
+from gpudb.session.settings.catalog import (
+    LOG_PLAN,
+    LOG_STATEMENT,
+    SettingValues,
+    parse_milliseconds,
+    parse_optional_seconds,
+)
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.role_names import RoleName
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.accesses import Accesses
-from gpudb.sql.bound import Expr, OutputColumn, Statement
+from gpudb.sql.bound import Expr, OutputColumn, Query, RowLock, Statement
 from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement, parameter_position
 from gpudb.sql.traverse import iter_queries
@@ -86,6 +102,15 @@ class Dispatcher(Protocol):
     def transaction_ended(self, session: SessionState, committed: bool) -> None:
         """Ends what belongs to a transaction that is committed or rolled back."""
 
+    def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
+        """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
+
+    def skip_locked(self, context: Context, plan: Plan) -> Plan:
+        """Returns a plan without the rows that it skips because others have locked them."""
+
+    def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
+        """Logs a statement that took so many seconds."""
+
     def session_closed(self, session: SessionState) -> None:
         """Removes what belongs to a session."""
 
@@ -101,8 +126,10 @@ class Session:
         role: Role,
         settings: Mapping[str, str],
         client: str,
+        database_name: str,
     ) -> None:
         self.database = database
+        self.database_name = database_name
         self.handlers = dispatcher.handlers
         self.process_id = process_id
         self.authenticated = RoleName.of(role)
@@ -113,22 +140,33 @@ class Session:
         self.settings.force("session_authorization", self.authenticated)
         self.settings.force("is_superuser", "on" if role.superuser else "off")
         self._roles = CurrentRoles(self.settings)
+        self.acting_role = self._roles.current
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
         self.transaction_started: dt.datetime | None = None
         self.savepoints: list[SessionSavepoint] = []
+        self.shared_rows: list[SharedRows] = []
         self.cursors: dict[str, Cursor] = {}
         self.sequences = SequenceCache()
         self.deferred_checks = DeferredChecks()
+        self.mailbox = Mailbox()
         self.explicit = False
         self.failed = False
         self.query = ""
         self.query_started: dt.datetime | None = None
         self.active = False
+        self.progress: CopyProgress | None = None
         self.accesses: Accesses | None = None
         self.on_terminate: Callable[[], None] | None = None
+        self.measures: Measures = {}
+        self.script_part = ""
+        self.slow_after, self.explains_slow = math.inf, False
+        self.slow_request: Request | None = None
+        self._limits_version, self._statement_timeout = -1, 0
+        self.commits = self.rollbacks = 0
+        self.bound_statements = 0
         self._dispatcher = dispatcher
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
@@ -136,6 +174,7 @@ class Session:
         self.definer: str | None = None
         self._search_path: tuple[tuple[object, ...], tuple[str, ...]] = (), ()
         self._latest: tuple[tuple[object, ...], Plan | None] = (), None
+        self.database_oid = get_database(self._catalog()).oid
         begin_settings(self, self._catalog(), role, settings)
 
     # -------------------------------------------------------------------------------------------- state
@@ -162,6 +201,7 @@ class Session:
         roles, catalog = self._roles, self._catalog()
         if roles.versions != (self.settings.version, catalog.version):
             roles.update(catalog)
+            self.acting_role = roles.current
         return roles
 
     def search_path(self) -> tuple[str, ...]:
@@ -197,6 +237,10 @@ class Session:
         """Returns the value of an expression without columns (see `context.SessionState`)."""
         return evaluate_integer(context, expr)
 
+    def open_files(self, context: Context, request: FileRequest, role: str | None) -> FileTable:
+        """Returns the files that a statement names (see `context.SessionState`)."""
+        return open_files(context, request, role)
+
     # -------------------------------------------------------------------------------------------- statements
 
     def run(self, sql: str) -> Iterator[Result]:
@@ -206,8 +250,10 @@ class Session:
             statements = self._parse(sql)
             if not statements:
                 yield Result("")
+            several = len(statements) > 1
             for index, statement in enumerate(statements):
                 last = index == len(statements) - 1
+                self.script_part = statement.text if several else ""
                 result = self._start(statement, ())
                 if last and result.columns is None and not isinstance(result, CopyIn):
                     # Commits first: a client that reads the tag relies on the commit.
@@ -244,11 +290,13 @@ class Session:
     def _parse_text(self, sql: str) -> list[RawStatement]:
         """Parses a text; a cancel request during a long parse ends it afterwards."""
         self._cancel = cancel = Cancel()
+        started = perf_counter()
         try:
             statements = parse_statements(sql)
             cancel.check()
         finally:
             self._cancel = None
+            self.measures["parse"] = perf_counter() - started
         return statements
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
@@ -390,7 +438,9 @@ class Session:
     def _begin_transaction(self, now: dt.datetime | None = None) -> Transaction:
         """Returns the transaction; begins one if there is none."""
         if self.transaction is None:
-            self.transaction = self.database.store.begin()
+            self.transaction = self.database.store.begin(self.database_name)
+            self.transaction.party = -self.process_id
+            self.bound_statements = 0
             self.transaction_started = now or dt.datetime.now(dt.UTC)
             self.settings.begin()
             if self.settings["default_transaction_read_only"] == "on":
@@ -426,9 +476,18 @@ class Session:
             check_statement_constants(context, plan.bound)
             plan.checked = True
         context.session_calls = plan.session_calls
+        self.bound_statements += 1
         self.accesses = plan.accesses
         # The plan belongs to one version of the catalog, so what a role may do with it does not change
-        return plan.authorized.get(self.user) or self._authorize(context, plan)
+        allowed = plan.authorized.get(self.user) or self._authorize(context, plan)
+        return self._lock_rows(context, allowed) if allowed.row_locks else allowed
+
+    def _lock_rows(self, context: Context, plan: Plan) -> Plan:
+        """Takes the locks of a plan; returns it, or another one for what the transaction sees from now on."""
+        if self._dispatcher.lock_rows(context, plan.row_locks):
+            again = self._plan(context, context.statement.text, context.parameter_oids)
+            plan = again.authorized.get(self.user) or self._authorize(context, again)
+        return self._dispatcher.skip_locked(context, plan)
 
     def _authorize(self, context: Context, plan: Plan) -> Plan:
         """Returns the plan of a statement that the current role may run, and remembers it; 42501."""
@@ -438,7 +497,7 @@ class Session:
         return result
 
     def _catalog(self) -> Catalog:
-        return self.transaction.catalog if self.transaction else self.database.store.catalog()
+        return self.transaction.catalog if self.transaction else self.database.store.catalog(self.database_name)
 
     def _cached_plan(self, text: str, oids: tuple[int, ...]) -> Plan | None:
         """Returns the cached plan of a statement in its layout, or None."""
@@ -479,14 +538,18 @@ class Session:
         cacheable = self._is_cacheable(context, wide)
         if cacheable and (plan := self._cached_plan(text, oids)) is not None:
             return plan
+        started = perf_counter()
         binder = context.binder(describing=describing)
         binder.declare_parameters(oids, wide)
+        binder.row_locks = []
         with bind_in_layout() as layout:
             bound = bind_statement(binder, context.statement)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
         parameters, columns = binder.get_parameter_types(), statement_columns(bound)
         plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)
         plan.uses_layout = layout.used
+        plan.row_locks = tuple(binder.row_locks)
+        self.measures["bind"] = self.measures.get("bind", 0.0) + perf_counter() - started
         if cacheable and binder.cacheable:
             self.database.plans.put(self._key(text, oids, layout.scale), plan)
         return plan
@@ -538,6 +601,8 @@ class Session:
             if transaction is not None and commit:
                 try:
                     self._dispatcher.before_commit(self, transaction)
+                    if self.mailbox.has_changes:
+                        self.mailbox.check_room(self._list_mailboxes())
                 except BaseException:
                     transaction.rollback()
                     raise
@@ -545,11 +610,42 @@ class Session:
             elif transaction is not None:
                 transaction.rollback()
             done = commit
+            if transaction is not None:
+                if commit:
+                    self.commits += 1
+                else:
+                    self.rollbacks += 1
         except GpudbError as error:
             self._hide_values(error, transaction.catalog if transaction is not None else None)
             raise
         finally:
             self.settings.end(committed=done)
+            if self.mailbox.has_changes:
+                self._end_mail(committed=done)
+
+    def _end_mail(self, *, committed: bool) -> None:
+        """Sends the notifications of a transaction that is committed, and forgets those of any other."""
+        if committed:
+            self.mailbox.commit(self.process_id, self._list_mailboxes())
+        else:
+            self.mailbox.forget()
+
+    def _list_mailboxes(self) -> list[Mailbox]:
+        """Returns the mailboxes of the sessions in this database."""
+        return [each.mailbox for each in self.database.sessions() if each.database_name == self.database_name]
+
+    def restart_transaction(self, *, commit: bool) -> Transaction:
+        """Commits the implicit transaction or rolls it back, and begins another."""
+        self.end_transaction(commit=commit)
+        return self._begin_transaction()
+
+    def run_bound_query(self, context: Context, query: Query) -> Stream:
+        """Runs a bound query with the parameters of a context."""
+        return run_query(context, query)
+
+    def resolve_procedure(self, context: Context) -> Routine:
+        """Returns the procedure that a context's CALL names (see `context.SessionState`)."""
+        return resolve_procedure(context)
 
     # -------------------------------------------------------------------------------------------- cancel
 
@@ -559,6 +655,12 @@ class Session:
         cancel = self._cancel
         return cancel.waits_for if cancel is not None else None
 
+    def measure_progress(self) -> float | None:
+        """Returns the fraction of the running query that its engine has done; None if it is unknown."""
+        cancel = self._cancel
+        measure = cancel.measure if cancel is not None else None
+        return measure() if measure is not None else None
+
     def _begin_statement(self) -> tuple[Cancel, dt.datetime]:
         """Starts a statement: returns its cancel flag, which statement_timeout sets too, and the current time."""
         self._end_statement()
@@ -566,9 +668,9 @@ class Session:
         self._cancel = cancel
         self.active = True
         self.query_started = now = dt.datetime.now(dt.UTC)
-        timeout, most = self.milliseconds("statement_timeout"), self.milliseconds("gpudb.max_statement_timeout")
-        if most and not 0 < timeout <= most:
-            timeout = most
+        if self._limits_version != self.settings.version:
+            self._update_limits()
+        timeout = self._statement_timeout
         if timeout:
             self._timer = threading.Timer(
                 timeout / 1000, cancel.stop, ("canceling statement due to statement timeout",)
@@ -577,9 +679,22 @@ class Session:
             self._timer.start()
         return cancel, now
 
+    def _update_limits(self) -> None:
+        """Reads the settings of statements' durations, which seldom change."""
+        timeout, most = self.milliseconds("statement_timeout"), self.milliseconds("gpudb.max_statement_timeout")
+        self._statement_timeout = most if most and not 0 < timeout <= most else timeout
+        statement, plan = (parse_optional_seconds(self.settings[each]) for each in (LOG_STATEMENT, LOG_PLAN))
+        self.slow_after, self.explains_slow = min(statement, plan), plan != math.inf
+        self._limits_version = self.settings.version
+
+    def log_slow(self, text: str, seconds: float) -> None:
+        """Logs a slow statement (see `interfaces.SessionInterface`)."""
+        self._dispatcher.log_slow(self, text, seconds)
+
     def _end_statement(self) -> None:
         self._cancel = None
         self.active = False
+        self.progress = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -154,6 +154,11 @@ class Accesses:
         """Lets the columns of relation `rel`, from number `first` on, stand for expressions over other relations."""
         self._derived[rel] = first, exprs
 
+    def lock(self, rel: int) -> None:
+        """Records that the rows of a relation are locked, which needs the right to update it."""
+        if not self.paused and rel in self._columns:
+            self._columns[rel][0].privileges.add("w")
+
     def require(self, rel: int, privileges: str) -> None:
         """Adds to the privileges that a change needs on its target."""
         for layer in self._targets.get(rel, ()):

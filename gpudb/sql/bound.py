@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.tables import Table
 from gpudb.functions.registry import Function
 from gpudb.sql.prepared import Prepared
@@ -437,6 +438,29 @@ class FrameScan:
 
 
 @dataclass(frozen=True, slots=True)
+class FileScan:
+    """A scan of files: the columns are the table's, hidden ones included."""
+
+    rel: int
+    files: FileTable
+    columns: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignScan:
+    """A scan of a foreign table whose rows are elsewhere, until the statement runs: a scan of files takes its place.
+
+    It uses the user mapping of `role`: the owner of a view or of a SECURITY DEFINER routine, or None for the current
+    role.
+    """
+
+    rel: int
+    table: Table
+    columns: tuple[OutputColumn, ...]
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Derived:
     """A subquery in FROM; a `lateral` one sees the relations to its left."""
 
@@ -475,7 +499,7 @@ class Join:
     on: Expr | None
 
 
-From = Scan | SystemScan | FrameScan | Derived | CteScan | FunctionScan | Join
+From = Scan | SystemScan | FrameScan | FileScan | ForeignScan | Derived | CteScan | FunctionScan | Join
 
 # ---------------------------------------------------------------------------------------------- queries
 
@@ -655,6 +679,18 @@ class WithChanges:
 
 
 Statement = Query | DataChange | WithChanges
+
+
+@dataclass(frozen=True, slots=True)
+class RowLock:
+    """The lock that FOR UPDATE and its like take for the rows of scan number `rel`; `clause` is their name."""
+
+    rel: int
+    table: Table
+    clause: str
+    shared: bool
+    nowait: bool
+    skips: bool
 
 
 def output_columns(statement: Statement) -> tuple[OutputColumn, ...] | None:

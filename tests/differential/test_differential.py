@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 
 import pytest
@@ -10,6 +12,7 @@ from tests.support import case_files, case_runner
 from tests.support.oracle.compare import assert_same, differences
 from tests.support.oracle.server import Oracle
 from tests.support.oracle.wire import Outcome
+from tests.support.server_program import running_server
 
 _FILES = case_files.read_all()
 _ALL = [(name, number) for name, statements in _FILES.items() for number in range(len(statements))]
@@ -31,10 +34,16 @@ class Comparison:
         return list(zip(expected, case_runner.run(statements, self._gpudb_dsn, expected), strict=True))
 
 
-@pytest.fixture(scope="session")
-def comparison(oracle: Oracle, gpudb_server: str) -> Comparison:
-    """The outcomes to compare."""
-    return Comparison(oracle.dsn, gpudb_server)
+@pytest.fixture(scope="module")
+def comparison(
+    oracle: Oracle, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Comparison]:
+    """The outcomes to compare, on a database and a server of their own: the files leave hundreds of tables."""
+    with ExitStack() as stack:
+        dsn: str | None = request.config.getoption("--gpudb-dsn")
+        if dsn is None:
+            dsn = stack.enter_context(running_server(tmp_path_factory.mktemp("gpudb-differential")))
+        yield Comparison(stack.enter_context(oracle.database("differential")), dsn)
 
 
 @pytest.mark.parametrize(("name", "number"), _ALL, ids=[_FILES[name][number].name for name, number in _ALL])

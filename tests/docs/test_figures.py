@@ -36,6 +36,12 @@ TOTALS = [
     ("tpch.h200x2.json", "gpudb 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("ssb-lines.h200x2.json", "gpudb 1 GPU", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
     ("ssb-lines-general.h200x2.json", "gpudb 2 GPUs", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
+    ("power-tpcds-10.h100x1.json", "gpudb gpu", lambda value: f"{value:.1f} s", (PAGE,)),
+    ("power-tpcds-10.h100x1.json", "duckdb", lambda value: f"{value:.1f} s", (PAGE,)),
+    ("power-groupby_join-100.h100x1.json", "gpudb gpu", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
+    ("power-groupby_join-100.h100x1.json", "duckdb", lambda value: f"{value:.1f} s", (PAGE,)),
+    ("power-asof-100.h100x1.json", "gpudb gpu", lambda value: f"{1000 * value:.0f} ms", (PAGE,)),
+    ("power-asof-100.h100x1.json", "duckdb", lambda value: f"{value:.1f} s", (PAGE,)),
     ("copy.cpu2.json", "gpudb server", lambda value: f"{value:.1f} s", (PAGE,)),
     ("copy.cpu2.json", "postgresql", lambda value: f"{value:.1f} s", (PAGE,)),
 ]

@@ -17,8 +17,8 @@ from tests.support.tracing import Trace, Tracer
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "developers" / "architecture.md"
 SQL = "SELECT count(*) FROM t WHERE a > 5"
-BACKGROUND = {"_supervise", "watch", "_watch", "heartbeat", "serve_forever", "service_actions"}
-"""Periodic functions of the cluster and the listener, which run beside a statement and are not on its path."""
+BACKGROUND = {"_drain_periodically", "_supervise", "watch", "_watch", "heartbeat", "serve_forever", "service_actions"}
+"""Periodic functions of the cluster, the listener and the recorder, which run beside a statement and are not on its path."""
 ENGINES = {"cpu": ((), 40), "twin": (("--engine", "twin", "--workers", "1"), 60)}
 """Server options for each engine, and the limit of modules that a warm statement passes."""
 

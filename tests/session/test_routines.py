@@ -78,10 +78,10 @@ def test_recursion_ends(session: Session) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "CREATE FUNCTION refused() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'",
+        "CREATE FUNCTION refused() RETURNS int LANGUAGE c AS 'library', 'symbol'",
         "CREATE FUNCTION refused() RETURNS int LANGUAGE sql SET search_path = public AS 'SELECT 1'",
         "CREATE FUNCTION refused() RETURNS record LANGUAGE sql AS 'SELECT 1, 2'",
-        "DO 'SELECT 1'",
+        "DO LANGUAGE sql 'SELECT 1'",
     ],
 )
 def test_what_is_refused(session: Session, sql: str) -> None:
@@ -104,24 +104,49 @@ def test_a_function_that_changes_data_in_a_read_only_transaction(session: Sessio
     run(session, "ROLLBACK")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT 1 WHERE logged(1) > 0",
-        "SELECT count(*) FROM generate_series(1, 3) AS g(n) GROUP BY logged(n)",
-        "SELECT coalesce(logged(1), 2)",
-        "SELECT n, l FROM generate_series(1, 3) AS g(n), logged_rows(n) AS l",
-        "SELECT sum(logged(n)) FROM generate_series(1, 3) AS g(n)",
-    ],
-)
-def test_where_functions_that_change_data_are_refused(session: Session, sql: str) -> None:
+@pytest.fixture
+def logging(session: Session) -> Session:
+    """A session with functions that log their argument."""
     if not run(session, "SELECT 1 FROM pg_class WHERE relname = 'log'"):
         run(session, "CREATE TABLE log (n int)")
         body = "INSERT INTO log VALUES ($1) RETURNING n"
         run(session, f"CREATE FUNCTION logged(int) RETURNS int LANGUAGE sql AS '{body}'")
         run(session, f"CREATE FUNCTION logged_rows(int) RETURNS SETOF int LANGUAGE sql AS '{body}'")
-    assert fails(session, sql).sqlstate == "0A000"
-    assert value(session, "SELECT count(*) FROM log") == 0
+    return session
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 WHERE logged(1) > 0",
+        "SELECT coalesce(NULL, logged(1), 2)",
+        "SELECT CASE WHEN n > 1 THEN logged(n) END FROM generate_series(1, 3) AS g(n)",
+        "SELECT n FROM generate_series(1, 3) AS g(n) WHERE n > 1 OR logged(n) > 1",
+        "SELECT n, (SELECT logged(n)) FROM generate_series(1, 3) AS g(n)",
+    ],
+)
+def test_where_functions_that_change_data_are_refused(logging: Session, sql: str) -> None:
+    assert fails(logging, sql).sqlstate == "0A000"
+    assert value(logging, "SELECT count(*) FROM log") == 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "logged"),
+    [
+        ("SELECT count(*) FROM generate_series(1, 3) AS g(n) GROUP BY logged(n)", [(1,), (1,), (1,)], [1, 2, 3]),
+        ("SELECT coalesce(logged(1), 2)", [(1,)], [1]),
+        ("SELECT n, l FROM generate_series(1, 2) AS g(n), logged_rows(n) AS l", [(1, 1), (2, 2)], [1, 2]),
+        ("SELECT sum(logged(n)) FROM generate_series(1, 3) AS g(n)", [(6,)], [1, 2, 3]),
+        ("SELECT n FROM generate_series(1, 3) AS g(n) WHERE n > 1 AND logged(n) > 2", [(3,)], [2, 3]),
+    ],
+)
+def test_functions_that_change_data_run_for_each_row(
+    logging: Session, sql: str, rows: list[tuple[int, ...]], logged: list[int]
+) -> None:
+    run(logging, "BEGIN")
+    assert run(logging, sql) == rows
+    assert [n for (n,) in run(logging, "SELECT n FROM log ORDER BY n")] == logged
+    run(logging, "ROLLBACK")
 
 
 def test_parameters_of_functions_that_change_data(connect: Connect) -> None:

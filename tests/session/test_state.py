@@ -412,10 +412,8 @@ def test_addresses_without_a_network(session: Session) -> None:
 
 def test_a_statement_that_is_not_there_is_refused_by_its_keywords(session: Session) -> None:
     for sql, name in (
-        ("LISTEN channel", "LISTEN"),
-        ("NOTIFY channel, 'x'", "NOTIFY"),
         ("/* a comment */ REINDEX TABLE t", "REINDEX TABLE"),
-        ("-- and another\nCREATE EXTENSION hstore", "CREATE EXTENSION"),
+        ("-- and another\nCREATE POLICY p ON t", "CREATE POLICY"),
     ):
         error = fails(session, sql)
         assert (error.sqlstate, error.message) == ("0A000", f"{name} is not supported")

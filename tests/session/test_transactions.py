@@ -279,14 +279,15 @@ def test_isolation_levels(session: Session) -> None:
         run(session, f"BEGIN ISOLATION LEVEL {level}")
         assert value(session, "SHOW transaction_isolation") == level.lower()
         run(session, "COMMIT")
-    assert state(session, "BEGIN ISOLATION LEVEL SERIALIZABLE") == "0A000"
 
 
-def test_a_begin_that_is_refused_begins_nothing(session: Session) -> None:
-    """After it drivers consider the session idle; so does PostgreSQL after a failed BEGIN."""
-    assert state(session, "BEGIN ISOLATION LEVEL SERIALIZABLE") == "0A000"
-    assert session.status == "I"
-    assert value(session, "SELECT 1") == 1
+def test_serializable_is_taken_with_a_warning(session: Session) -> None:
+    run(session, "BEGIN ISOLATION LEVEL SERIALIZABLE")
+    assert [(each.severity, each.message) for each in session.take_notices()] == [
+        ("WARNING", "isolation level SERIALIZABLE runs as REPEATABLE READ")
+    ]
+    assert value(session, "SHOW transaction_isolation") == "serializable"
+    run(session, "COMMIT")
 
 
 def test_closing_a_session_rolls_back(database: Database, session: Session) -> None:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from gpudb.catalog.roles import Role
 from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError, WorkerLost
+from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
 from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, exact_numeric, type_by_oid
 
@@ -62,7 +63,11 @@ class FakeDatabase:
         self.sessions: dict[int, FakeSession] = {}
         self.lines: list[bytes] = []
 
-    def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> FakeSession:
+    def session(
+        self, user: str, settings: Mapping[str, str] | None = None, client: str = "", database: str = "gpudb"
+    ) -> FakeSession:
+        if database != "gpudb":
+            raise SqlError.of("invalid_catalog_name", f'database "{database}" does not exist')
         for name in settings or {}:
             if name not in REPORTS and name not in ("search_path", "extra_float_digits", "statement_timeout"):
                 raise SqlError.of("undefined_object", f'unrecognized configuration parameter "{name}"')
@@ -70,7 +75,7 @@ class FakeDatabase:
         self.sessions[made.process_id] = made
         return made
 
-    def role(self, name: str) -> Role | None:
+    def role(self, name: str, database: str = "gpudb") -> Role | None:
         return self._roles.get(name)
 
     def roles(self) -> Mapping[str, Role]:
@@ -97,6 +102,8 @@ class FakeSession:
 
     def __init__(self, database: FakeDatabase, process_id: int, settings: dict[str, str]) -> None:
         self.process_id = process_id
+        self.database_oid = 5
+        self.mailbox = Mailbox()
         self.on_terminate: Callable[[], None] | None = None
         self.settings = settings
         self.closed = False

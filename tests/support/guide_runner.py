@@ -23,8 +23,8 @@ from typing import Any
 import gpudb
 from gpudb import config
 from gpudb.api import Connection
-from gpudb.cli.output import format_error, format_notice
-from gpudb.cli.sql import split_statements
+from gpudb.api.messages import format_error, format_notice
+from gpudb.cli.script import split_statements
 from gpudb.errors import GpudbError
 from tests.support.command_line import run_in_process
 from tests.support.guide_blocks import Block, blocks

@@ -65,6 +65,11 @@ def _line(node: Any) -> str:
                 f" if {render_expression(node.condition, node.left.names + node.right.names)}" if node.condition else ""
             )
             return f"{node.kind.lower()} join {on or 'all'}{more}"
+        case nodes.AsofJoin():
+            one, other = (
+                render_expression(each, over.names) for each, over in zip(node.times, node.inputs, strict=True)
+            )
+            return f"asof {_line(nodes.Join(node.kind, node.left, node.right, node.keys, node.condition))} by {one} {node.operator} {other}"
         case nodes.Aggregate() | Partial() | Final():
             inner = getattr(node, "aggregate", node)
             below = node.input if isinstance(node, nodes.Aggregate) else inner.input

@@ -18,12 +18,14 @@ STOP_S = 20.0
 END_S = 60.0
 
 _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
+_HTTP = re.compile(rb"http on (\S+:\d+)\n")
 
 
 class Program:
     """`gpudb serve` over a data directory, until `kill`, `stop` or `end`. A context manager that kills.
 
-    `dsn` is for user and database gpudb. The program's stderr goes to the file `log`. `environment` adds variables.
+    `dsn` is for user and database gpudb, `http` the URL of health and metrics, if options name a port for it. The
+    program's stderr goes to the file `log`. `environment` adds variables.
     Raises RuntimeError with the program's output if it ends, or does not listen within START_S.
     """
 
@@ -50,12 +52,14 @@ class Program:
         assert self.process.stdout is not None
         descriptor = self.process.stdout.fileno()
         deadline = time.monotonic() + START_S
-        seen = b""
+        seen, self.http = b"", ""
         while (remaining := deadline - time.monotonic()) > 0:
             if not select.select([descriptor], [], [], remaining)[0]:
                 continue
             piece = os.read(descriptor, 4096)
             seen += piece
+            if (http := _HTTP.search(seen)) is not None:
+                self.http = f"http://{http[1].decode()}"
             # The pattern ends with the line: the last digits of the port may arrive later.
             if (found := _LISTENING.search(seen)) is not None:
                 return found[1].decode(), int(found[2])

@@ -10,10 +10,7 @@ A statement must be a SELECT whose only target is such a call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gpudb.catalog.tables import Table
-from gpudb.engine.gpu.rpc.messages import CacheAction
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
@@ -21,12 +18,7 @@ from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
 
 BLOCK = 8192
-FUNCTIONS: Mapping[str, CacheAction] = {
-    "pg_prewarm": CacheAction.LOAD,
-    "gpudb_pin": CacheAction.PIN,
-    "gpudb_unpin": CacheAction.UNPIN,
-    "gpudb_evict": CacheAction.EVICT,
-}
+FUNCTIONS = frozenset({"pg_prewarm", "gpudb_pin", "gpudb_unpin", "gpudb_evict"})
 _MODES = {"prefetch", "read", "buffer"}
 
 
@@ -45,7 +37,15 @@ def call_cache_function(context: Context, function: str, arguments: list[str | N
         message = f"{function} needs workers: the embedded engine reads tables from their files"
         hint = "Start the server with --engine gpu or --engine twin."
         raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
-    size = members.apply(table, FUNCTIONS[function], context.cancel)
+    from gpudb.engine.gpu.rpc.messages import CacheAction  # where there are workers, it is imported already
+
+    actions = {
+        "pg_prewarm": CacheAction.LOAD,
+        "gpudb_pin": CacheAction.PIN,
+        "gpudb_unpin": CacheAction.UNPIN,
+        "gpudb_evict": CacheAction.EVICT,
+    }
+    size = members.apply(table, actions[function], context.cancel)
     return -(-size // BLOCK) if function == "pg_prewarm" else size
 
 

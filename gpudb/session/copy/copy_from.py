@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gpudb.session.context import Context
 from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.execution.queries import run_query
+from gpudb.session.progress import CopyProgress
 from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.dml.generated_columns import compute_columns
 from gpudb.sql.bind.dml.targets import bind_column_default, get_default_text
@@ -63,6 +65,8 @@ def resolve_target(context: Context, node: Any) -> tuple[Table, tuple[Column, ..
         raise SqlError.of("wrong_object_type", message, hint=hint)
     if relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot copy to materialized view "{relation.name}"')
+    if relation.is_elsewhere:
+        raise FeatureNotSupported(f'cannot insert into foreign table "{relation.name}"')
     table = context.transaction.table(relation.oid)
     columns = choose_columns(table, strings(node.attlist))
     check_named_relation(context, binder.accesses, table, "a", inserted=[column.name for column in columns])
@@ -93,6 +97,11 @@ def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
 def from_client(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Result:
     """COPY … FROM STDIN."""
     flow = _open_flow(context, node, table, columns, options)
+    progress = _start_progress(context, table, flow, "PIPE")
+
+    def feed(data: bytes) -> None:
+        progress.bytes_processed += len(data)
+        flow.feed(data)
 
     def finish() -> str:
         return _report(context, flow.finish(), options)
@@ -100,7 +109,7 @@ def from_client(context: Context, node: Any, table: Table, columns: tuple[Column
     return CopyIn(
         "COPY",
         close=flow.abort,
-        feed=flow.feed,
+        feed=feed,
         finish=finish,
         abort=lambda reason: flow.abort(),
         binary=options.format == "binary",
@@ -113,17 +122,26 @@ def from_file(
 ) -> Result:
     """COPY … FROM 'file'."""
     flow = _open_flow(context, node, table, columns, options)
+    progress = _start_progress(context, table, flow, "FILE")
     try:
         if path.is_dir():
             raise SqlError.of("wrong_object_type", f'"{path}" is a directory')
         with path.open("rb") as file:
+            progress.bytes_total = os.fstat(file.fileno()).st_size
             while data := file.read(_READ_BYTES):
+                progress.bytes_processed += len(data)
                 flow.feed(data)
         return Result(_report(context, flow.finish(), options))
     except OSError as error:
         raise file_error(error, path, reading=True) from None
     finally:
         flow.abort()
+
+
+def _start_progress(context: Context, table: Table, flow: CopyStream, source: str) -> CopyProgress:
+    progress = CopyProgress(table.oid, source, flow.copied)
+    context.session.progress = progress
+    return progress
 
 
 def _report(context: Context, copied: CopyResult, options: CopyOptions) -> str:
@@ -136,6 +154,7 @@ def _report(context: Context, copied: CopyResult, options: CopyOptions) -> str:
     if copied.skipped:
         rows = "row was" if copied.skipped == 1 else "rows were"
         context.notice(f"{copied.skipped} {rows} skipped due to data type incompatibility")
+    context.session.database.store.activity.add_load(copied.rows)
     return f"COPY {copied.rows}"
 
 

@@ -8,7 +8,9 @@ from typing import Any
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy import copy_from, copy_to
+from gpudb.session.copy.copy_partitions import check_partition_columns
 from gpudb.session.copy.server_files import check_file_access, writable_file
+from gpudb.session.copy.share_rows import share_rows
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, kind, position, present, strings
 from gpudb.storage.copy.options import (
@@ -41,6 +43,18 @@ def copy(context: Context) -> Result:
     source = copy_to.resolve_source(context, node)
     names = tuple(column.name for column in source.columns)
     _check_forced(options, names, source.relation, source.all_names)
+    if options.format == "memory":
+        if node.filename:
+            raise FeatureNotSupported("COPY TO a file in the format memory is not supported")
+        return share_rows(context, source)
+    if options.partition_by:
+        if not node.filename:
+            raise FeatureNotSupported("COPY partition_by writes to a folder, not to STDOUT")
+        check_partition_columns(source.columns, options.partition_by)
+    if options.format == "json":
+        source = copy_to.as_objects(context, node, source, options.partition_by)
+    if options.partition_by:
+        return copy_to.to_folder(context, source, options, writable_file(node.filename))
     if node.filename:
         return copy_to.to_file(context, source, options, writable_file(node.filename))
     return copy_to.to_client(context, source, options)

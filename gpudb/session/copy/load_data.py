@@ -16,8 +16,10 @@ from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy import backup, cache_functions, copy_from, table_snapshots
 from gpudb.session.copy.server_files import check_file_access
+from gpudb.session.copy.statistics_reset import RESET, reset_statistics
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.objects.relations import lock_table
+from gpudb.session.progress import CopyProgress
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
@@ -25,10 +27,11 @@ from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
-from gpudb.types import INT8
+from gpudb.storage.load.progress import Progress
+from gpudb.types import INT8, SqlType
 
 _FUNCTIONS = frozenset(
-    {"load_data", "add_files", backup.FUNCTION, table_snapshots.FUNCTION, *cache_functions.FUNCTIONS}
+    {"load_data", "add_files", backup.FUNCTION, table_snapshots.FUNCTION, *cache_functions.FUNCTIONS, RESET}
 )
 
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
@@ -41,11 +44,13 @@ def is_load_call(statement: RawStatement) -> bool:
 
 def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
     """The result column of such a statement."""
-    return (ResultColumn(strings(_find_call(statement).funcname)[0], INT8),)
+    function = strings(_find_call(statement).funcname)[0]
+    return (ResultColumn(function, SqlType("void") if function == RESET else INT8),)
 
 
 def run_load_call(context: Context) -> Result | None:
-    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot or a cache function; None for others.
+    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot, pg_stat_statements_reset or a cache
+    function; None for others.
 
     add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
 
@@ -72,6 +77,9 @@ def run_load_call(context: Context) -> Result | None:
         return None
     arguments = [_argument_text(context, each) for each in call.args]
     function = strings(call.funcname)[0]
+    if function == RESET:
+        reset_statistics(context, arguments)
+        return Result("SELECT", load_columns(context.statement), _void_row())
     if function == "add_files":
         return _add_files(context, arguments)
     if function == table_snapshots.FUNCTION:
@@ -102,9 +110,9 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
     table = _find_table(context, arguments[0] or "", "a")
-    return Result(
-        "SELECT", load_columns(context.statement), _count_row(context.transaction.adopt(table.oid, arguments[1] or ""))
-    )
+    count = context.transaction.adopt(table.oid, arguments[1] or "")
+    context.session.database.store.activity.add_load(count)
+    return Result("SELECT", load_columns(context.statement), _count_row(count))
 
 
 def _load_data(context: Context, values: dict[str, str | None]) -> Result:
@@ -124,17 +132,29 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         _number("batch_rows", values.get("batch_rows"), BATCH_ROWS, 1),
         copy_from.with_generated_columns(context, table, None),
     )
+    progress = CopyProgress(table.oid, "FILE")
+    context.session.progress = progress
+
+    def report(step: Progress) -> None:
+        progress.counts, progress.bytes_processed, progress.bytes_total = step, step.done, step.total
+
     count = load_files(
         values["pattern"] or "",
         loading,
         lambda batches: append_checked(context, table, batches),
+        report=report,
         check=context.cancel.check,
     )
+    context.session.database.store.activity.add_load(count)
     return Result("SELECT", load_columns(context.statement), _count_row(count))
 
 
 def _count_row(count: int) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], names=["c1"])
+
+
+def _void_row() -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array([""], SqlType("void").arrow)], names=["c1"])
 
 
 def _csv_options(values: dict[str, str | None]) -> CopyOptions:
@@ -186,6 +206,8 @@ def _find_table(context: Context, name: str, privileges: str) -> Table:
     relation = find_relation(binder, parts[0] if len(parts) == 2 else "", parts[-1])
     if not isinstance(relation, Table) or relation.query is not None:
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+    if relation.is_elsewhere:
+        raise SqlError.of("feature_not_supported", f'cannot insert into foreign table "{relation.name}"')
     check_named_relation(context, binder.accesses, relation, privileges, [c.name for c in relation.columns])
     return context.transaction.table(relation.oid)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.tables import Check, Constraint, ForeignKey, Table, Unique
+from gpudb.catalog.tables import Check, Constraint, ForeignKey, Index, IndexDetails, Table, Unique
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import add_constraints
@@ -121,8 +121,24 @@ def constraints_after_rename(table: Table, old: str, new: str) -> tuple[Constrai
                 each = replace(each, delete_columns=names)
             if isinstance(each, Check):
                 each = replace(each, expression=rename_column(each.expression, old, new))
+            if isinstance(each, Index) and each.details is not None:
+                each = replace(each, details=_details_after_rename(each.details, old, new))
         constraints.append(each)
     return tuple(constraints)
+
+
+def _details_after_rename(details: IndexDetails, old: str, new: str) -> IndexDetails:
+    keys = tuple(
+        replace(
+            key,
+            column=new if key.column == old else key.column,
+            expression=rename_column(key.expression, old, new) if key.expression else "",
+        )
+        for key in details.keys
+    )
+    included = tuple(new if name == old else name for name in details.included)
+    predicate = rename_column(details.predicate, old, new) if details.predicate else ""
+    return replace(details, keys=keys, included=included, predicate=predicate)
 
 
 def _replace_constraint(table: Table, old: Any, new: Any) -> Table:

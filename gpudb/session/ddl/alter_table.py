@@ -26,6 +26,7 @@ from gpudb.session.ddl.constraints import add_constraints, column_constraints
 from gpudb.session.ddl.create_table import column_definition
 from gpudb.session.ddl.distribution import alter_distribution, check_not_distributed_by
 from gpudb.session.ddl.foreign_keys import dependent_keys, drop_foreign_keys
+from gpudb.session.ddl.foreign_tables import set_column_options, set_table_options
 from gpudb.session.ddl.generated_columns import (
     check_default,
     check_generated_columns,
@@ -70,7 +71,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Column as Reference
-from gpudb.sql.bound import Expr, Scan
+from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.iceberg.buckets import check_hashable
 from gpudb.storage.transaction import is_widening
@@ -81,9 +82,17 @@ def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
     context.check_writable("ALTER TABLE")
-    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE, pg.OBJECT_MATVIEW):
+    if node.objtype not in (
+        pg.OBJECT_TABLE,
+        pg.OBJECT_VIEW,
+        pg.OBJECT_SEQUENCE,
+        pg.OBJECT_MATVIEW,
+        pg.OBJECT_FOREIGN_TABLE,
+    ):
         raise FeatureNotSupported(f"ALTER {object_kind(node.objtype)} is not supported")
     relation = resolve_range(context, node.relation)
+    if node.objtype == pg.OBJECT_FOREIGN_TABLE and relation is not None and relation.kind != "f":
+        raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a foreign table')
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
@@ -170,6 +179,10 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
         if column.not_null and table.files:
             message = f'column "{column.name}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
+        if column.type.domain is not None and table.files:
+            # The domain may refuse the NULLs of the rows
+            null = bind_default(context.binder(), "NULL", column)
+            list(run_query(context, Select((OutputColumn("value", null.type),), (null,))))
         put_relation(context, altered)
     else:
         default = bind_default(context.binder(), column.default, column)
@@ -398,4 +411,6 @@ _ACTIONS = {
     "SetLogged": _set_logged,
     "SetUnLogged": _set_logged,
     "SetTableSpace": alter_distribution,
+    "GenericOptions": set_table_options,
+    "AlterColumnGenericOptions": set_column_options,
 }

@@ -1,4 +1,4 @@
-"""COMMENT ON relations, columns, constraints, indexes, types, roles and schemas."""
+"""COMMENT ON relations, columns, constraints, indexes, types, roles, schemas and extensions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import comment_on_type
+from gpudb.session.ddl.databases import comment_on_database
+from gpudb.session.ddl.extensions import comment_on_extension
+from gpudb.session.ddl.foreign_objects import comment_on_foreign_object
 from gpudb.session.ddl.indexes import comment_on_index
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.ddl.roles import comment_on_role
@@ -21,7 +24,7 @@ from gpudb.sql.parse.parser import inner, strings
 
 
 def comment(context: Context) -> Result:
-    """COMMENT ON TABLE, VIEW, SEQUENCE, COLUMN, CONSTRAINT, INDEX, TYPE, DOMAIN, ROLE or SCHEMA."""
+    """COMMENT ON relations, columns, constraints, types, roles, schemas, databases, extensions and foreign objects."""
     node: Any = context.statement.node
     context.check_writable("COMMENT")
     what = object_kind(node.objtype)
@@ -35,6 +38,10 @@ def comment(context: Context) -> Result:
         return Result("COMMENT")
     if what == "ROLE":
         return comment_on_role(context, inner(node.object).sval, text)
+    if what == "EXTENSION":
+        return comment_on_extension(context, inner(node.object).sval, text)
+    if what == "DATABASE":
+        return comment_on_database(context, inner(node.object).sval, text)
     if what in {"TYPE", "DOMAIN"}:
         return comment_on_type(context, node)
     if what in KINDS:
@@ -44,7 +51,9 @@ def comment(context: Context) -> Result:
     if what == "INDEX":
         comment_on_index(context, strings(inner(node.object).items), text)
         return Result("COMMENT")
-    if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW"}:
+    if what in {"FOREIGN_SERVER", "FDW"}:
+        return comment_on_foreign_object(context, inner(node.object).sval, text, what)
+    if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"}:
         raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
     names = strings(inner(node.object).items)
     path = names[:-1] if what == "COLUMN" else names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -53,6 +54,20 @@ def create_table(context: Context) -> Result:
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return Result("CREATE TABLE")
+    define_table(context, node, schema, name, temporary=temporary)
+    return Result("CREATE TABLE")
+
+
+def define_table(
+    context: Context,
+    node: Any,
+    schema: str,
+    name: str,
+    *,
+    temporary: bool = False,
+    change: Callable[[Table], Table] = lambda table: table,
+) -> None:
+    """Creates the table of a CreateStmt message; `change` is applied to its first definition."""
     check_name_free(context.transaction.catalog, schema, name)
     elements, sequences = expand_serials(context, schema, name, node.table_elts, temporary=temporary)
     columns, constraints = _elements(context, elements)
@@ -69,11 +84,10 @@ def create_table(context: Context) -> Result:
         temporary=temporary,
         on_commit=on_commit(node.oncommit, temporary=temporary),
     )
-    table = copy_indexes(context, add_constraints(context, table, constraints, new=True), elements)
+    table = copy_indexes(context, add_constraints(context, change(table), constraints, new=True), elements)
     put_relation(context, table)
     assign_sequences(context, oid, sequences)
     copy_identities(context, oid)
-    return Result("CREATE TABLE")
 
 
 def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Definition]]:

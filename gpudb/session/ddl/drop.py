@@ -12,6 +12,8 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.alter_drop_types import drop_types, drop_with_users
+from gpudb.session.ddl.extensions import drop_extensions
+from gpudb.session.ddl.foreign_objects import drop_foreign_objects
 from gpudb.session.ddl.indexes import drop_index, find_index
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.objects.dependents import (
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def drop(context: Context) -> Result:
-    """DROP TABLE, VIEW, INDEX, SCHEMA, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
+    """DROP TABLE, VIEW, INDEX, SCHEMA, EXTENSION, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
     node: Any = context.statement.node
     what = object_kind(node.remove_type)
     context.check_writable(f"DROP {what}")
@@ -42,8 +44,12 @@ def drop(context: Context) -> Result:
         return drop_types(context, node, what)
     if what in {"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}:
         return drop_routines(context, node, what)
-    what = what.replace("MATVIEW", "MATERIALIZED VIEW")
-    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW"}:
+    if what == "EXTENSION":
+        return drop_extensions(context, node)
+    what = what.replace("MATVIEW", "MATERIALIZED VIEW").replace("FOREIGN_TABLE", "FOREIGN TABLE")
+    if what in {"FOREIGN_SERVER", "FDW"}:
+        return drop_foreign_objects(context, node, {"FDW": "FOREIGN DATA WRAPPER"}.get(what, "SERVER"))
+    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW", "FOREIGN TABLE"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
     relations: list[Relation] = []
     for each in node.objects:
@@ -120,6 +126,8 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     members = [(each.oid, f"type {each.user}") for each in types]
     members += [(each.oid, f"{relation_kind(each)} {name}.{each.name}") for each in relations]
     members += [(each.oid, f"function {name}.{each.identity}") for each in routines]
+    extensions = [each for each in catalog.extensions.values() if each.schema == catalog.schemas[name].oid]
+    members += [(each.oid, f"extension {each.name}") for each in extensions]
     found = [Dependent(each, f"schema {name}") for _, each in sorted(members)]
     refuse_or_report(context, f"schema {name}", found, cascade=cascade)
     drop_with_dependents(context, relations, cascade)
@@ -127,6 +135,8 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     for routine in routines:
         context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
     catalog = context.transaction.catalog
+    for extension in extensions:
+        catalog = catalog.without_extension(extension.name)
     for default in [each for each in catalog.default_acls.values() if each.schema == name]:
         catalog = catalog.without_default_acl(default.key)
     context.transaction.set_catalog(catalog.without_schema(name))

@@ -9,13 +9,15 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.routines import Routine
-from gpudb.catalog.secured_objects import SecuredObject, get_database
+from gpudb.catalog.secured_objects import SecuredObject
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject, UndefinedTable
 from gpudb.functions.library import functions_by_name
 from gpudb.session.authorization.privileges import get_current_role
 from gpudb.session.authorization.role_specs import resolve_role
 from gpudb.session.context import Context
+from gpudb.session.ddl.databases import find_database
+from gpudb.session.ddl.foreign_objects import find_foreign_object
 from gpudb.session.ddl.grant_changes import PrivilegeChange, change_privileges
 from gpudb.session.ddl.indexes import find_index
 from gpudb.session.ddl.parse_nodes import object_kind
@@ -39,6 +41,8 @@ _ACCEPTED = {
     "FUNCTION": (APPLICABLE["function"], "function"),
     "PROCEDURE": (APPLICABLE["function"], "procedure"),
     "ROUTINE": (APPLICABLE["function"], "routine"),
+    "FDW": (APPLICABLE["foreign-data wrapper"], "foreign-data wrapper"),
+    "FOREIGN_SERVER": (APPLICABLE["foreign server"], "foreign server"),
 }
 
 
@@ -138,9 +142,9 @@ def _find_object(context: Context, node: Any, what: str) -> SecuredObject:
         case "SCHEMA":
             return _require_schema(context, node.sval)
         case "DATABASE":
-            if node.sval != context.transaction.catalog.database:
-                raise SqlError.of("invalid_catalog_name", f'database "{node.sval}" does not exist')
-            return get_database(context.transaction.catalog)
+            return find_database(context.transaction.catalog, node.sval)
+        case "FDW" | "FOREIGN_SERVER":
+            return find_foreign_object(context.transaction.catalog, node.sval, what)
         case "TYPE" | "DOMAIN":
             return _find_type(context, strings(node.items), what)
     return _find_routine(context, node, what)

@@ -11,12 +11,13 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.tables import Constraint, Index, Table, Unique
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.catalog.tables import Constraint, Index, IndexDetails, IndexKey, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.constraints import check_key_columns
 from gpudb.session.ddl.foreign_keys import release_key
+from gpudb.session.ddl.index_details import get_expression_name, list_used_columns, read_details
 from gpudb.session.objects.constraints import allocate_oid, index_names_in
 from gpudb.session.objects.names import (
     check_name_free,
@@ -41,8 +42,8 @@ def create_index(context: Context) -> Result:
     relation = resolve_range(context, node.relation)
     if relation is None:
         raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
-    if not isinstance(relation, Table):
-        detail = "This operation is not supported for views."
+    if not isinstance(relation, Table) or relation.kind == "f":
+        detail = f"This operation is not supported for {'views' if relation.kind == 'v' else 'foreign tables'}."
         raise SqlError.of("wrong_object_type", f'cannot create index on relation "{relation.name}"', detail=detail)
     catalog, name = context.transaction.catalog, truncate_identifier(node.idxname)
     if name in index_names_in(catalog, relation):
@@ -51,12 +52,12 @@ def create_index(context: Context) -> Result:
             return Result("CREATE INDEX")
         check_name_free(catalog, relation.schema, name)
     _check_options(node)
-    columns = tuple(inner(each).name for each in node.index_params)
-    known = {column.name for column in relation.columns}
-    for each in columns:
-        if each not in known:
-            raise UndefinedColumn(f'column "{each}" does not exist')
-    name = name or free_name(index_names_in(catalog, relation), relation.name, join_names(columns), "idx")
+    details = read_details(context, relation, node)
+    columns = tuple(key.column for key in details.keys)
+    named = tuple(key.column or get_expression_name(key.expression) for key in details.keys)
+    name = name or free_name(
+        index_names_in(catalog, relation), relation.name, join_names((*named, *details.included)), "idx"
+    )
     check_not_scanned(context.session, relation, "CREATE INDEX")
     lock_table(context, relation)
     relation = context.transaction.table(relation.oid)
@@ -66,7 +67,15 @@ def create_index(context: Context) -> Result:
         constraint = Unique(allocate_oid(context), name, columns, not node.nulls_not_distinct, index=True)
     else:
         options = tuple(_option(inner(each)) for each in node.index_params)
-        constraint = Index(allocate_oid(context), name, columns, node.access_method or "btree", options)
+        is_plain = details == IndexDetails(tuple(map(IndexKey, columns)))
+        constraint = Index(
+            allocate_oid(context),
+            name,
+            columns if is_plain else list_used_columns(context, relation, details),
+            node.access_method or "btree",
+            options,
+            details=None if is_plain else details,
+        )
         detail = "Tables are read by their files' ranges; nothing looks into an index."
         context.notice(f'index "{name}" is kept as a declaration', detail=detail)
     changed = replace(relation, constraints=(*relation.constraints, constraint))
@@ -80,19 +89,22 @@ def _check_options(node: Any) -> None:
         raise SqlError.of("undefined_object", f'access method "{method}" does not exist')
     if node.unique and method != "btree":
         raise FeatureNotSupported(f'access method "{method}" does not support unique indexes')
+    if node.table_space:
+        raise FeatureNotSupported("an index in a tablespace is not supported")
     for present_option, what in (
-        (present(node.where_clause), "a partial index"),
-        (len(node.index_including_params), "an index with INCLUDE columns"),
-        (len(node.options), "an index with storage parameters"),
-        (node.table_space, "an index in a tablespace"),
+        (present(node.where_clause), "a partial unique index"),
+        (len(node.index_including_params), "a unique index with INCLUDE columns"),
+        (len(node.options), "a unique index with storage parameters"),
     ):
-        if present_option:
+        if present_option and node.unique:
             raise FeatureNotSupported(f"{what} is not supported")
     for each in map(inner, node.index_params):
-        if not each.name:
-            raise FeatureNotSupported("an index on an expression is not supported")
-        if len(each.opclass) or len(each.opclassopts):
-            raise FeatureNotSupported("an index with an operator class is not supported")
+        if not each.name and node.unique:
+            raise FeatureNotSupported("a unique index on an expression is not supported")
+        if len(each.opclassopts):
+            raise FeatureNotSupported("an index with parameters of an operator class is not supported")
+        if len(each.opclass) and node.unique:
+            raise FeatureNotSupported("a unique index with an operator class is not supported")
         if len(each.collation) and strings(each.collation)[-1] not in {"C", "POSIX", "default"}:
             raise FeatureNotSupported("collations other than C are not supported")
 

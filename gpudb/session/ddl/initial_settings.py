@@ -9,14 +9,14 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Database
-from gpudb.catalog.secured_objects import get_database
+from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.authorization.role_checks import check_may_change_settings, denied
 from gpudb.session.authorization.role_specs import check_not_reserved, resolve_role
 from gpudb.session.context import Context
+from gpudb.session.ddl.databases import find_database
 from gpudb.session.results import Result
 from gpudb.session.settings.catalog import AUDIT, SETTINGS, find_setting
 from gpudb.session.settings.constants import constant_text
@@ -33,11 +33,14 @@ def alter_role_set(context: Context) -> Result:
     role = resolve_role(context.session, catalog, node.role)
     check_may_change_settings(catalog, user, role)
     if node.database:
-        _find_database(context, node.database)
-        changed = replace(role, database_settings=_change(context, role.database_settings, node.setstmt))
+        database = find_database(catalog, node.database)
+        settings = _change(context, database.role_settings.get(str(role.oid), {}), node.setstmt)
+        others = {oid: each for oid, each in database.role_settings.items() if oid != str(role.oid)}
+        of_roles = {**others, str(role.oid): settings} if settings else others
+        changed = catalog.with_database(replace(database, role_settings=of_roles))
     else:
-        changed = replace(role, settings=_change(context, role.settings, node.setstmt))
-    context.transaction.set_catalog(catalog.with_role(changed))
+        changed = catalog.with_role(replace(role, settings=_change(context, role.settings, node.setstmt)))
+    context.transaction.set_catalog(changed)
     return Result("ALTER ROLE")
 
 
@@ -49,7 +52,7 @@ def _alter_all_roles(context: Context, node: Any) -> Result:
     if not is_superuser(catalog, user):
         detail = "Only roles with the SUPERUSER attribute may alter settings globally."
         raise denied("alter setting", detail)
-    database = get_database(catalog)
+    database = find_database(catalog, FIRST_DATABASE)
     changed = replace(database, all_settings=_change(context, database.all_settings, node.setstmt))
     context.transaction.set_catalog(catalog.with_database(changed))
     return Result("ALTER ROLE")
@@ -64,17 +67,10 @@ def alter_database_set(context: Context) -> Result:
 
 
 def _alter_database(context: Context, name: str, change: Any) -> None:
-    database = _find_database(context, name)
+    database = find_database(context.transaction.catalog, name)
     check_owner(context.transaction.catalog, get_current_role(context), database)
     changed = replace(database, settings=_change(context, database.settings, change))
     context.transaction.set_catalog(context.transaction.catalog.with_database(changed))
-
-
-def _find_database(context: Context, name: str) -> Database:
-    """Returns the database of a name; 3D000."""
-    if name != context.transaction.catalog.database:
-        raise SqlError.of("invalid_catalog_name", f'database "{name}" does not exist')
-    return get_database(context.transaction.catalog)
 
 
 def _change(context: Context, settings: Mapping[str, str], change: Any) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
 from gpudb.catalog.grants import revoke
 from gpudb.catalog.model import FIRST_USER_OID, Database, Schema
 from gpudb.catalog.relations import Sequence, View
@@ -28,6 +29,7 @@ from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import drop_with_users
 from gpudb.session.ddl.default_privileges import with_default
 from gpudb.session.ddl.drop import drop_schema
+from gpudb.session.ddl.foreign_objects import drop_foreign_object
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
@@ -69,7 +71,7 @@ def drop_owned(context: Context) -> Result:
             raise _pinned_error(f"{what} because they are required by the database system")
         _revoke_all(context, role.name)
     owned = [found for role in roles for found in _list_owned(context, role.name)]
-    _drop(context, owned, cascade=cascade)
+    _drop(context, [found for found in owned if not isinstance(found, Database)], cascade=cascade)
     return Result("DROP OWNED")
 
 
@@ -84,12 +86,9 @@ def _pinned_error(message: str) -> SqlError:
 
 
 def _list_owned(context: Context, role: str) -> list[SecuredObject]:
-    catalog = context.transaction.catalog
-    return [
-        found
-        for found in list_secured_objects(catalog)
-        if not isinstance(found, Database) and found.owner == role and not _is_temporary_schema(found)
-    ]
+    """Returns what a role owns in this database, and the databases that it owns."""
+    owned = (found for found in list_secured_objects(context.transaction.catalog) if found.owner == role)
+    return [found for found in owned if not _is_temporary_schema(found)]
 
 
 def _is_temporary_schema(found: SecuredObject) -> bool:
@@ -139,6 +138,9 @@ def _drop(context: Context, owned: list[SecuredObject], *, cascade: bool) -> Non
     left = [found for found in owned if isinstance(found, TypeDefinition) and found.key in types]
     if left:
         drop_with_users(context, left, cascade)
+    for found in owned:
+        if isinstance(found, ForeignServer | ForeignDataWrapper):
+            drop_foreign_object(context, found, cascade=cascade)
     for found in owned:
         if isinstance(found, Schema) and found.name in context.transaction.catalog.schemas:
             drop_schema(context, found.name, missing_ok=False, cascade=cascade)

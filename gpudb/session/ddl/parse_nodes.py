@@ -19,4 +19,4 @@ def object_kind(object_type: int) -> str:
 
 def command_kind(object_type: int) -> str:
     """A kind of object as command tags name it."""
-    return object_kind(object_type).replace("MATVIEW", "MATERIALIZED VIEW")
+    return object_kind(object_type).replace("MATVIEW", "MATERIALIZED VIEW").replace("FOREIGN_TABLE", "FOREIGN TABLE")

@@ -13,8 +13,10 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, Undefin
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import constraints_after_rename, rename_constraint
 from gpudb.session.ddl.alter_drop_types import move_type, rename_type
+from gpudb.session.ddl.databases import rename_database
 from gpudb.session.ddl.domains import rename_domain_constraint
 from gpudb.session.ddl.foreign_keys import rename_referenced_column
+from gpudb.session.ddl.foreign_objects import rename_foreign_object
 from gpudb.session.ddl.generated_columns import rename_in_expressions as renamed_references
 from gpudb.session.ddl.identity import assign_sequences
 from gpudb.session.ddl.indexes import rename_index
@@ -27,6 +29,7 @@ from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, move_routine, rename_routine
+from gpudb.sql.parse.parser import inner
 
 
 def rename(context: Context) -> Result:
@@ -41,6 +44,8 @@ def rename(context: Context) -> Result:
         return Result("ALTER SCHEMA")
     if what == "ROLE":
         return rename_role(context, node.subname, new)
+    if what == "DATABASE":
+        return rename_database(context, node.subname, new)
     if what in KINDS:
         return rename_routine(context, node, what, new)
     if what == "DOMCONSTRAINT":
@@ -51,10 +56,12 @@ def rename(context: Context) -> Result:
         path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
         rename_index(context, path, new, missing_ok=node.missing_ok)
         return Result("ALTER INDEX")
-    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
+    if what in {"FOREIGN_SERVER", "FDW"}:
+        return rename_foreign_object(context, inner(node.object).sval, new, what)
+    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
     relation = resolve_range(context, node.relation)
-    kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
+    kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW, pg.OBJECT_FOREIGN_TABLE)
     renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
     tag = f"ALTER {command_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
     if relation is None:
@@ -113,8 +120,9 @@ def _check_kind(relation: Relation, what: str) -> None:
     """42809 for a relation of another kind than ALTER names; ALTER TABLE accepts any."""
     materialized = isinstance(relation, Table) and relation.query is not None
     fits = {"VIEW": isinstance(relation, View), "MATVIEW": materialized, "SEQUENCE": isinstance(relation, Sequence)}
+    fits["FOREIGN_TABLE"] = relation.kind == "f"
     if not fits.get(what, True):
-        noun = {"MATVIEW": "materialized view"}.get(what, what.lower())
+        noun = {"MATVIEW": "materialized view", "FOREIGN_TABLE": "foreign table"}.get(what, what.lower())
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a {noun}')
 
 

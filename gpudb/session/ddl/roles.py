@@ -7,9 +7,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog, Database
+from gpudb.catalog import role_renaming
+from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog
 from gpudb.catalog.roles import Role
-from gpudb.catalog.secured_objects import list_secured_objects, map_acls, replace_owner
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.authorization.role_checks import (
     check_may_alter,
@@ -32,7 +32,6 @@ from gpudb.session.ddl.role_options import read_role_options
 from gpudb.session.objects.role_dependents import check_no_dependents
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner
-from gpudb.values.acl import rename_role as rename_role_in_acl
 
 
 def create_role(context: Context) -> Result:
@@ -105,9 +104,18 @@ def drop_role(context: Context) -> Result:
             message = f"cannot drop role {role.name} because it is required by the database system"
             raise SqlError.of("dependent_objects_still_exist", message)
         check_no_dependents(context, role)
-        catalog = catalog.without_role(role.name)
+        catalog = _forget_settings(catalog.without_role(role.name), role)
     context.transaction.set_catalog(catalog)
     return Result("DROP ROLE")
+
+
+def _forget_settings(catalog: Catalog, role: Role) -> Catalog:
+    """Returns the catalog without the settings of a role in databases."""
+    for database in catalog.databases.values():
+        if str(role.oid) in database.role_settings:
+            kept = {oid: each for oid, each in database.role_settings.items() if oid != str(role.oid)}
+            catalog = catalog.with_database(replace(database, role_settings=kept))
+    return catalog
 
 
 def rename_role(context: Context, old: str, new: str) -> Result:
@@ -123,31 +131,8 @@ def rename_role(context: Context, old: str, new: str) -> Result:
     if new in catalog.roles:
         raise SqlError.of("duplicate_object", f'role "{new}" already exists')
     check_may_rename(catalog, session.user, role)
-    context.transaction.set_catalog(_with_renamed_role(catalog, role, new))
+    context.transaction.set_catalog(role_renaming.rename_role(catalog, role, new))
     return Result("ALTER ROLE")
-
-
-def _with_renamed_role(catalog: Catalog, role: Role, new: str) -> Catalog:
-    """Returns the catalog in which a role, and every reference to it, has another name."""
-    old = role.name
-    catalog = catalog.without_role(old).with_role(replace(role, name=new))
-    for found in list(list_secured_objects(catalog)):
-        if not isinstance(found, Database) and found.owner == old:
-            catalog = replace_owner(catalog, found, new)
-    catalog = map_acls(catalog, lambda acl: rename_role_in_acl(acl, old, new))
-    for default in list(catalog.default_acls.values()):
-        renamed = replace(
-            default, role=new if default.role == old else default.role, acl=rename_role_in_acl(default.acl, old, new)
-        )
-        catalog = catalog.without_default_acl(default.key).with_default_acl(renamed)
-    for grant in catalog.memberships.values():
-        if old in (grant.role, grant.member, grant.grantor):
-            names: dict[str, Any] = {
-                field: new if getattr(grant, field) == old else getattr(grant, field)
-                for field in ("role", "member", "grantor")
-            }
-            catalog = catalog.without_membership(grant.key).with_membership(replace(grant, **names))
-    return catalog
 
 
 def comment_on_role(context: Context, name: str, text: str | None) -> Result:

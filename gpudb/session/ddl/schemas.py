@@ -10,8 +10,12 @@ from gpudb.catalog.relations import Relation, Sequence, get_stored_query
 from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.type_replacement import replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.authorization.membership import can_set_role, is_superuser
+from gpudb.session.authorization.privileges import check_owner
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import rename_definition, set_type_owner
+from gpudb.session.ddl.databases import change_database_owner
+from gpudb.session.ddl.foreign_objects import find_foreign_object
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, require_routine
@@ -86,7 +90,7 @@ def _reserved_error(name: str) -> SqlError:
 
 
 def change_owner(context: Context) -> Result:
-    """ALTER SCHEMA, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
+    """ALTER SCHEMA, DATABASE, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
     node: Any = context.statement.node
     what = object_kind(node.object_type)
     context.check_writable(f"ALTER {what}")
@@ -94,6 +98,10 @@ def change_owner(context: Context) -> Result:
     catalog = context.transaction.catalog
     if what in {"TYPE", "DOMAIN"}:
         return set_type_owner(context, strings(inner(node.object).items), owner, what)
+    if what in {"FOREIGN_SERVER", "FDW"}:
+        return _change_foreign_owner(context, inner(node.object).sval, owner, what)
+    if what == "DATABASE":
+        return change_database_owner(context, inner(node.object).sval, owner)
     if what not in {"SCHEMA", *KINDS}:
         raise FeatureNotSupported(f"ALTER {what} … OWNER TO is not supported")
     if owner not in catalog.roles:
@@ -107,6 +115,23 @@ def change_owner(context: Context) -> Result:
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
     context.transaction.set_catalog(replace_owner(catalog, catalog.schemas[name], owner))
     return Result("ALTER SCHEMA")
+
+
+def _change_foreign_owner(context: Context, name: str, owner: str, what: str) -> Result:
+    """ALTER SERVER or FOREIGN DATA WRAPPER … OWNER TO; 42704, 42501."""
+    catalog, role = context.transaction.catalog, context.session.user
+    found = find_foreign_object(catalog, name, what)
+    check_owner(catalog, role, found)
+    if what == "FDW" and not is_superuser(catalog, owner):
+        hint = "The owner of a foreign-data wrapper must be a superuser."
+        message = f'permission denied to change owner of foreign-data wrapper "{name}"'
+        raise SqlError.of("insufficient_privilege", message, hint=hint)
+    if owner not in catalog.roles:
+        raise UndefinedObject(f'role "{owner}" does not exist')
+    if not can_set_role(catalog, role, owner):
+        raise SqlError.of("insufficient_privilege", f'must be able to SET ROLE "{owner}"')
+    context.transaction.set_catalog(replace_owner(catalog, found, owner))
+    return Result("ALTER SERVER" if what == "FOREIGN_SERVER" else "ALTER FOREIGN DATA WRAPPER")
 
 
 # ---- renames

@@ -11,6 +11,7 @@ from gpudb.catalog.tables import Check, Column, Index, Table, Unique
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import Definition
+from gpudb.session.ddl.index_details import get_expression_name
 from gpudb.session.objects.constraints import allocate_oid, index_names_in
 from gpudb.session.objects.names import free_name, join_names, range_text, resolve_range
 from gpudb.sql.bind.dml.checks import parse_expression
@@ -62,11 +63,18 @@ def copy_indexes(context: Context, table: Table, elements: Any) -> Table:
                     index = replace(
                         each,
                         oid=allocate_oid(context),
-                        name=free_name(taken, table.name, join_names(each.columns), "idx"),
+                        name=free_name(taken, table.name, _name_keys(each), "idx"),
                         comment=each.comment if node.options & _COMMENTS else None,
                     )
                     table = replace(table, constraints=(*table.constraints, index))
     return table
+
+
+def _name_keys(index: Index | Unique) -> str:
+    details = index.details if isinstance(index, Index) else None
+    if details is None:
+        return join_names(index.columns)
+    return join_names(tuple(key.column or get_expression_name(key.expression) for key in details.keys))
 
 
 def _check_node(check: Check) -> Any:

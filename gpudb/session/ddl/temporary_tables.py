@@ -49,9 +49,11 @@ def drop_relations(context: Context) -> None:
 def drop_schema(session: SessionState) -> None:
     """Drops the temporary relations of a session that ends, and their schema."""
     schema = session.temporary_schema
-    if schema not in session.database.store.catalog().schemas:
+    store = session.database.store
+    catalog = store.catalogs().get(session.database_name)
+    if catalog is None or schema not in catalog.schemas:  # its database may be gone
         return
-    with session.database.store.begin() as transaction:
+    with store.begin(session.database_name) as transaction:
         catalog = transaction.catalog
         for relation in [r for r in catalog.relations.values() if r.schema == schema]:
             catalog = catalog.without_relation(schema, relation.name)

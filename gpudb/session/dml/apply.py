@@ -42,6 +42,11 @@ def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> 
     removed = [change.removed for change in changes if change.removed is not None and change.removed.num_rows]
     if removed:
         _rewrite_files(context, context.transaction.table(oid), pa.concat_tables(removed), changes)
+        context.session.database.store.activity.add_changes(
+            oid,
+            updated=sum(each.updated_positions.num_rows for each in changes if each.updated_positions is not None),
+            deleted=sum(each.deleted.num_rows for each in changes if each.deleted is not None),
+        )
     inserted = [batch for change in changes for batch in change.inserted]
     if inserted:
         # In separate files, so that only their keys are checked.

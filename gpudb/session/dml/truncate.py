@@ -29,6 +29,8 @@ def truncate(context: Context) -> Result:
         relation = find_relation(binder, inner(each).schemaname, inner(each).relname)
         if not isinstance(relation, Table) or relation.query is not None:
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        if relation.is_elsewhere:
+            raise FeatureNotSupported(f'cannot truncate foreign table "{relation.name}"')
         tables += [] if relation.oid in {table.oid for table in tables} else [relation]
     _add_referencing(context, tables, cascade=node.behavior == pg.DROP_CASCADE)
     for table in tables:

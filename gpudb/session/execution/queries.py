@@ -19,8 +19,10 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.session.execution.drawn_rows import DrawnRows
+from gpudb.session.execution.lateral_calls import replace_lateral_calls
 from gpudb.session.execution.requests import collect, fetch_from_engine, run_on_engine
 from gpudb.session.execution.routine_calls import call_function, literal
+from gpudb.session.execution.row_calls import replace_row_calls
 from gpudb.session.execution.session_calls import (
     call_session_function,
     check_always_evaluated,
@@ -78,7 +80,15 @@ class _QueryRun:
 
     def stream(self, query: Query, ctes: tuple[Cte, ...] = ()) -> Stream:
         """Runs a query at the top level, or an uncorrelated subquery."""
+
+        def run(inside: Query) -> pa.Table:
+            return collect(self.stream(inside, ctes))
+
+        if isinstance(query, Select) and query.source is not None:
+            query = replace_lateral_calls(self._context, query, run, self._add_frame)
         query = self._run_subqueries(query, ctes)
+        if isinstance(query, Select) and query.source is not None and has_session_calls(query):
+            query = replace_row_calls(query, run, self._add_frame)
         if not has_session_calls(query):
             return run_on_engine(self._context, query, self._frames, self._snapshot)
         if isinstance(query, Values):
@@ -130,7 +140,8 @@ class _QueryRun:
 
     def _materialize(self, query: Query, ctes: tuple[Cte, ...]) -> Query:
         if outer_columns(query):
-            raise FeatureNotSupported("a sequence function in a correlated subquery is not supported")
+            message = "functions that draw values or run statements are not supported in correlated subqueries"
+            raise FeatureNotSupported(message)
         used = {node.cte for node in walk(query) if isinstance(node, CteScan)}
         needed = tuple(cte for cte in ctes if cte.number in used and cte not in query.ctes)
         rows = collect(self.stream(replace(query, ctes=(*needed, *query.ctes))))
@@ -153,12 +164,17 @@ class _QueryRun:
 
     def _scan_rows(self, table: pa.Table, columns: Sequence[OutputColumn]) -> Select:
         """Returns a query that reads rows from a frame."""
+        scan = self._add_frame(table, columns)
+        targets = tuple(Column(scan.rel, index, each.type, each.name) for index, each in enumerate(scan.columns))
+        return Select(tuple(columns), targets, scan)
+
+    def _add_frame(self, table: pa.Table, columns: Sequence[OutputColumn]) -> FrameScan:
+        """Makes rows a frame, and returns a scan of it."""
         rel = self._next_rel()
         name = f"gpudb drawn rows {rel}"
         outputs = tuple(OutputColumn(f"k{n}", column.type) for n, column in enumerate(columns, 1))
         self._frames[name] = table.rename_columns([output.name for output in outputs])
-        targets = tuple(Column(rel, index, output.type, output.name) for index, output in enumerate(outputs))
-        return Select(tuple(columns), targets, FrameScan(rel, name, outputs))
+        return FrameScan(rel, name, outputs)
 
     # ---- single rows
 

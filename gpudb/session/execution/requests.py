@@ -10,11 +10,15 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
 from gpudb.engine.constants import constant_row
-from gpudb.engine.protocol import Request, Settings, Stream
+from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
 from gpudb.session.execution import cluster_tables, session_functions, system_tables
-from gpudb.sql.bound import Query, Select
+from gpudb.session.execution.foreign_tables import open_foreign_scans
+from gpudb.sql.bound import ForeignScan, Query, Select
+from gpudb.sql.prepared import Artifact
+from gpudb.sql.traverse import walk
 
+_READS_FOREIGN: Artifact[bool] = Artifact()
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -50,10 +54,19 @@ def build_request(
     The query reads `snapshot` instead of the transaction's catalog if that is given.
     """
     settings = _settings(context)
+    if _reads_foreign_tables(query):
+        query = open_foreign_scans(context, query)
     if frames:
         settings = replace(settings, frames={**settings.frames, **frames})
     catalog = context.transaction.catalog if snapshot is None else snapshot
     return Request(query, catalog, settings, context.parameters, context.cancel)
+
+
+def _reads_foreign_tables(query: Query) -> bool:
+    known = query.prepared.get(_READS_FOREIGN)
+    if known is None:
+        known = query.prepared.put(_READS_FOREIGN, any(isinstance(node, ForeignScan) for node in walk(query)))
+    return known
 
 
 def _settings(context: Context) -> Settings:
@@ -73,6 +86,7 @@ def _settings(context: Context) -> Settings:
         session.settings["gpudb.fused"] == "on",
         str(session.authenticated),  # SET ROLE does not change whose limits count
         int(session.settings["gpudb.max_running_statements"]),
+        session.measures,
     )
 
 
@@ -82,7 +96,17 @@ def run_on_engine(
     """Runs a query without session calls on the engine (see `build_request`); a row of constants needs none."""
     # First, since building the request would be most of the work.
     row = constant_row(query, context.parameters) if isinstance(query, Select) and query.source is None else None
-    return row or context.session.database.engine.run(build_request(context, query, frames, snapshot))
+    if row is not None:
+        return row
+    request = build_request(context, query, frames, snapshot)
+    if context.session.explains_slow:
+        context.session.slow_request = request
+    return context.session.database.engine.run(request)
+
+
+def share_on_engine(context: Context, query: Query) -> SharedRows:
+    """Runs a query without session calls and leaves its rows in the workers' memory (see `Engine.share`)."""
+    return context.session.database.engine.share(build_request(context, query))
 
 
 def fetch_from_engine(context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None) -> pa.Table:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FrameType
 
 import pyarrow as pa
 
-from gpudb.catalog.routines import Routine
+from gpudb.catalog.routines import NO_RELATION, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.registry import Function
+from gpudb.functions.resolve import POLYMORPHIC
+from gpudb.plpgsql.context import register_frame
+from gpudb.plpgsql.records import column_values
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import parse_statements
+from gpudb.session.execution.bodies import run_body
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
@@ -21,6 +26,7 @@ from gpudb.sql.bound import Cast, Constant, Expr, FrameScan, OutputColumn, Selec
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.types import UNKNOWN, SqlType
+from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.text_columns import format_text_column
 
 _FRAME = "gpudb arguments"
@@ -39,7 +45,7 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
     One row of NULLs if a function that does not return a set finds no row, or is STRICT and has a NULL argument.
     """
     context = replace(context, session_calls=None)
-    routine = next((r for r in context.transaction.catalog.routines.values() if r.oid == function.oid), None)
+    routine = context.transaction.catalog.find_routine_by_oid(function.oid)
     if routine is None:
         raise UndefinedFunction(f"function {function} does not exist")
     types = list(function.out_types) or [function.result]
@@ -47,11 +53,68 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
     missing = pa.table(nulls).slice(0, 0 if function.returns_set else 1)
     if routine.strict and any(isinstance(arg, Constant) and arg.value is None for arg in args):
         return missing
+    if routine.language != "sql":
+        values = [get_literal_value(context, arg) for arg in args]
+        found = run_body(context, set_call_types(routine, function), values, call_value)
+        rows = found if isinstance(found, list) else [] if found is None else [found]
+        # A function that returns void has returned something: not NULL
+        return make_table(types, [("",)] if function.result.name == "void" else rows)
     batches, columns = run_routine(context, routine, tuple(args))
     if function.result.name == "void":
         return missing
     table = convert_rows(context, routine, types, batches, columns, first=not function.returns_set)
     return table if table.num_rows or function.returns_set else missing
+
+
+def call_value(context: Context, function: Function, values: Sequence[object]) -> object:
+    """Calls a function that returns one value, with values as `gpudb.values` represents them."""
+    routine = context.transaction.catalog.find_routine_by_oid(function.oid)
+    if routine is None:
+        raise UndefinedFunction(f"function {function} does not exist")
+    if routine.strict and None in values:
+        return None
+    if routine.language != "sql":
+        found = run_body(context, set_call_types(routine, function), values, call_value)
+        return found[0] if isinstance(found, tuple) else "" if function.result.name == "void" else None
+    args = [Constant(value, item) for value, item in zip(values, function.args, strict=True)]
+    table = call_function(context, function, args)
+    return column_values(function.result, table.column(0).combine_chunks(), context.session.settings["timezone"])[0]
+
+
+def set_call_types(routine: Routine, function: Function) -> Routine:
+    """Returns a routine with the types of a call in the place of polymorphic ones."""
+    if function.out_types and not routine.outputs:
+        columns = zip(function.out_names, function.out_types, strict=True)
+        declared = tuple(Argument(name, item, "t") for name, item in columns)
+        return replace(routine, arguments=(*routine.arguments, *declared), rows_of=NO_RELATION)
+    if not any(each.type.name in POLYMORPHIC for each in routine.arguments) and routine.result.name not in POLYMORPHIC:
+        return routine
+    inputs, outputs = iter(function.args), iter(function.out_types)
+    arguments = []
+    for each in routine.arguments:
+        item = next(inputs) if each.mode in {"i", "b", "v"} else each.type
+        item = next(outputs, item) if each.mode in {"o", "b", "t"} else item
+        arguments.append(replace(each, type=item))
+    return replace(routine, arguments=tuple(arguments), result=function.result)
+
+
+def get_literal_value(context: Context, arg: Expr) -> object:
+    """Returns the value of a literal, as `gpudb.values` represents it."""
+    if isinstance(arg, Constant):
+        return arg.value
+    table = fetch_from_engine(context, Select((OutputColumn("k1", arg.type),), (arg,)))
+    return column_values(arg.type, table.column(0).combine_chunks(), context.session.settings["timezone"])[0]
+
+
+def make_table(types: Sequence[SqlType], rows: Sequence[Sequence[object]]) -> pa.Table:
+    """Returns rows as columns k1, k2, …; 22003 for values that a column cannot hold."""
+    columns = []
+    for place, item in enumerate(types):
+        values = [row[place] for row in rows]
+        for value in values:
+            check_representable(item, value)
+        columns.append(to_arrow_array(item, values))
+    return pa.table(columns, names=[f"k{n}" for n in range(1, len(types) + 1)])
 
 
 def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) -> Rows:
@@ -142,3 +205,10 @@ def convert_rows(
     query = Select(outputs, targets, FrameScan(1, _FRAME, inputs))
     rows: pa.Table = fetch_from_engine(context, query, {_FRAME: frame})
     return rows.rename_columns(names)
+
+
+def _describe_statement(frame: FrameType) -> str:
+    return f'SQL function "{frame.f_locals["routine"].name}" statement {frame.f_locals.get("number", 1)}'
+
+
+register_frame(_run_statements.__code__, _describe_statement)

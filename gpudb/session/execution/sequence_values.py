@@ -45,14 +45,16 @@ def split_name(text: str) -> list[str]:
     found = re.findall(r'"(?:[^"]|"")*"|[^."]+', text.strip())
     if not found:
         raise SqlError.of("invalid_name", "invalid name syntax")
-    return [each[1:-1].replace('""', '"') if each[0] == '"' else each.strip().lower() for each in found]
+    named = [each for each in found if each.strip()]
+    return [each[1:-1].replace('""', '"') if each[0] == '"' else each.strip().lower() for each in named]
 
 
 def _current_definition(context: Context, sequence: Sequence) -> Sequence:
     """The committed definition of a sequence, unless this transaction changed it: sequences ignore snapshots."""
     transaction = context.transaction
     if transaction.base.find_relation_by_oid(sequence.oid) is sequence:
-        committed = context.session.database.store.catalog().find_relation_by_oid(sequence.oid)
+        catalog = context.session.database.store.catalog(transaction.base.database)
+        committed = catalog.find_relation_by_oid(sequence.oid)
         if isinstance(committed, Sequence):
             return committed
     return sequence

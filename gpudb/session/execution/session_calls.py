@@ -9,18 +9,24 @@ from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
+from gpudb.session.execution.advisory_locks import ADVISORY_FUNCTIONS, call_advisory_function
+from gpudb.session.execution.session_functions import set_config
 from gpudb.session.execution.signals import SIGNAL_FUNCTIONS, send_signal
-from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Query
+from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Parameter, Query
 from gpudb.sql.traverse import replace_nodes, walk
-from gpudb.types import BOOL, OID, SqlType
+from gpudb.types import BOOL, OID, VOID, SqlType
 
-_SESSION_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"}) | SIGNAL_FUNCTIONS
+_SEQUENCE_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
+_SESSION_FUNCTIONS = _SEQUENCE_FUNCTIONS | SIGNAL_FUNCTIONS | ADVISORY_FUNCTIONS | {"pg_notify"}
 
 
 def is_session_call(node: Any) -> bool:
     """Whether a node calls a function that the session runs, or a routine whose statements it runs."""
     if type(node) is Call:
-        return node.function.oid >= FIRST_USER_OID or node.function.name in _SESSION_FUNCTIONS
+        name = node.function.name
+        if name == "set_config":  # with constants it is evaluated before the statement runs
+            return any(type(each) not in (Constant, Parameter) for each in node.args)
+        return node.function.oid >= FIRST_USER_OID or name in _SESSION_FUNCTIONS
     return type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID
 
 
@@ -30,11 +36,17 @@ def has_session_calls(node: Any) -> bool:
 
 
 def check_always_evaluated(node: Any) -> None:
-    """0A000 for a routine call where evaluation may skip it: the routine may change data."""
-    if not isinstance(node, Case | Choice | BoolOp):
-        return
-    if any(type(each) is Call and each.function.oid >= FIRST_USER_OID for each in walk(node)):
-        raise FeatureNotSupported("functions that change data are not supported within CASE, COALESCE, AND and OR")
+    """0A000 for a routine call where evaluation may skip it: the routine may change data, or raise an error."""
+    match node:
+        case Case(branches=((_, first), *others), default=default):
+            skipped: list[Any] = [first, *(each for branch in others for each in branch), default]
+        case Choice(op="COALESCE", args=(_, *others)) | BoolOp(op="AND" | "OR", args=(_, *others)):
+            skipped = list(others)
+        case _:
+            return
+    if any(type(each) is Call and each.function.oid >= FIRST_USER_OID for part in skipped for each in walk(part)):
+        message = "functions that run statements are not supported where CASE, COALESCE, AND or OR may skip them"
+        raise FeatureNotSupported(message)
 
 
 def without_session_calls(query: Query) -> Query:
@@ -44,11 +56,18 @@ def without_session_calls(query: Query) -> Query:
 
 
 def _zero(item: SqlType) -> Constant:
-    return Constant(False if item == BOOL else 0, item)
+    return Constant(False if item == BOOL else "" if item == VOID else 0, item)
 
 
-def call_session_function(context: Context, name: str, args: Sequence[object]) -> int | None:
-    """The result of a sequence function or a signal function; all but lastval are strict."""
+def call_session_function(context: Context, name: str, args: Sequence[object]) -> object:
+    """The result of a sequence, signal or lock function; all but lastval are strict."""
+    if name in ADVISORY_FUNCTIONS:
+        return call_advisory_function(context, name, args)
+    if name == "pg_notify":
+        context.session.mailbox.notify(*("" if each is None else str(each) for each in args))
+        return ""
+    if name == "set_config":
+        return set_config(context, *args)
     if name in SIGNAL_FUNCTIONS:
         return send_signal(context, name, args)
     if name == "lastval":

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from gpudb.catalog.postgres.names import map_schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
 from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting
 from gpudb.session.context import Context
+from gpudb.session.execution import activity_rows
 from gpudb.session.settings.catalog import VERSION
 from gpudb.values.interval import Interval
 
 _SLICE_S = 0.01
+_RESETS: Mapping[str, Callable[..., None]] = {
+    "pg_stat_reset": activity_rows.reset_database,
+    "pg_stat_reset_shared": activity_rows.reset_shared,
+    "pg_stat_reset_single_table_counters": activity_rows.reset_table,
+}
 
 
 def values(context: Context) -> Mapping[str, object]:
@@ -29,14 +36,6 @@ def values(context: Context) -> Mapping[str, object]:
             if missing_ok is True:
                 return None
             raise
-
-    def set_config(name: object, value: object, local: object) -> object:
-        key, text = _text(name), _text(value)
-        if key.lower() in ROLE_SETTINGS:
-            change_role_setting(session, context.transaction.catalog, key.lower(), text, local=local is True)
-        else:
-            session.settings.set(key, text, local=local is True)
-        return session.settings[_text(name)]
 
     def schemas(implicit: object) -> list[str]:
         known = map_schema_oids(context.transaction.catalog)
@@ -79,9 +78,23 @@ def values(context: Context) -> Mapping[str, object]:
         session.database.reload_configuration()
         return True
 
+    def reset(name: str, run: Callable[..., None]) -> Callable[..., str | None]:
+        """A function that resets counts: for superusers, strict."""
+
+        def call(*arguments: object) -> str | None:
+            check_superuser(context, f"permission denied for function {name}")
+            if None in arguments:
+                return None
+            if MISSING in arguments:
+                raise SqlError.of("feature_not_supported", f"the argument of {name} must be a constant here")
+            run(context, *arguments)
+            return ""
+
+        return call
+
     return {
+        **{name: reset(name, run) for name, run in _RESETS.items()},
         "pg_client_encoding": session.settings["client_encoding"],
-        "pg_advisory_unlock_all": "",  # no function takes an advisory lock
         "pg_sleep": sleep,
         "pg_sleep_for": sleep_for,
         "pg_sleep_until": sleep_until,
@@ -100,7 +113,7 @@ def values(context: Context) -> Mapping[str, object]:
         "current_schemas": schemas,
         "version": f"PostgreSQL {VERSION} (gpudb) on x86_64-pc-linux-gnu, compiled by gpudb, 64-bit",
         "current_setting": current_setting,
-        "set_config": set_config,
+        "set_config": partial(set_config, context),
         "pg_backend_pid": session.process_id,
         "pg_postmaster_start_time": session.database.started,
         "pg_conf_load_time": session.database.configuration_loaded,
@@ -115,6 +128,16 @@ def values(context: Context) -> Mapping[str, object]:
         "current_query": session.query,
         "pg_is_in_recovery": False,
     }
+
+
+def set_config(context: Context, name: object, value: object, local: object) -> object:
+    """Sets a setting; returns its value."""
+    key, text, session = _text(name), _text(value), context.session
+    if key.lower() in ROLE_SETTINGS:
+        change_role_setting(session, context.transaction.catalog, key.lower(), text, local=local is True)
+    else:
+        session.settings.set(key, text, local=local is True)
+    return session.settings[key]
 
 
 def check_superuser(context: Context, message: str) -> None:

@@ -9,12 +9,22 @@ from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
-from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES, SNAPSHOTS
+from gpudb.catalog.postgres.function_tables import (
+    DATABASE_ACTIVITY,
+    LOCK_WAITS,
+    QUERY_LOG,
+    QUERY_PROGRESS,
+    SEQUENCE_STATES,
+    SNAPSHOTS,
+    STATEMENTS,
+    STATEMENTS_INFO,
+    TABLE_ACTIVITY,
+)
 from gpudb.catalog.relations import Sequence
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
-from gpudb.session.execution import cluster_tables, sequence_values
+from gpudb.session.execution import activity_rows, cluster_tables, extension_rows, sequence_values, statement_rows
+from gpudb.session.execution.lock_rows import lock_rows, wait_rows
 from gpudb.session.execution.session_functions import check_superuser
 from gpudb.session.execution.snapshot_rows import snapshot_rows
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
@@ -25,6 +35,10 @@ from gpudb.values.inet import parse_network_key
 
 Row = Mapping[str, object]
 
+_COPY_FROM, _COPY_TO = 1, 2
+_SOURCES = {"FILE": 1, "PIPE": 3}
+"""The numbers of PostgreSQL's progress of COPY (commands/progress.h)."""
+
 
 def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
     """A function for each system function that returns its rows."""
@@ -32,17 +46,30 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
     return {
         "pg_show_all_settings": lambda: _settings(session),
         "pg_stat_get_activity": lambda: [_activity(each, context) for each in session.database.sessions()],
+        "pg_stat_get_progress_info": lambda: _progress_rows(context),
         "pg_hba_file_rules": lambda: _hba_rules(context),
+        "pg_listening_channels": lambda: [{"pg_listening_channels": each} for each in session.mailbox.channels],
+        "pg_lock_status": lambda: lock_rows(context),
+        LOCK_WAITS: lambda: wait_rows(context),
         "pg_cursor": lambda: _cursors(session),
         "pg_prepared_statement": lambda: _prepared(session),
         "pg_get_keywords": lambda: _keywords(),
         "pg_timezone_names": _time_zones,
+        "pg_available_extensions": extension_rows.extension_rows,
+        "pg_available_extension_versions": extension_rows.version_rows,
         "pg_timezone_abbrevs": _time_zone_abbreviations,
         "pgxc_node": lambda: cluster_tables.node_rows(context),
         "pgxc_class": lambda: cluster_tables.class_rows(context),
         "gpudb_resident": lambda: cluster_tables.resident_rows(context),
         "gpudb_devices": lambda: cluster_tables.device_rows(context),
         "pgstrom_device_info": lambda: cluster_tables.attribute_rows(context),
+        QUERY_PROGRESS: lambda: _query_rows(context),
+        DATABASE_ACTIVITY: lambda: activity_rows.database_rows(context),
+        "pg_stat_get_io": lambda: activity_rows.io_rows(context),
+        TABLE_ACTIVITY: lambda: activity_rows.table_rows(context),
+        STATEMENTS: lambda: statement_rows.statistics_rows(context),
+        STATEMENTS_INFO: lambda: statement_rows.statistics_info_rows(context),
+        QUERY_LOG: lambda: statement_rows.query_log_rows(context),
         SNAPSHOTS: lambda: snapshot_rows(context),
         SEQUENCE_STATES: lambda: [_sequence_state(context, each) for each in context.transaction.catalog.sequences()],
     }
@@ -74,7 +101,7 @@ def _settings(session: SessionState) -> list[Row]:
         row.update(known or {})
         shown, default = value, setting.default
         if row.get("unit") == "ms":
-            shown, default = str(parse_milliseconds(value)), str(parse_milliseconds(default))
+            shown, default = (each if each == "-1" else str(parse_milliseconds(each)) for each in (value, default))
         elif row.get("unit") == "s":
             shown, default = (str(parse_milliseconds(each) // 1000) for each in (value, default))
         elif row.get("unit") in {"kB", "8kB"}:
@@ -106,6 +133,7 @@ def _activity(session: SessionState, context: Context) -> Row:
     catalog = context.transaction.catalog
     of_role = session.authenticated.oid
     is_own = session is context.session
+    database = _find_database(session, context)
     state = (
         "active"
         if session.active
@@ -121,13 +149,13 @@ def _activity(session: SessionState, context: Context) -> Row:
     owner = find_role_name(catalog, of_role)
     if not any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
         return {
-            "datid": oids.DATABASE,
+            "datid": database,
             "pid": session.process_id,
             "usesysid": of_role,
             "query": "<insufficient privilege>",
         }
     return {
-        "datid": oids.DATABASE,
+        "datid": database,
         "pid": session.process_id,
         "usesysid": of_role,
         "application_name": session.settings["application_name"],
@@ -146,6 +174,43 @@ def _activity(session: SessionState, context: Context) -> Row:
         "gss_enc": False,
         "gss_delegation": False,
     }
+
+
+def _find_database(session: SessionState, context: Context) -> int | None:
+    """Returns the OID of a session's database, as far as this transaction knows it."""
+    found = context.transaction.catalog.databases.get(session.database_name)
+    return None if found is None else found.oid
+
+
+def _progress_rows(context: Context) -> list[Row]:
+    """The sessions that copy; only the process of those of other roles, as in PostgreSQL."""
+    catalog, asking, rows = context.transaction.catalog, context.session.user, list[Row]()
+    for session in context.session.database.sessions():
+        progress = session.progress
+        if progress is None:
+            continue
+        row: dict[str, object] = {"pid": session.process_id, "datid": _find_database(session, context)}
+        owner = find_role_name(catalog, session.authenticated.oid)
+        if any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
+            row |= {"relid": progress.relation, "param1": progress.bytes_processed, "param2": progress.bytes_total}
+            row |= {
+                "param3": progress.rows,
+                "param4": progress.excluded,
+                "param5": _COPY_TO if progress.is_copy_to else _COPY_FROM,
+            }
+            row |= {"param6": _SOURCES[progress.source]} | {f"param{number}": 0 for number in range(7, 21)}
+        rows.append(row)
+    return rows
+
+
+def _query_rows(context: Context) -> list[Row]:
+    """The sessions with a running query; those of other roles need pg_read_all_stats, as in pg_stat_activity."""
+    catalog, asking, rows = context.transaction.catalog, context.session.user, list[Row]()
+    for session in context.session.database.sessions():
+        owner = find_role_name(catalog, session.authenticated.oid)
+        if session.active and any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
+            rows.append({"pid": session.process_id, "fraction": session.measure_progress()})
+    return rows
 
 
 def _cursors(session: SessionState) -> list[Row]:

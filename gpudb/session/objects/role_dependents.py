@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from gpudb.catalog.model import Database, Schema
+from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
+from gpudb.catalog.model import Catalog, Database, Schema
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.roles import Role
@@ -24,6 +25,10 @@ _DEFAULT_KINDS = {"r": "relations", "S": "sequences", "f": "functions", "T": "ty
 def check_no_dependents(context: Context, role: Role) -> None:
     """2BP01 with PostgreSQL's list if anything depends on a role that is to be dropped."""
     found = [text for *_, text in sorted(_list_dependents(context, role))]
+    for name, catalog in sorted(context.session.database.store.catalogs().items()):
+        if name != context.transaction.catalog.database:
+            count = sum(1 for _ in _iter_local(catalog, role, lambda _: ""))
+            found += [f"{count} object{'s' if count > 1 else ''} in database {quote_name(name)}"] if count else []
     if not found:
         return
     shown = found[:_SHOWN]
@@ -34,19 +39,35 @@ def check_no_dependents(context: Context, role: Role) -> None:
 
 
 def _list_dependents(context: Context, role: Role) -> Iterator[tuple[int, int, str]]:
-    """Yields OID, column number and description of each object."""
+    """Yields OID, column number and description of each object of this database, and of those that all share."""
     catalog = context.transaction.catalog
+    yield from _iter_local(catalog, role, lambda found: _describe(context, found))
+    for database in catalog.databases.values():
+        if get_owner(catalog, database) == role.name:
+            yield 0, 0, f"owner of {_describe(context, database)}"
+        elif database.acl is not None and _names_role(database.acl, role.name):
+            yield 0, 0, f"privileges for {_describe(context, database)}"
+    for grant in catalog.memberships.values():
+        if grant.grantor == role.name:
+            yield grant.oid, 0, f"privileges for membership of role {grant.member} in role {grant.role}"
+
+
+def _iter_local(
+    catalog: Catalog, role: Role, describe: Callable[[SecuredObject], str]
+) -> Iterator[tuple[int, int, str]]:
+    """Yields OID, column number and description of each object of one database."""
     for found in list_secured_objects(catalog):
-        oid = found.oid if not isinstance(found, Database) else 0
+        if isinstance(found, Database):
+            continue
         if get_owner(catalog, found) == role.name:
             if not isinstance(found, Schema) or not found.name.startswith("pg_temp_"):
-                yield oid, 0, f"owner of {_describe(context, found)}"
+                yield found.oid, 0, f"owner of {describe(found)}"
         elif found.acl is not None and _names_role(found.acl, role.name):
-            yield oid, 0, f"privileges for {_describe(context, found)}"
+            yield found.oid, 0, f"privileges for {describe(found)}"
         if isinstance(found, Table | View):
             for number, column in enumerate(found.columns, 1):
                 if column.acl is not None and _names_role(column.acl, role.name) and found.owner != role.name:
-                    yield oid, number, f"privileges for column {column.name} of {_describe(context, found)}"
+                    yield found.oid, number, f"privileges for column {column.name} of {describe(found)}"
     for default in catalog.default_acls.values():
         what = f"default privileges on new {_DEFAULT_KINDS[default.kind]} belonging to role {default.role}"
         what += f" in schema {quote_name(default.schema)}" if default.schema else ""
@@ -54,9 +75,10 @@ def _list_dependents(context: Context, role: Role) -> Iterator[tuple[int, int, s
             yield default.oid, 0, f"owner of {what}"
         elif _names_role(default.acl, role.name):
             yield default.oid, 0, f"privileges for {what}"
-    for grant in catalog.memberships.values():
-        if grant.grantor == role.name:
-            yield grant.oid, 0, f"privileges for membership of role {grant.member} in role {grant.role}"
+    for mapping in catalog.user_mappings.values():
+        server = catalog.find_server(mapping.server)
+        if mapping.role == role.oid and server is not None:
+            yield mapping.oid, 0, f"owner of user mapping for {role.name} on server {quote_name(server.name)}"
 
 
 def _names_role(acl: Acl, role: str) -> bool:
@@ -79,4 +101,8 @@ def _describe(context: Context, found: SecuredObject) -> str:
         case Routine():
             is_visible = found in catalog.find_routines(found.name, path)
             return f"function {'' if is_visible else f'{quote_name(found.schema)}.'}{found.identity}"
+        case ForeignDataWrapper():
+            return f"foreign-data wrapper {quote_name(found.name)}"
+        case ForeignServer():
+            return f"server {quote_name(found.name)}"
     return f"database {quote_name(found.name)}"

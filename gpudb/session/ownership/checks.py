@@ -47,7 +47,7 @@ from gpudb.sql.parse.parser import inner, kind, position, strings
 
 Check = Callable[[Context, Any], None]
 
-_RELATIONS = {"TABLE", "VIEW", "MATVIEW", "SEQUENCE"}
+_RELATIONS = {"TABLE", "VIEW", "MATVIEW", "SEQUENCE", "FOREIGN_TABLE"}
 # PostgreSQL's lock modes that SELECT, and INSERT, are enough for
 _ACCESS_SHARE, _ROW_EXCLUSIVE = 1, 3
 
@@ -77,6 +77,10 @@ def _create_table(context: Context, node: Any) -> None:
     for each in node.table_elts:
         if kind(each) == "table_like_clause":
             may_read(context, inner(each).relation)
+
+
+def _import_foreign_schema(context: Context, node: Any) -> None:
+    may_create(context, find_creation_schema(context, node.local_schema))
 
 
 def _create_table_as(context: Context, node: Any) -> None:
@@ -289,6 +293,7 @@ CHECKS: Mapping[str, Check] = {
     "CompositeTypeStmt": _create_composite,
     "CreateDomainStmt": _create_domain,
     "CreateEnumStmt": lambda context, node: _create_named(context, strings(node.type_name)),
+    "CreateForeignTableStmt": lambda context, node: _create_table(context, node.base_stmt),
     "CreateFunctionStmt": _create_routine,
     "CreateSchemaStmt": _create_schema,
     "CreateSeqStmt": _create_sequence,
@@ -296,6 +301,7 @@ CHECKS: Mapping[str, Check] = {
     "CreateTableAsStmt": _create_table_as,
     "DefineStmt": lambda context, node: _create_named(context, strings(node.defnames)),
     "DropStmt": _drop,
+    "ImportForeignSchemaStmt": _import_foreign_schema,
     "IndexStmt": _create_index,
     "LockStmt": _lock,
     "RefreshMatViewStmt": _refresh,

@@ -18,6 +18,7 @@ from gpudb.session.objects.names import permanent_schema
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
+from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
 from gpudb.sql.parse.parser import inner, parse, strings
 
 KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
@@ -94,7 +95,7 @@ def drop_routines(context: Context, node: Any, what: str) -> Result:
 
 
 def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
-    """Drops a routine and, with CASCADE, the views and aggregates that call it; 2BP01 without."""
+    """Drops a routine and, with CASCADE, the views, aggregates, defaults and checks that call it; 2BP01 without."""
     catalog = context.transaction.catalog
     users = [
         relation
@@ -105,9 +106,12 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     what = f"function {routine.identity}"
     aggregates = find_aggregates(catalog, routine)
     found = [Dependent(f"function {each.identity}", what) for each in aggregates]
+    expressions = find_expression_users(catalog, routine)
+    found += [each.describe(context, what) for each in expressions]
     removed: dict[int, Relation] = {}
     found += view_dependents(context, sorted(users, key=lambda each: each.oid), what, removed)
     refuse_or_report(context, what, found, cascade=cascade)
+    remove_expressions(context, expressions)
     for aggregate in aggregates:
         drop_routine(context, aggregate, cascade=True)
     if users:

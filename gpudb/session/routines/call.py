@@ -13,8 +13,16 @@ from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
+from gpudb.session.execution.bodies import run_body
 from gpudb.session.execution.queries import fetch_query
-from gpudb.session.execution.routine_calls import convert_rows, literal, run_routine
+from gpudb.session.execution.routine_calls import (
+    call_value,
+    convert_rows,
+    get_literal_value,
+    literal,
+    make_table,
+    run_routine,
+)
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
@@ -31,6 +39,8 @@ def call(context: Context) -> Result:
     binder = context.binder()
     procedure, args = _resolve(context, binder)
     check_accesses(context, binder.accesses)
+    if procedure.language != "sql":
+        return _call_body(context, procedure, _evaluate(context, args))
     batches, columns = run_routine(context, procedure, _evaluate(context, args))
     if not procedure.outputs:
         return Result("CALL")
@@ -39,6 +49,22 @@ def call(context: Context) -> Result:
     if not table.num_rows:
         table = pa.table([pa.nulls(1, column.type.arrow) for column in declared], names=table.column_names)
     return Result("CALL", declared, iter(table.to_batches()))
+
+
+def _call_body(context: Context, procedure: Routine, args: Sequence[Expr]) -> Result:
+    values = [get_literal_value(context, arg) for arg in args]
+    is_atomic = context.session.explicit or not (context.level == 0 or context.may_end_transaction)
+    found = run_body(context, procedure, values, call_value, is_atomic=is_atomic)
+    if not procedure.outputs:
+        return Result("CALL")
+    declared = _output_columns(procedure)
+    rows = [found] if isinstance(found, tuple) else []
+    return Result("CALL", declared, iter(make_table([each.type for each in declared], rows).to_batches()))
+
+
+def resolve_procedure(context: Context) -> Routine:
+    """The procedure of a CALL; 42883, 42809."""
+    return _resolve(context, context.binder())[0]
 
 
 def describe_call(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...] | None]:

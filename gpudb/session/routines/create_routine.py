@@ -1,4 +1,4 @@
-"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in SQL: definition and checks."""
+"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in SQL and PL/pgSQL, and DO: definition and checks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.routines import Argument, Routine
 from gpudb.catalog.tables import Table
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedObject
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
+from gpudb.session.execution.bodies import BLOCK, parse_routine, run_body
+from gpudb.session.execution.routine_calls import call_value
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
@@ -42,17 +44,36 @@ RECORD = SqlType("record")
 
 
 def do(context: Context) -> Result:
-    """DO: refused, since gpudb has no procedural language; 0A000, 42704."""
+    """DO: runs a block of PL/pgSQL; 0A000 for other languages, 42704."""
     node: Any = context.statement.node
-    options = {inner(each).defname: inner(inner(each).arg).sval for each in node.args if inner(each).defname != "as"}
-    language = options.get("language", "plpgsql")
+    options = {inner(each).defname: inner(inner(each).arg).sval for each in node.args}
+    language = options.get("language", "plpgsql").lower()
     if language == "sql":
         raise FeatureNotSupported('language "sql" does not support inline code execution')
-    _check_language(language, "DO blocks")
+    if language != "plpgsql":
+        _check_language(language, "DO blocks")
+    if "as" not in options:
+        raise SqlError.of("syntax_error", "no inline code specified")
+    routine = Routine(0, "", BLOCK, context.session.user, (), VOID, options["as"], "f", language="plpgsql")
+    is_atomic = context.session.explicit or not (context.level == 0 or context.may_end_transaction)
+    try:
+        run_body(context, routine, (), call_value, is_atomic=is_atomic)
+    except GpudbError as error:
+        _move_position(context, options["as"], error)
+        raise
+    return Result("DO")
+
+
+def _move_position(context: Context, body: str, error: GpudbError) -> None:
+    """Turns a position in a body to one in the statement that contains it."""
+    if not error.position:
+        return
+    start = context.statement.text.find(body)
+    error.position = error.position + start if start >= 0 else None
 
 
 def create_routine(context: Context) -> Result:
-    """CREATE [OR REPLACE] FUNCTION or PROCEDURE name (…) … LANGUAGE sql."""
+    """CREATE [OR REPLACE] FUNCTION or PROCEDURE name (…) … LANGUAGE sql or plpgsql."""
     node: Any = context.statement.node
     what = "PROCEDURE" if node.is_procedure else "FUNCTION"
     context.check_writable(f"CREATE {what}")
@@ -60,7 +81,7 @@ def create_routine(context: Context) -> Result:
     schema = permanent_schema(context, names[-2] if len(names) > 1 else "", "functions")
     options = _options(context, node)
     arguments = _arguments(context, node.parameters)
-    result, returns_set, table_columns = _declared_result(context, node, arguments)
+    result, returns_set, table_columns = _declared_result(context, node, arguments, options["language"])
     arguments += table_columns
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
@@ -84,8 +105,11 @@ def create_routine(context: Context) -> Result:
         bool(options.get("leakproof", False)),
         _row_relation(context, node),
         definer=bool(options.get("definer", False)),
+        language=options["language"],
     )
     check_polymorphic(routine)
+    if standard and routine.language != "sql":
+        raise SqlError.of("invalid_function_definition", "inline SQL function body only valid for language SQL")
     if standard and any(each.type.name in POLYMORPHIC for each in routine.inputs):
         message = "SQL function with unquoted function body cannot have polymorphic arguments"
         raise SqlError.of("invalid_function_definition", message)
@@ -133,6 +157,8 @@ def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -
         raise SqlError.of("invalid_function_definition", message, hint=hint)
     hint = f"Use DROP {noun.upper()} {old.signature} first."
     outs = [(each.name, each.type, each.mode) for each in old.outputs]
+    if routine.rows_of and old.rows_of == routine.rows_of:
+        outs = [(each.name, each.type, each.mode) for each in routine.outputs]  # its table may have changed
     if (old.result, old.returns_set, outs) != (
         routine.result, routine.returns_set, [(each.name, each.type, each.mode) for each in routine.outputs]
     ):  # fmt: skip
@@ -189,15 +215,16 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
     language = found.setdefault("language", "sql" if present(node.sql_body) else "")
     if not language:
         raise SqlError.of("invalid_function_definition", "no language specified")
-    if language != "sql":
+    if language not in {"sql", "plpgsql"}:
         _check_language(language, "functions")
     return found
 
 
 def _check_language(language: str, what: str) -> NoReturn:
     """0A000 for a language of PostgreSQL, 42704 for an unknown one."""
-    if language in {"c", "internal", "plpgsql"}:
-        raise FeatureNotSupported(f"{what} in language {language} are not supported", hint="Write it in SQL.")
+    if language in {"c", "internal"}:
+        hint = "Write it in SQL or PL/pgSQL."
+        raise FeatureNotSupported(f"{what} in language {language} are not supported", hint=hint)
     raise UndefinedObject(f'language "{language}" does not exist')
 
 
@@ -244,7 +271,7 @@ def parameter_type(context: Context, node: Any) -> SqlType:
 
 
 def _declared_result(
-    context: Context, node: Any, arguments: Sequence[Argument]
+    context: Context, node: Any, arguments: Sequence[Argument], language: str
 ) -> tuple[SqlType, bool, list[Argument]]:
     """The declared result type, whether it is a set, and the columns of RETURNS TABLE or of a table's rows."""
     columns = [
@@ -270,7 +297,7 @@ def _declared_result(
     if implied is not None and result != implied:
         message = f"function result type must be {implied} because of OUT parameters"
         raise SqlError.of("invalid_function_definition", message)
-    if result.name == "record" and implied is None:
+    if result.name == "record" and implied is None and language == "sql":
         raise FeatureNotSupported("functions that return records without OUT parameters are not supported")
     return result, bool(returned.setof), []
 
@@ -308,7 +335,8 @@ def _body_text(context: Context, node: Any, options: dict[str, Any]) -> tuple[st
     if texts is None:
         raise SqlError.of("invalid_function_definition", "no function body specified")
     if len(texts) > 1:
-        raise SqlError.of("invalid_function_definition", 'only one AS item needed for language "sql"')
+        message = f'only one AS item needed for language "{options["language"]}"'
+        raise SqlError.of("invalid_function_definition", message)
     return str(texts[0]), False
 
 
@@ -332,7 +360,14 @@ def _statement_text(context: Context, node: Any) -> str:
 
 
 def _check_body(context: Context, routine: Routine) -> None:
-    """Binds the queries of a body, and checks the last one against the declared result."""
+    """Binds the queries of a body, and checks the last one against the declared result; parses PL/pgSQL."""
+    if routine.language != "sql":
+        try:
+            parse_routine(context, routine)
+        except GpudbError as error:
+            _move_position(context, routine.body, error)
+            raise
+        return
     found = parse_body(routine)
     if is_polymorphic(routine):
         return  # types are known only at a call

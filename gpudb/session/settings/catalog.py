@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,7 +10,7 @@ from functools import lru_cache
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
 from gpudb.session.settings.planner import planner_settings
-from gpudb.values.zones import parse_session_zone
+from gpudb.values.zones import name_session_zone, parse_session_zone
 
 
 def single_value(name: str, value: str) -> Check:
@@ -23,6 +24,7 @@ def single_value(name: str, value: str) -> Check:
     return check
 
 
+LOG_STATEMENT, LOG_PLAN = "log_min_duration_statement", "auto_explain.log_min_duration"
 _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -58,10 +60,31 @@ def duration(name: str, most: int = 2**31 - 1) -> Check:
     return check
 
 
+def optional_duration(name: str) -> Check:
+    """A check for a time, or -1 for none."""
+    check_duration = duration(name)
+
+    def check(value: str) -> str:
+        text = value.strip().removesuffix("ms").rstrip()
+        if not re.fullmatch(r"-\d+", text):
+            return check_duration(value)
+        if int(text) != -1:
+            message = f'{int(text)} ms is outside the valid range for parameter "{name}" (-1 .. {2**31 - 1})'
+            raise SqlError.of("invalid_parameter_value", message)
+        return "-1"
+
+    return check
+
+
+def parse_optional_seconds(text: str) -> float:
+    """Seconds of a time that may be -1, which is infinite: no statement takes so long."""
+    return math.inf if text == "-1" else parse_milliseconds(text) / 1000
+
+
 def time_zone(value: str) -> str:
     """Checks a time zone: a name, an abbreviation or an offset."""
     parse_session_zone(value)
-    return value
+    return name_session_zone(value)
 
 
 def _date_style(value: str) -> str:
@@ -106,6 +129,11 @@ _ALL = (
     Setting("client_min_messages", "notice", "Sets the message levels that are sent to the client.",
             choice("client_min_messages", "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice",
                    "warning", "error")),
+    Setting(LOG_PLAN, "-1", "Logs the plan of statements that take at least this time. -1 is none.",
+            optional_duration(LOG_PLAN), kind="integer", superuser=True),
+    Setting(LOG_STATEMENT, "-1",
+            "Sets the minimum execution time above which all statements will be logged. -1 is none.",
+            optional_duration(LOG_STATEMENT), kind="integer", superuser=True),
     Setting("check_function_bodies", "on", "Check routine bodies during CREATE FUNCTION.",
             boolean("check_function_bodies"), kind="bool"),
     Setting("createrole_self_grant", "",
@@ -171,6 +199,8 @@ _ALL = (
             duration("statement_timeout"), kind="integer"),
     Setting("superuser_reserved_connections", "3", "Sets the number of connection slots reserved for superusers.",
             fixed=True, kind="integer"),
+    Setting("synchronize_seqscans", "on", "Enable synchronized sequential scans.", boolean("synchronize_seqscans"),
+            kind="bool"),
     Setting("synchronous_commit", "on", "Sets the current transaction's synchronization level.",
             single_value("synchronous_commit", "on")),
     Setting("temp_file_limit", "-1", "Limits the temporary files of all statements. -1 is no limit.",

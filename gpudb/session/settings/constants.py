@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.errors import SqlError
-from gpudb.sql.parse.parser import inner, kind
+from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.values.interval import parse_interval, parse_restricted_interval
 
 
 def constant_text(node: Any, name: str) -> str:
@@ -19,6 +20,19 @@ def constant_text(node: Any, name: str) -> str:
             return f'"{text}"' if name == "search_path" and not plain else text
         return str(message.ival.ival if which == "ival" else message.fval.fval)
     if kind(node) == "type_cast":
-        # SET TIME ZONE INTERVAL '+01:00' HOUR TO MINUTE
-        return str(inner(message.arg).sval.sval)
+        text = str(inner(message.arg).sval.sval)
+        is_interval = strings(message.type_name.names)[-1] == "interval"
+        return _read_hours(text, message.type_name) if is_interval and name.lower() == "timezone" else text
     raise SqlError.of("syntax_error", f"SET {name} takes only simple constants")
+
+
+def _read_hours(text: str, type_name: Any) -> str:
+    """The hours of SET TIME ZONE INTERVAL '+01:00' HOUR TO MINUTE; 22023 for months or days."""
+    fields = [inner(each).ival.ival for each in type_name.typmods]
+    value = parse_restricted_interval(text, fields[0] << 16 | 0xFFFF) if fields else parse_interval(text)
+    for count, unit in ((value.months, "months"), (value.days, "days")):
+        if count:
+            message = f'invalid value for parameter "TimeZone": "{text}"'
+            detail = f"Cannot specify {unit} in time zone interval."
+            raise SqlError.of("invalid_parameter_value", message, detail=detail)
+    return f"{value.microseconds / 3_600_000_000:.12f}"

@@ -1,8 +1,9 @@
-"""An open cursor of a session."""
+"""Open cursors of a session."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from gpudb.session.results import Result, ResultColumn
@@ -24,3 +25,10 @@ class Cursor:
     hold: bool = False
     persisted: bool = False
     declared: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+
+
+def close_declared_since(cursors: dict[str, Cursor], known: Container[Cursor]) -> None:
+    """Closes and removes a session's cursors that are not among those known at a savepoint."""
+    for name, cursor in list(cursors.items()):
+        if cursor not in known:
+            cursors.pop(name).result.close()

@@ -85,6 +85,11 @@ def explain(context: Context) -> Result:
     return text_result("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
 
 
+def describe_plan(plan: PlanNode) -> list[str]:
+    """Returns the lines of a plan as EXPLAIN shows it without options."""
+    return list(_lines(plan, _Display(costs=True, timing=True, verbose=False), 0))
+
+
 def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
     """The result column of an ExplainStmt message."""
     form = next((_option(inner(each)) for each in reversed(node.options) if inner(each).defname == "format"), "text")

@@ -28,6 +28,7 @@ def prepare(context: Context) -> Result:
     text = deparse(body)
     statement = RawStatement(body, text)
     binder = context.binder(describing=True)
+    binder.row_locks = []  # its EXECUTE takes them
     binder.declare_parameters([resolve_type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
     session.add_prepared(

@@ -12,11 +12,12 @@ from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.ddl.temporary_tables import drop_relations
+from gpudb.session.execution.advisory_locks import unlock_all
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text
 from gpudb.session.state.sequence_cache import SequenceCache
-from gpudb.session.statements.transactions import apply_modes
+from gpudb.session.statements.transactions import apply_modes, warn_of_serializable
 from gpudb.sql.parse.parser import inner
 from gpudb.types import TEXT
 
@@ -63,8 +64,7 @@ def _set_characteristics(context: Context, options: Any) -> None:
         constant = inner(option.arg)
         if option.defname == "transaction_isolation":
             level = constant.sval.sval
-            if level == "serializable":
-                raise FeatureNotSupported("isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ.")
+            warn_of_serializable(context, level)
             context.session.settings.set("default_transaction_isolation", level)
         elif option.defname == "transaction_read_only":
             value = "on" if constant.ival.ival else "off"
@@ -89,11 +89,6 @@ def show(context: Context) -> Result:
     return text_result("SHOW", names, [(settings[node.name],)])
 
 
-def unlisten(context: Context) -> Result:
-    """UNLISTEN: no effect, since LISTEN is refused; drivers' pools send it for each connection."""
-    return Result("UNLISTEN")
-
-
 def discard(context: Context) -> Result:
     """DISCARD ALL, PLANS, TEMP, SEQUENCES."""
     node: Any = context.statement.node
@@ -105,6 +100,8 @@ def discard(context: Context) -> Result:
         set_session_authorization(context.session, context.transaction.catalog, None)
         context.session.settings.reset_all()
         context.session.prepared.clear()
+        unlock_all(context.session)
+        context.session.mailbox.unlisten(None)
     if what in {"ALL", "TEMP"}:
         drop_relations(context)
     if what in {"ALL", "SEQUENCES"}:

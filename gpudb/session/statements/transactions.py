@@ -11,6 +11,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result
+from gpudb.session.state.cursors import close_declared_since
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner, present
@@ -38,6 +39,8 @@ def transaction(context: Context) -> Result:
                 context.transaction.savepoint(),
                 session.settings.snapshot(),
                 session.deferred_checks.copy(),
+                session.mailbox.mark(),
+                tuple(session.cursors.values()),
             )
             session.savepoints.append(savepoint)
             return Result("SAVEPOINT")
@@ -52,9 +55,18 @@ def transaction(context: Context) -> Result:
             context.transaction.rollback_to(savepoint.transaction)
             session.settings.restore(savepoint.settings)
             session.deferred_checks = savepoint.deferred_checks.copy()
+            session.mailbox.rollback_to(savepoint.mail)
+            close_declared_since(session.cursors, savepoint.cursors)
             del session.savepoints[at + 1 :]
             session.failed = False
             return Result("ROLLBACK")
+        case "PREPARE":
+            session.end_transaction(commit=False)
+            hint = "gpudb has no two-phase commit."
+            raise SqlError.of("object_not_in_prerequisite_state", "prepared transactions are disabled", hint=hint)
+        case "COMMIT_PREPARED" | "ROLLBACK_PREPARED":
+            message = f'prepared transaction with identifier "{node.gid}" does not exist'
+            raise SqlError.of("undefined_object", message)
         case other:
             raise FeatureNotSupported(f"{other.replace('_', ' ')} is not supported")
 
@@ -89,21 +101,29 @@ def _find_savepoint(context: Context, name: str) -> int:
 def apply_modes(context: Context, options: Any) -> None:
     """Sets ISOLATION LEVEL, READ ONLY and DEFERRABLE.
 
-    Every level runs as repeatable read, which satisfies the weaker ones. Serializable is refused: it promises more.
+    Every level runs as repeatable read, which satisfies the weaker ones. Serializable promises more: it is taken with
+    a WARNING.
     """
     for each in options:
         option = inner(each)
         constant = inner(option.arg) if present(option.arg) else None
         if option.defname == "transaction_isolation":
             level = constant.sval.sval if constant is not None else ""
-            if level == "serializable":
-                raise FeatureNotSupported("isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ.")
+            warn_of_serializable(context, level)
             context.session.settings.set("transaction_isolation", level, local=True)
         elif option.defname == "transaction_read_only":
             on = constant is not None and bool(constant.ival.ival)
             context.session.settings.set("transaction_read_only", "on" if on else "off", local=True)
         elif option.defname != "transaction_deferrable":
             raise FeatureNotSupported(f"transaction option {option.defname} is not supported")
+
+
+def warn_of_serializable(context: Context, level: str) -> None:
+    """Warns that transactions of level SERIALIZABLE are not checked for what that level adds."""
+    if level == "serializable":
+        message = "isolation level SERIALIZABLE runs as REPEATABLE READ"
+        detail = "Transactions that read what the other one changes may both commit (write skew)."
+        context.notice(message, severity="WARNING", sqlstate="01000", detail=detail)
 
 
 def lock(context: Context) -> Result:

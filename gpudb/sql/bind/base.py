@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.catalog.model import Catalog
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
+from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query, RowLock
 from gpudb.sql.parse.parser import expression_location, position
 from gpudb.types import UNKNOWN, SqlType, type_by_oid
 
@@ -39,6 +40,14 @@ class Arguments:
         """Returns the argument of a name; None if there is none."""
         return self.by_number(self.names.index(name) + 1) if name and name in self.names else None
 
+    def choose(self, names: Sequence[str], bind_column: Callable[[], Expr]) -> Expr:
+        """Returns what a name denotes. `bind_column` binds a column, or an argument where there is none."""
+        return bind_column()
+
+    def whole(self, name: str) -> Expr | None:
+        """Returns the record variable of a name, for `name.*`; a routine's arguments are none."""
+        return None
+
 
 @dataclass(slots=True)
 class Binder(ABC):
@@ -59,7 +68,9 @@ class Binder(ABC):
     - `subquery_names`: the name of the first column of each subquery in an expression, by its location.
     - `check_canceled`: raises if the statement is canceled.
     - `accesses`: records what the statement reads and changes.
+    - `row_locks`: collects what locking clauses lock; None where they are refused.
     - `describing`: whether the statement is only described: its parameters have no values yet.
+    - `open_files`: returns the files that a statement names; raises if a role (None: the current) may not read them.
     - `evaluate_integer`: returns the value of an expression without columns of a type that is stored as 64-bit integer.
     """
 
@@ -84,8 +95,11 @@ class Binder(ABC):
     subquery_names: dict[int, str] = field(default_factory=dict)
     check_canceled: Callable[[], None] = lambda: None
     accesses: Accesses = field(default_factory=Accesses)
+    row_locks: list[RowLock] | None = None
     describing: bool = False
     evaluate_integer: Callable[[Expr], int | None] = lambda expr: _refuse_evaluation(expr)
+
+    open_files: Callable[[FileRequest, str | None], FileTable] = lambda request, role: _refuse_files()
 
     @abstractmethod
     def bind_expression(self, scope: Scope, node: Any) -> Expr:
@@ -156,6 +170,10 @@ class Binder(ABC):
         """Returns the error with the position of a bound expression, if the statement's text contains that."""
         place = self.parse_nodes.get(id(expr))
         return error if place is None else self.locate(error, expression_location(place[1]))
+
+
+def _refuse_files() -> FileTable:
+    raise FeatureNotSupported("files as tables are not supported here")
 
 
 def _refuse_evaluation(_: Expr) -> int | None:

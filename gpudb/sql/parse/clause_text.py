@@ -8,9 +8,12 @@ QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\
 """Strings, quoted names and comments."""
 
 
-def hide_quoted(text: str) -> str:
-    """Returns a text of the same length in which no word stands in a string, a quoted name or a comment."""
-    return QUOTED.sub(lambda match: "x" * len(match.group()), text)
+def hide_quoted(text: str, comments: str = "x") -> str:
+    """Returns a text of the same length in which no word stands in a string, a quoted name or a comment.
+
+    The characters of comments become `comments`, those of all else x.
+    """
+    return QUOTED.sub(lambda match: (comments if match.group()[0] in "-/" else "x") * len(match.group()), text)
 
 
 def find_clause_end(hidden: str, start: int, ends: re.Pattern[str]) -> int:

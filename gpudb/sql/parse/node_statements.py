@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.errors import SqlError
-from gpudb.sql.parse.clause_text import QUOTED
+from gpudb.sql.parse.clause_text import hide_quoted
 from gpudb.sql.parse.distribute_by import fold_identifier
 
 _STATEMENT = re.compile(
@@ -49,7 +49,7 @@ def extract_node_statements(text: str) -> tuple[str, Taken]:
     lower = text.lower()
     if "node" not in lower and "direct" not in lower:
         return text, []
-    hidden = QUOTED.sub(lambda match: (" " if match.group()[0] in "-/" else "x") * len(match.group()), text)
+    hidden = hide_quoted(text, comments=" ")
     found: Taken = []
     for match in _STATEMENT.finditer(hidden):
         start, end = match.span("all")

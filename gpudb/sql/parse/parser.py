@@ -19,8 +19,11 @@ from postgast.errors import check_error
 from postgast.native import lib
 
 from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
+from gpudb.sql.parse.asof_join import AsofClause, attach_asof_join, extract_asof_joins
 from gpudb.sql.parse.clause_text import hide_quoted
 from gpudb.sql.parse.distribute_by import DistributeBy, extract_distribution
+from gpudb.sql.parse.file_names import FileName, attach_file_name, mentions_files, replace_file_name
+from gpudb.sql.parse.json_format import attach_json_format, replace_json_format
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
 from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
@@ -28,7 +31,7 @@ from gpudb.sql.parse.system_time import SystemTimeClause, attach_system_time, ex
 from gpudb.sql.parse.vertical_tabs import check_vertical_tabs, replace_escapes
 
 MAX_TEXT = 64 << 20
-_DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
+_DISTRIBUTED = frozenset({"CreateStmt", "CreateForeignTableStmt", "CreateTableAsStmt", "AlterTableStmt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def parse(text: str) -> list[RawStatement]:
     if "\v" in plain:
         check_vertical_tabs(plain)
     written = plain
-    clauses, times = list[QualifyClause](), list[SystemTimeClause]()
+    clauses = _Clauses()
     if "\\v" in plain:
         plain = replace_escapes(plain)
     try:
@@ -75,7 +78,7 @@ def parse(text: str) -> list[RawStatement]:
         taken = _parse_extended(plain)
         if taken is None:
             raise _grammar_error(error, plain) from None
-        tree, plain, clauses, times = taken
+        tree, plain, clauses = taken
     encoded, own_text = plain.encode(), written.encode()
     found = []
     for each in tree.stmts:
@@ -85,14 +88,7 @@ def parse(text: str) -> list[RawStatement]:
         if start:
             # Parsed again by itself, so that locations count from the start of its own text
             node = _parse_tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
-        for hung in clauses:
-            if start <= hung.offset <= end:
-                condition = _parse_expression(hung.condition, hung.offset - start, "QUALIFY")
-                attach_condition(inner(node), hung.select - start, condition)
-        for clause in times:
-            if start <= clause.offset <= end:
-                expression = _parse_expression(clause.expression, clause.offset - start, "OF")
-                attach_system_time(node, encoded[start:end].decode(), clause, start, expression)
+        clauses.attach(node, encoded[start:end].decode(), start, end)
         own = own_text[start:end].decode().rstrip()
         spread = [each for each in distributions if start <= each.offset <= end]
         statement = RawStatement(inner(node), own, len(encoded[:start].decode()), spread[0] if spread else None)
@@ -114,10 +110,93 @@ def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDir
     return replace(inside[0], start=stand_in.start, direct_node=taken.node)
 
 
-def _parse_extended(text: str) -> tuple[Any, str, list[QualifyClause], list[SystemTimeClause]] | None:
+@dataclass(frozen=True, slots=True)
+class _Clauses:
+    """Clauses of a text that PostgreSQL's grammar lacks, which are attached to the trees of its statements."""
+
+    qualify: list[QualifyClause] = field(default_factory=list)
+    times: list[SystemTimeClause] = field(default_factory=list)
+    asof_joins: list[AsofClause] = field(default_factory=list)
+    files: list[FileName] = field(default_factory=list)
+    json_formats: list[int] = field(default_factory=list)
+
+    def attach(self, node: Any, text: str, start: int, end: int) -> None:
+        """Attaches the clauses of a statement, the bytes `start` to `end` of the whole text, to its tree."""
+        for hung in self.qualify:
+            if start <= hung.offset <= end:
+                condition = _parse_expression(hung.condition, hung.offset - start, "QUALIFY")
+                attach_condition(inner(node), hung.select - start, condition)
+        for clause in self.times:
+            if start <= clause.offset <= end:
+                expression = _parse_expression(clause.expression, clause.offset - start, "OF")
+                attach_system_time(node, text, clause, start, expression)
+        for join in self.asof_joins:
+            if start <= join.offset <= end:
+                attach_asof_join(node, join, start, _parse_expression, _parse_using(join.using))
+        for offset in self.json_formats:
+            if start <= offset <= end:
+                attach_json_format(node, offset - start)
+        for file in self.files:
+            if start <= file.offset <= end:
+                try:
+                    attach_file_name(node, file, start)
+                except SyntaxError_ as error:
+                    raise error.at(position(text, file.offset - start)) from None
+
+
+def _parse_extended(text: str) -> tuple[Any, str, _Clauses] | None:
     """Parses a text that may have clauses beyond PostgreSQL's grammar: returns the tree, the text without them, and the
     clauses; None if it has none, or is no statement without them either.
     """
+    if mentions_files(text) or "json" in text.lower():
+        plain, words = _replace_words(text)
+        if words.files or words.json_formats:
+            with contextlib.suppress(postgast.PgQueryError):
+                return _parse_tree(plain), plain, words
+            taken = _parse_extended_clauses(plain)
+            if taken is not None:
+                taken[2].files.extend(words.files)
+                taken[2].json_formats.extend(words.json_formats)
+            return taken
+    return _parse_extended_clauses(text)
+
+
+def _replace_words(text: str) -> tuple[str, _Clauses]:
+    """Returns a text with other words where the grammar rejects names of files or FORMAT json, and those."""
+    words = _Clauses()
+    while True:
+        try:
+            _parse_tree(text)
+        except postgast.PgQueryError as error:
+            place = (error.cursorpos or 1) - 1
+            if (file := replace_file_name(text, place)) is not None:
+                text = file[0]
+                words.files.append(file[1])
+            elif (json := replace_json_format(text, place)) is not None:
+                text = json[0]
+                words.json_formats.append(json[1])
+            else:
+                return text, words
+        else:
+            return text, words
+
+
+def _parse_extended_clauses(text: str) -> tuple[Any, str, _Clauses] | None:
+    """Parses a text that may have clauses beyond PostgreSQL's grammar, names of files aside."""
+    taken = _parse_clauses(text)
+    if taken is None and "asof" in text.lower():
+        plain, joins = extract_asof_joins(text)
+        if joins:
+            with contextlib.suppress(postgast.PgQueryError):
+                return _parse_tree(plain), plain, _Clauses(asof_joins=joins)
+            taken = _parse_clauses(plain)
+            if taken is not None:
+                taken[2].asof_joins.extend(joins)
+    return taken
+
+
+def _parse_clauses(text: str) -> tuple[Any, str, _Clauses] | None:
+    """Parses a text that has QUALIFY, or the time of a table's snapshot, as `_parse_extended` does."""
     words = text.lower()
     plain, times, clauses = text, list[SystemTimeClause](), list[QualifyClause]()
     if "system_" in words:
@@ -127,14 +206,25 @@ def _parse_extended(text: str) -> tuple[Any, str, list[QualifyClause], list[Syst
         if times:
             # The word may be a name in the rest of the text
             with contextlib.suppress(postgast.PgQueryError):
-                return _parse_tree(plain), plain, [], times
+                return _parse_tree(plain), plain, _Clauses(times=times)
         plain = without
     if not times and not clauses:
         return None
     try:
-        return _parse_tree(plain), plain, clauses, times
+        return _parse_tree(plain), plain, _Clauses(clauses, times)
     except postgast.PgQueryError:
         return None
+
+
+def _parse_using(names: str | None) -> tuple[str, ...]:
+    """Returns the names of USING; 42601."""
+    if names is None:
+        return ()
+    try:
+        tree = _parse_tree(f"SELECT FROM a JOIN b USING ({names}\n)")
+    except postgast.PgQueryError as error:
+        raise SyntaxError_(error.message) from None
+    return strings(inner(inner(tree.stmts[0].stmt).from_clause[0]).using_clause)
 
 
 def _is_expression(text: str) -> bool:

@@ -129,3 +129,11 @@ SELECT * FROM bt_k;
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'bt_t'::regclass AND attnum > 0;
 SELECT column_name, data_type, character_maximum_length FROM information_schema.columns WHERE table_name = 'bt_t';
 SELECT format_type(1560, NULL), format_type(1560, -1), format_type(1562, 5), format_type(1561, NULL);
+SELECT s, s::varbit, s::bit(8), s::bit(32)::bigint, s::bit(70)
+FROM (VALUES ('x'), ('X0'), ('x1F'), ('xfF09aB'), ('x123456789abcdef'), ('x0123456789abcdef'), ('x0123456789abcdef01'), ('1'), (''), ('b101'), (NULL)) AS t(s);
+-- error 22P02
+SELECT s::varbit FROM (VALUES ('x1' || chr(10))) AS t(s);
+-- error 22P02
+SELECT s::varbit FROM (VALUES ('x-1')) AS t(s);
+-- error 22P02
+SELECT s::varbit FROM (VALUES ('x1_0')) AS t(s);

@@ -73,8 +73,6 @@ SELECT count(*) FROM fe WHERE v = 1000;
 CREATE FUNCTION fe_nested(n integer) RETURNS integer LANGUAGE sql AS 'SELECT fe_ret(n) * 0 + 1';
 SELECT fe_nested(1100);
 SELECT count(*) FROM fe WHERE v = 1100;
--- refused 0A000: values are drawn in select lists
-SELECT id FROM fe WHERE fe_ret(id) > 0 LIMIT 1;
 CREATE TEMP TABLE fet AS SELECT fe_ret(1200) > 0 AS x;
 SELECT * FROM fet;
 CREATE FUNCTION fe_stable() RETURNS integer LANGUAGE sql STABLE AS 'INSERT INTO fe (v) VALUES (1) RETURNING v';

@@ -35,8 +35,8 @@ SELECT min(z), max(z), count(DISTINCT z) FROM zo_t;
 SELECT id FROM zo_t ORDER BY z DESC NULLS LAST;
 SET TimeZone TO 'Australia/Lord_Howe';
 SELECT timestamptz '2024-01-01 00:00+00', timestamptz '2024-07-01 00:00+00';
--- refused 22023: a zone in POSIX form
 SET TimeZone TO '-03:30';
+SELECT timestamptz '2024-01-01 00:00+00';
 SET TimeZone TO DEFAULT;
 SELECT '2024-02-29 10:00:00+05:45'::timestamptz, '2024-02-29 10:00:00 America/Sao_Paulo'::timestamptz, '2024-02-29 10:00 PST'::timestamptz;
 SELECT make_timestamptz(2024, 2, 29, 10, 0, 0, 'Asia/Tokyo'), timezone('Asia/Tokyo', timestamptz '2024-02-29 00:00+00');

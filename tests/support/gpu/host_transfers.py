@@ -33,8 +33,11 @@ class Packer:
     def prepare_thread(self) -> None:
         """No-op on the host."""
 
-    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
-        return None if held.rows < LEAST else (b"", np.frombuffer(encode_frame(held.to_polars()), np.uint8))
+    def accepts(self, held: ComputedFrame) -> bool:
+        return held.rows >= LEAST
+
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any]:
+        return b"", np.frombuffer(encode_frame(held.to_polars()), np.uint8)
 
     def unpack(self, facts: bytes, buffer: Any) -> ComputedFrame:
         self.seen += 1

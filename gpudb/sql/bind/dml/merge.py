@@ -87,9 +87,10 @@ def _bind_target(binder: Binder, relation: Any) -> Table:
         found = find_relation(binder, relation.schemaname, relation.relname)
     except GpudbError as error:
         raise binder.locate(error, relation.location) from None
-    if not isinstance(found, Table):
+    if not isinstance(found, Table) or found.is_elsewhere:
         message = f'cannot execute MERGE on relation "{found.name}"'
-        raise FeatureNotSupported(message, detail="This operation is not supported for views.")
+        kind = "foreign tables" if found.kind == "f" else "views"
+        raise FeatureNotSupported(message, detail=f"This operation is not supported for {kind}.")
     return found
 
 

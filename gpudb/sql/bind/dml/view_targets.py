@@ -69,6 +69,8 @@ class ChangeTarget:
 def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> ChangeTarget:
     """Returns the target for a table or an automatically updatable view, over its table's relation `rel`; 55000."""
     if isinstance(relation, Table):
+        if relation.is_elsewhere:
+            raise FeatureNotSupported(f'cannot {verb} foreign table "{relation.name}"')
         columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(relation.columns))
         return ChangeTarget(relation, rel, columns, layers=((relation, columns),))
     assert isinstance(relation, View)

@@ -24,6 +24,7 @@ from gpudb.sql.bind.expressions.routines import (
     find_routines,
     get_routine,
 )
+from gpudb.sql.bind.expressions.single_expressions import bind_single_expression
 from gpudb.sql.bind.expressions.user_aggregates import bind_user_aggregate
 from gpudb.sql.bind.expressions.variadic import expand_variadic
 from gpudb.sql.bind.expressions.windows import bind_window
@@ -232,8 +233,11 @@ def _bind_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence
 
 
 def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
+    if routine.result.name == "record" and not routine.outputs:
+        message = f"function {routine.name} returns records: it is called in FROM, with a column definition list"
+        raise FeatureNotSupported(message)
     if not routine.returns_set:
-        return bind_scalar(binder, routine, args)
+        return bind_single_expression(binder, scope, routine, args) or bind_scalar(binder, routine, args)
     _count_set(scope, location)
     return bind_set(binder, scope, routine, args)
 

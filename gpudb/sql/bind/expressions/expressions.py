@@ -111,6 +111,12 @@ def _resolve_column(binder: Binder, scope: Scope, node: Any) -> Expr:
     if kind(last) == "a_star":
         return stars.bind_relation_row(binder, scope, node)
     names = strings(node.fields)
+    if binder.arguments is not None:
+        return binder.arguments.choose(names, lambda: _resolve_names(binder, scope, names))
+    return _resolve_names(binder, scope, names)
+
+
+def _resolve_names(binder: Binder, scope: Scope, names: tuple[str, ...]) -> Expr:
     match names:
         case (name,):
             try:

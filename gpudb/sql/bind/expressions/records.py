@@ -18,6 +18,8 @@ from gpudb.sql.bound import (
     Derived,
     Expr,
     Field,
+    FileScan,
+    ForeignScan,
     FrameScan,
     From,
     FunctionScan,
@@ -77,7 +79,7 @@ def add_presence_columns(binder: Binder, source: From | None) -> From | None:
     columns = binder.presence_columns.pop(source.rel, None)
     if columns is None:
         return source
-    assert isinstance(source, Scan | SystemScan | FrameScan | Derived | CteScan | FunctionScan)
+    assert isinstance(source, Scan | SystemScan | FrameScan | FileScan | ForeignScan | Derived | CteScan | FunctionScan)
     rel = binder.new_rel()
     targets: list[Expr] = [Column(rel, n, c.type, c.name) for n, c in enumerate(columns)]
     targets.append(Constant(True, BOOL))

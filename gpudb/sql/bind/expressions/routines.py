@@ -237,6 +237,8 @@ def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     else:
         query, _ = _bind_single_query(binder, routine, values)
         types = get_result_types(routine)
+        if routine.rows_of:  # its table may have changed since the function was created
+            check_result(routine, query.columns)
         changed = {i: item for i, item in enumerate(types) if query.columns[i].type != item}
         query = project_columns(binder, query, changed, "a") if changed else query
         query = query if routine.returns_set else _limit_to_one(query)
@@ -311,6 +313,8 @@ def runs_statements(routine: Routine) -> bool:
 
     A SECURITY DEFINER function that asks for the current role runs as its owner, which only a statement can.
     """
+    if routine.language != "sql":
+        return True
     found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
         return True
@@ -346,6 +350,12 @@ def _expand_record(binder: Binder, routine: Routine, query: Query) -> Query:
     item = query.columns[0].type
     if len(query.columns) != 1 or len(routine.outputs) < 2 or not is_row(item):
         return query
+    return spread_row(binder, query)
+
+
+def spread_row(binder: Binder, query: Query) -> Query:
+    """Returns a query of the fields of a query's only column, a row."""
+    item = query.columns[0].type
     rel = binder.new_rel()
     value = Column(rel, 0, item, query.columns[0].name)
     columns = tuple(OutputColumn(name, each) for name, each in item.fields)

@@ -14,7 +14,7 @@ from gpudb.sql.bind.expressions.calls import bind_call
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.type_names import resolve_type_name
-from gpudb.sql.bound import Call, Cast, Expr
+from gpudb.sql.bound import Aggregate, Call, Cast, Expr, Window
 from gpudb.sql.parse.parser import inner, present
 from gpudb.types import JSON, JSONB, TEXT, SqlType
 
@@ -66,14 +66,20 @@ def _build_array_aggregate(node: Any) -> Any:
 def bind_array_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds JSON_ARRAYAGG(value)."""
     returned = _bind_returning(binder, node.constructor.output)
-    name = _get_aggregate_name(returned, "agg", node.absent_on_null, False)
+
+    def name(returned: SqlType) -> str:
+        return _get_aggregate_name(returned, "agg", node.absent_on_null, False)
+
     return _bind_aggregate(binder, scope, node, name, [node.arg.raw_expr], returned)
 
 
 def bind_object_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds JSON_OBJECTAGG(key: value)."""
     returned = _bind_returning(binder, node.constructor.output)
-    name = _get_aggregate_name(returned, "object_agg", node.absent_on_null, node.unique)
+
+    def name(returned: SqlType) -> str:
+        return _get_aggregate_name(returned, "object_agg", node.absent_on_null, node.unique)
+
     return _bind_aggregate(binder, scope, node, name, [node.arg.key, node.arg.value.raw_expr], returned)
 
 
@@ -121,7 +127,7 @@ def _bind_returning(binder: Binder, output: Any) -> SqlType:
 def _build_constructor(
     binder: Binder, output: Any, name: str, items: Sequence[Expr], *, absent: bool, unique: bool = False
 ) -> Expr:
-    returned = _bind_returning(binder, output)
+    returned = JSONB if _returns_binary(output, items) else _bind_returning(binder, output)
     function = get_constructor(name, binary=returned.name == "jsonb", absent=absent, unique=unique)
     result = Call(function, tuple(items), JSONB if returned.name == "jsonb" else JSON)
     return result if returned.name in {"json", "jsonb"} else Cast(result, returned, True)
@@ -132,14 +138,30 @@ def _get_aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool
     return f"{prefix}_{kind}{'_unique' * unique}{'_strict' * absent}"
 
 
-def _bind_aggregate(binder: Binder, scope: Scope, node: Any, name: str, args: Sequence[Any], returned: SqlType) -> Expr:
+def _returns_binary(output: Any, items: Sequence[Expr]) -> bool:
+    """Returns whether a constructor without RETURNING returns jsonb: it does if an argument is jsonb."""
+    return not output.HasField("type_name") and any(item.type.name == "jsonb" for item in items)
+
+
+def _bind_aggregate(
+    binder: Binder,
+    scope: Scope,
+    node: Any,
+    name: Callable[[SqlType], str],
+    args: Sequence[Any],
+    returned: SqlType,
+) -> Expr:
     """Binds the aggregate that a constructor denotes, with its ORDER BY, FILTER and OVER."""
-    call = pg.FuncCall(funcname=[pg.Node(string=pg.String(sval=name))], args=args, agg_order=node.constructor.agg_order)
+    function = pg.Node(string=pg.String(sval=name(returned)))
+    call = pg.FuncCall(funcname=[function], args=args, agg_order=node.constructor.agg_order)
     if present(node.constructor.agg_filter):
         call.agg_filter.CopyFrom(node.constructor.agg_filter)
     if node.constructor.HasField("over"):
         call.over.CopyFrom(node.constructor.over)
     result = bind_call(binder, scope, call)
+    if isinstance(result, Aggregate | Window) and _returns_binary(node.constructor.output, result.args):
+        call.funcname[0].string.sval = name(JSONB)
+        return bind_call(binder, scope, call)
     return result if returned.name in {"json", "jsonb"} else Cast(result, returned, True)
 
 

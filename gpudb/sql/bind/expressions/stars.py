@@ -51,6 +51,9 @@ def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr
             return record_star(binder, scope.columns)
         item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
+            record = binder.arguments.whole(names[-1]) if binder.arguments is not None else None
+            if record is not None:
+                return _fields_of(record)
             raise binder.locate(missing_table(scope, names[-1]), inner(node).location)
         return record_star(binder, item.columns)
     if kind(node) != "a_indirection" or kind(inner(node).indirection[-1]) != "a_star":
@@ -61,4 +64,8 @@ def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr
     result = bind_indirection(binder, scope, shorter)
     if not is_row(result.type) or not result.type.fields:
         raise SqlError.of("wrong_object_type", f"type {result.type} is not composite")
-    return [(name, records.get_field(result, index)) for index, (name, _) in enumerate(result.type.fields)]
+    return _fields_of(result)
+
+
+def _fields_of(row: Expr) -> list[tuple[str, Expr]]:
+    return [(name, records.get_field(row, index)) for index, (name, _) in enumerate(row.type.fields)]

@@ -12,11 +12,13 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.row_types import get_row_type
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.catalog.tables import Table
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.accesses import RelationAccess
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.asof_join import bind_asof_join, read_asof_join
 from gpudb.sql.bind.query.from_functions import bind_function
 from gpudb.sql.bind.query.past_tables import bind_past_table, is_past
 from gpudb.sql.bind.query.sources import (
@@ -27,19 +29,20 @@ from gpudb.sql.bind.query.sources import (
     build_source,
     build_system_source,
     find_relation,
+    mark_nullable,
     table_columns,
 )
 from gpudb.sql.bind.query.table_sample import bind_sample
+from gpudb.sql.bind.query.using import bind_using
 from gpudb.sql.bind.scope import Columns, CteStub, NamespaceItem, Scope
-from gpudb.sql.bind.types.coercion import coerce, drop_modifier, unify_branches
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
-    Choice,
     Column,
     Constant,
     CteScan,
     Derived,
     Expr,
+    ForeignScan,
     FrameScan,
     From,
     Join,
@@ -88,8 +91,8 @@ _BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
 def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
     alias = node.alias if node.HasField("alias") else None
     if node.catalogname and node.catalogname != binder.catalog.database:
-        message = f"cross-database references are not implemented: {node.catalogname}.{node.schemaname}.{node.relname}"
-        raise FeatureNotSupported(message)
+        name = f"{node.catalogname}.{node.schemaname}.{node.relname}"
+        raise FeatureNotSupported(f'cross-database references are not implemented: "{name}"')
     rel = binder.new_rel()
     if not node.schemaname and (found := scope.resolve_cte(node.relname)) is not None:
         definition, number = found
@@ -117,10 +120,15 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
     if isinstance(relation, Sequence):
         return _bind_sequence(binder, rel, relation, alias)
     binder.accesses.add_relation(relation, "r", rel, [column.name for column in relation.columns])
-    scan = Scan(rel, relation)
-    return build_source(
-        binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, get_row_type(relation)
-    )
+    if relation.is_elsewhere:
+        foreign = ForeignScan(rel, relation, table_columns(relation), binder.accesses.role)
+        return _build_table_source(binder, rel, foreign, relation, alias)
+    return _build_table_source(binder, rel, Scan(rel, relation), relation, alias)
+
+
+def _build_table_source(binder: Binder, rel: int, scan: From, table: Table, alias: Any) -> Source:
+    columns = table_columns(table)
+    return build_source(binder, rel, scan, columns, table.name, alias, table.schema, get_row_type(table))
 
 
 def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
@@ -192,13 +200,15 @@ def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
     level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
     level.add(left.items, left.columns)
     level.add(right.items, right.columns)
+    if (asof := read_asof_join(node)) is not None:
+        return bind_asof_join(binder, level, asof, join_kind, left, right)
     on: Expr | None = None
     if node.is_natural or len(node.using_clause):
         shared = strings(node.using_clause)
         if node.is_natural:
             names = {name for name, _ in right.columns}
             shared = tuple(name for name, _ in left.columns if name in names)
-        on, columns = _bind_using(binder, join_kind, left, right, shared)
+        on, columns = bind_using(binder, join_kind, left, right, shared)
     else:
         columns = left.columns + right.columns
         if present(node.quals):
@@ -208,7 +218,7 @@ def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
         join_kind = "CROSS"
     relation = Join(join_kind, left.relation, right.relation, on)  # type: ignore[arg-type]
     rels = left.rels | right.rels
-    items = _mark_nullable(left.items, join_kind in {"RIGHT", "FULL"}) + _mark_nullable(
+    items = mark_nullable(left.items, join_kind in {"RIGHT", "FULL"}) + mark_nullable(
         right.items, join_kind in {"LEFT", "FULL"}
     )
     if node.HasField("join_using_alias"):
@@ -219,11 +229,6 @@ def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
     return Source(relation, items, columns, rels)
 
 
-def _mark_nullable(items: tuple[NamespaceItem, ...], outer: bool) -> tuple[NamespaceItem, ...]:
-    """Marks the relations of one side as nullable if the join is outer to them."""
-    return tuple(replace(item, nullable=True) for item in items) if outer else items
-
-
 def _apply_alias(columns: Columns, alias: Any) -> Columns:
     aliases = strings(alias.colnames)
     if len(aliases) > len(columns):
@@ -231,38 +236,6 @@ def _apply_alias(columns: Columns, alias: Any) -> Columns:
         raise SqlError.of("invalid_column_reference", f"{shown} but {len(aliases)} columns specified", position=0)
     names = [*aliases, *(name for name, _ in columns[len(aliases) :])]
     return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
-
-
-def _bind_using(
-    binder: Binder, join_kind: str, left: Source, right: Source, names: Several[str]
-) -> tuple[Expr | None, Columns]:
-    """Returns the condition of USING, and the columns: shared ones first, each once."""
-    conditions: list[Expr] = []
-    merged: list[tuple[str, Expr]] = []
-    for name in names:
-        first, second = (_find_only_column(side, name, which) for side, which in ((left, "left"), (right, "right")))
-        binder.accesses.select(first)
-        binder.accesses.select(second)
-        conditions.append(operators.apply_operator(binder, "=", first, second))
-        (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
-        if join_kind == "FULL":
-            merged.append((name, Choice("COALESCE", (a, b), target)))
-        else:
-            kept = second if join_kind == "RIGHT" else first
-            kept = kept if kept.type.name == target.name else coerce(binder, kept, target)
-            merged.append((name, kept if kept.type.modifier == target.modifier else drop_modifier(kept)))
-    rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]
-    return operators.conjunction(conditions) if conditions else None, (*merged, *rest)
-
-
-def _find_only_column(side: Source, name: str, which: str) -> Expr:
-    found = [expr for each, expr in side.columns if each == name]
-    if not found:
-        raise UndefinedColumn(f'column "{name}" specified in USING clause does not exist in {which} table')
-    if len(found) > 1:
-        message = f'common column name "{name}" appears more than once in {which} table'
-        raise SqlError.of("ambiguous_column", message)
-    return found[0]
 
 
 _BINDERS.update(

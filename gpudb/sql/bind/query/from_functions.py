@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.postgres.function_tables import SNAPSHOTS
+from gpudb.catalog.postgres.function_tables import PROGRESS, SNAPSHOTS
+from gpudb.catalog.routines import NO_RELATION, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import get_implementation
@@ -22,7 +23,9 @@ from gpudb.sql.bind.expressions.routines import (
     find_routines,
     get_result_names,
     get_routine,
+    spread_row,
 )
+from gpudb.sql.bind.query.from_files import FUNCTIONS, bind_files
 from gpudb.sql.bind.query.output_names import derive_output_name
 from gpudb.sql.bind.query.rows_from import bind_rows_from, list_functions
 from gpudb.sql.bind.query.sources import Source, build_source, build_system_source
@@ -43,7 +46,7 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
-from gpudb.types import INT8, SqlType
+from gpudb.types import INT8, TEXT, SqlType
 
 _RECORDS = frozenset(
     f"{prefix}_{name}"
@@ -67,9 +70,13 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     name = strings(inner(part).funcname)[-1] if kind(part) == "func_call" else derive_output_name(part)
     if kind(part) == "func_call" and (system := binder.system_columns("pg_catalog", f"{name}()")) is not None:
         binder.cacheable = False
+        if name == PROGRESS and len(inner(part).args) == 1:
+            return _bind_progress(binder, scope, inner(part), system, alias)
         if name == SNAPSHOTS and len(inner(part).args):
             return _bind_table_snapshots(binder, scope, inner(part), system, alias)
         return build_system_source(binder, binder.new_rel(), f"pg_catalog.{name}()", system, alias)
+    if kind(part) == "func_call" and name in FUNCTIONS and not find_routines(binder, strings(inner(part).funcname)):
+        return bind_files(binder, inner(part), columns, node, alias)
     if kind(part) == "func_call" and (result := _bind_routine(binder, scope, inner(part), node)) is not None:
         return result
     expr = _bind_call(binder, scope, part)
@@ -87,7 +94,7 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     rel = binder.new_rel()
     if isinstance(expr, Row):
         result = build_source(binder, rel, Derived(rel, Select(outputs, expr.items)), outputs, name, alias)
-    elif not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":
+    elif not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function" or _is_of_session(expr):
         expr = resolve_unknown(binder, expr)
         ordinals = (Constant(1, INT8),) if node.ordinality else ()
         outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality_columns(node))
@@ -118,6 +125,17 @@ def _bind_table_snapshots(
     return build_source(binder, rel, Derived(rel, query), columns, SNAPSHOTS, alias)
 
 
+def _bind_progress(binder: Binder, scope: Scope, call: Any, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
+    """Binds pg_stat_get_progress_info('COPY'): the rows are those of COPY; other commands have none."""
+    inside, rel = binder.new_rel(), binder.new_rel()
+    level = Scope(parent=scope.parent, ctes=scope.ctes, clause="FROM")
+    command = coerce(binder, bind_expression(binder, level, call.args[0]), TEXT)
+    rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
+    test = apply_operator(binder, "~~*", command, Constant("COPY", TEXT))
+    query = Select(columns, rows, SystemScan(inside, f"pg_catalog.{PROGRESS}()", columns), test)
+    return build_source(binder, rel, Derived(rel, query), columns, PROGRESS, alias)
+
+
 def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
     """Binds a user-defined function as a lateral subquery of its body; None for a built-in function."""
     names = strings(node.funcname)
@@ -140,12 +158,37 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
     if item.ordinality:
         raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
     routine, args = complete_call(binder, routine, candidate, args)
+    routine = _declare_columns(binder, routine, node, item)
     query = bind_rows(binder, routine, args)
     alias = item.alias if item.HasField("alias") else None
     names_in_from = get_result_names(routine, alias.aliasname if alias is not None else None)
+    if not routine.outputs and routine.result.fields and routine.result.element is None:
+        query, names_in_from = spread_row(binder, query), tuple(name for name, _ in routine.result.fields)
     columns = tuple(OutputColumn(name, c.type) for name, c in zip(names_in_from, query.columns, strict=True))
     rel = binder.new_rel()
     return build_source(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
+
+
+def _declare_columns(binder: Binder, routine: Routine, node: Any, item: Any) -> Routine:
+    """Returns a function of records with the columns of its column definition list; 42601."""
+    items = inner(item.functions[0]).items
+    columns = [inner(each) for each in item.coldeflist]
+    if len(items) > 1 and kind(items[1]) == "list":
+        columns = [inner(each) for each in inner(items[1]).items]
+    returns_records = routine.result.name == "record" and not routine.outputs
+    if columns and not returns_records:
+        message = 'a column definition list is only allowed for functions returning "record"'
+        if routine.outputs and not routine.rows_of:
+            message = "a column definition list is redundant for a function with OUT parameters"
+        raise binder.locate(SqlError.of("syntax_error", message), columns[0].location)
+    if not returns_records:
+        return routine
+    if not columns:
+        message = 'a column definition list is required for functions returning "record"'
+        raise binder.locate(SqlError.of("syntax_error", message), node.location)
+    declared = tuple(Argument(each.colname, resolve_value_type(each.type_name, binder), "t") for each in columns)
+    result = declared[0].type if len(declared) == 1 else routine.result
+    return replace(routine, arguments=(*routine.arguments, *declared), result=result, rows_of=NO_RELATION)
 
 
 def _bind_call(binder: Binder, scope: Scope, part: Any) -> Expr:
@@ -158,6 +201,11 @@ def _bind_call(binder: Binder, scope: Scope, part: Any) -> Expr:
     if scope.set_calls - sets > isinstance(expr, SetReturning):
         raise FeatureNotSupported("set-returning functions must appear at top level of FROM")
     return expr
+
+
+def _is_of_session(expr: Expr) -> bool:
+    """Returns whether the session gives a call's result, not the engine."""
+    return isinstance(expr, Call) and get_implementation(expr.function).session is not None
 
 
 def _ordinality_columns(node: Any) -> tuple[OutputColumn, ...]:

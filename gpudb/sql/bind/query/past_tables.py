@@ -43,7 +43,7 @@ def bind_past_table(binder: Binder, scope: Scope, node: Any) -> Source:
     name = inner(node.relation)
     table = find_relation(binder, name.schemaname, name.relname)
     hidden = not name.schemaname and (scope.resolve_cte(name.relname) is not None or name.relname in binder.frames)
-    if hidden or not isinstance(table, Table):
+    if hidden or not isinstance(table, Table) or table.is_elsewhere:
         error = SqlError.of("wrong_object_type", f'"{name.relname}" is not a table', hint=_HINT)
         raise binder.locate(error, name.location)
     by_time = strings(node.method)[-1] == METHODS["time"]

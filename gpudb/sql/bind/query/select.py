@@ -23,6 +23,7 @@ from gpudb.sql.bind.query.limits import apply_limits, bind_limits
 from gpudb.sql.bind.query.outer_aggregates import split_grouped
 from gpudb.sql.bind.query.output_names import derive_output_name
 from gpudb.sql.bind.query.qualify import apply_qualify, bind_qualify
+from gpudb.sql.bind.query.row_locks import bind_row_locks, check_lockable
 from gpudb.sql.bind.query.set_operations import bind_set_operation, bind_values
 from gpudb.sql.bind.query.sorted_set_functions import wrap_sorted_sets
 from gpudb.sql.bind.query.with_clause import bind_with
@@ -59,7 +60,7 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, resolve_unknow
         scope = Scope(parent=outer)
         ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
         if len(node.locking_clause):
-            raise FeatureNotSupported("row locking (FOR UPDATE, FOR SHARE) is not supported")
+            check_lockable(node)
         if node.HasField("into_clause"):
             raise FeatureNotSupported("SELECT … INTO is not allowed here")
         if node.op != pg.SETOP_NONE:
@@ -114,6 +115,8 @@ def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...],
     result = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
+    if len(node.locking_clause):
+        bind_row_locks(binder, scope, node, result)
     if scope.hypotheticals and sets is not None:
         change = build_set_change(binder, scope.hypotheticals, keys, sets)
         result, test = replace_nodes(result, change), None if test is None else replace_nodes(test, change)

@@ -108,3 +108,8 @@ def find_relation(binder: Binder, schema: str, name: str) -> Relation:
             raise SqlError.of("insufficient_privilege", message)
         raise UndefinedTable(f'relation "{shown}" does not exist')
     return relation
+
+
+def mark_nullable(items: tuple[NamespaceItem, ...], outer: bool) -> tuple[NamespaceItem, ...]:
+    """Marks the relations of one side as nullable if the join is outer to them."""
+    return tuple(replace(item, nullable=True) for item in items) if outer else items

@@ -35,7 +35,7 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     hidden = not relation.schemaname and (
         scope.resolve_cte(relation.relname) is not None or relation.relname in binder.frames
     )
-    if hidden or not isinstance(table, Table):
+    if hidden or not isinstance(table, Table) or table.kind == "f":
         message = "TABLESAMPLE clause can only be applied to tables and materialized views"
         raise binder.locate(FeatureNotSupported(message), relation.location)
     method = strings(node.method)[-1]

@@ -32,7 +32,7 @@ _VALUE_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
     " uuid json jsonb jsonpath name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace"
     " regrole regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring"
-    " pg_lsn tid regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
+    " pg_lsn tid refcursor regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
     " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
     " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8".split()

@@ -1,0 +1,144 @@
+"""`gpudb top`: a server in the terminal, again and again: sessions, statements by time, the queue, and its devices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+import gpudb.api
+from gpudb.api.connection import Connection
+from gpudb.cli.output import format_duration, format_size
+
+_DATABASE = """
+SELECT numbackends, xact_commit, xact_rollback, tup_inserted + tup_updated + tup_deleted
+FROM pg_stat_database WHERE datname = current_database()"""
+_SESSIONS = """
+SELECT pid, coalesce(usename, ''), coalesce(state, ''), coalesce(wait_event, ''),
+    coalesce(extract(epoch FROM clock_timestamp() - query_start), 0)::float8, coalesce(query, '')
+FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
+ORDER BY state <> 'active', query_start"""
+_STATEMENTS = """
+SELECT userid::bigint, coalesce(queryid, 0), query, calls, total_exec_time, rows FROM pg_stat_statements"""
+_DEVICES = "SELECT worker, kind, name, memory_bytes, resident_bytes FROM gpudb_devices ORDER BY worker"
+_QUEUES = frozenset({"Admission", "ClusterAdmission"})
+_SHOWN = 12
+
+Totals = tuple[int, float, int]
+Key = tuple[int, int, str]
+
+
+@dataclass(slots=True)
+class Sample:
+    """What a server tells at a moment, which is `time.monotonic()`. Totals of statements are calls, ms and rows."""
+
+    moment: float
+    sessions: int
+    transactions: int
+    changed_rows: int
+    activity: Sequence[tuple[int, str, str, str, float, str]]
+    statements: dict[Key, Totals] = field(default_factory=dict)
+    devices: Sequence[tuple[int, str, str, int, int]] = ()
+
+
+def run(target: str | None, *, interval: float, once: bool) -> int:
+    """Shows a server until Ctrl-C, or once. Returns the exit status."""
+    console = Console()
+    with gpudb.api.connect(target) as connection:
+        before = take_sample(connection)
+        if once:
+            console.print(render(None, before))
+            return 0
+        try:
+            with Live(render(None, before), console=console, screen=console.is_terminal) as live:
+                while True:
+                    time.sleep(interval)
+                    now = take_sample(connection)
+                    live.update(render(before, now), refresh=True)
+                    before = now
+        except KeyboardInterrupt:
+            return 0
+
+
+def take_sample(connection: Connection) -> Sample:
+    """Asks a server's views."""
+    ((sessions, commits, rollbacks, changed),) = _ask(connection, _DATABASE)
+    statements: dict[Key, Totals] = {}
+    for role, query, text, calls, spent, rows in _ask(connection, _STATEMENTS):
+        known = statements.get((role, query, text), (0, 0.0, 0))  # others' queries have one text for all
+        statements[role, query, text] = known[0] + calls, known[1] + spent, known[2] + rows
+    activity, devices = _ask(connection, _SESSIONS), _ask(connection, _DEVICES)
+    return Sample(time.monotonic(), sessions, commits + rollbacks, changed, activity, statements, devices)
+
+
+def _ask(connection: Connection, query: str) -> list[Any]:
+    return [(*row,) for row in connection.execute(query)]
+
+
+def render(before: Sample | None, now: Sample) -> RenderableType:
+    """Returns the screen: what happened since the sample before, or since the server's start without one."""
+    parts: list[RenderableType] = [_summarize(before, now), _list_sessions(now), _list_statements(before, now)]
+    if now.devices:
+        parts.append(_list_devices(now))
+    return Group(*parts)
+
+
+def _summarize(before: Sample | None, now: Sample) -> str:
+    active = sum(state == "active" for _, _, state, *_ in now.activity)
+    queued = sum(wait in _QUEUES for _, _, _, wait, *_ in now.activity)
+    text = f"{now.sessions} sessions, {active} active, {queued} queued"
+    if before is None:
+        return f"{text}; {now.transactions} transactions, {now.changed_rows} changed rows since the start"
+    seconds = max(now.moment - before.moment, 1e-9)
+    transactions = (now.transactions - before.transactions) / seconds
+    changed = (now.changed_rows - before.changed_rows) / seconds
+    return f"{text}; {transactions:.1f} transactions/s, {changed:.0f} changed rows/s"
+
+
+def _make_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, expand=True, pad_edge=False)
+    for column in columns:
+        is_text = column in {"role", "state", "waits for", "query", "name", "kind"}
+        table.add_column(
+            column, justify="left" if is_text else "right", no_wrap=True, ratio=1 if column == "query" else None
+        )
+    return table
+
+
+def _list_sessions(now: Sample) -> Table:
+    table = _make_table("Sessions", "pid", "role", "state", "waits for", "for", "query")
+    for pid, role, state, wait, seconds, query in now.activity[:_SHOWN]:
+        spent = format_duration(seconds) if state == "active" else ""
+        table.add_row(str(pid), escape(role), state, wait, spent, escape(_shorten(query)))
+    return table
+
+
+def _list_statements(before: Sample | None, now: Sample) -> Table:
+    table = _make_table("Statements by time", "calls", "time", "mean", "rows", "query")
+    known = {} if before is None else before.statements
+    found = []
+    for key, (calls, spent, rows) in now.statements.items():
+        old = known.get(key, (0, 0.0, 0))
+        if calls > old[0]:
+            found.append((spent - old[1], calls - old[0], rows - old[2], key[2]))
+    for spent, calls, rows, query in sorted(found, reverse=True)[:_SHOWN]:
+        times = format_duration(spent / 1000), format_duration(spent / 1000 / calls)
+        table.add_row(str(calls), *times, str(rows), escape(_shorten(query)))
+    return table
+
+
+def _list_devices(now: Sample) -> Table:
+    table = _make_table("Devices", "worker", "kind", "name", "memory", "resident")
+    for worker, kind, name, memory, resident in now.devices:
+        table.add_row(str(worker), kind, escape(name), format_size(memory), format_size(resident))
+    return table
+
+
+def _shorten(query: str) -> str:
+    return " ".join(query[:1000].split())

@@ -1,0 +1,84 @@
+"""Expressions of tables that call a function: defaults, checks and generated columns depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.routines import Routine
+from gpudb.catalog.tables import Check, Column, Table
+from gpudb.errors import FeatureNotSupported
+from gpudb.session.context import Context
+from gpudb.session.objects.dependents import Dependent, describe_relation
+from gpudb.session.objects.relations import put_relation
+from gpudb.sql.bind.dml.checks import parse_expression
+from gpudb.sql.parse.parser import strings
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionUser:
+    """A column or a CHECK of a table whose expression calls a function."""
+
+    table: Table
+    part: Column | Check
+
+    def describe(self, context: Context, on: str) -> Dependent:
+        """Names it as messages do."""
+        table = describe_relation(context, self.table)
+        if isinstance(self.part, Check):
+            return Dependent(f"constraint {self.part.name} on {table}", on)
+        kind = "column" if self.part.generated is not None else "default value for column"
+        return Dependent(f"{kind} {self.part.name} of {table}", on)
+
+
+def find_expression_users(catalog: Catalog, routine: Routine) -> list[ExpressionUser]:
+    """The users of a function, in order of their tables' creation.
+
+    A name without a schema means the function if it is the only one of that name.
+    """
+    alone = sum(each.name == routine.name for each in catalog.routines.values()) == 1
+    found = []
+    for table in sorted(catalog.tables(), key=lambda each: each.oid):
+        parts: list[tuple[Column | Check, str | None]] = [
+            (column, column.generated if column.generated is not None else column.default) for column in table.columns
+        ]
+        parts += [(check, check.expression) for check in table.checks]
+        found += [
+            ExpressionUser(table, part)
+            for part, text in parts
+            if text is not None and routine.name in text and _calls(text, routine, alone=alone)
+        ]
+    return found
+
+
+def remove_expressions(context: Context, users: Sequence[ExpressionUser]) -> None:
+    """Removes defaults and checks that call a function; 0A000 for a generated column, which has values of its own."""
+    for user in users:
+        table = context.transaction.table(user.table.oid)
+        if isinstance(user.part, Check):
+            kept = tuple(each for each in table.constraints if each.oid != user.part.oid)
+            put_relation(context, replace(table, constraints=kept))
+            continue
+        if user.part.generated is not None:
+            message = "DROP … CASCADE of a function that a generated column calls is not supported"
+            raise FeatureNotSupported(message, hint=f'Drop column "{user.part.name}" of table "{table.name}" first.')
+        columns = tuple(replace(c, default=None) if c.name == user.part.name else c for c in table.columns)
+        put_relation(context, replace(table, columns=columns))
+
+
+def _calls(text: str, routine: Routine, *, alone: bool) -> bool:
+    for names in _iter_calls(parse_expression(text)):
+        if names[-1] == routine.name and (names[-2] == routine.schema if len(names) > 1 else alone):
+            return True
+    return False
+
+
+def _iter_calls(node: Any) -> Iterator[tuple[str, ...]]:
+    if node.DESCRIPTOR.name == "FuncCall":
+        yield tuple(strings(node.funcname))
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                yield from _iter_calls(each)

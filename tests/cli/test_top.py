@@ -1,0 +1,61 @@
+"""`gpudb top` beside a server's clients."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from rich.console import Console
+
+import gpudb.api
+from gpudb.cli.top import render, take_sample
+from tests.support.command_line import run_in_process
+from tests.support.connection_urls import to_url
+from tests.support.server_program import Program
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    with Program(tmp_path_factory.mktemp("top") / "data", "--engine", "cpu") as program:
+        yield program
+
+
+def draw(before: object, now: object) -> str:
+    console = Console(width=160)
+    with console.capture() as captured:
+        console.print(render(before, now))  # type: ignore[arg-type]
+    return captured.get()
+
+
+def test_once_prints_statements_and_sessions(server: Program) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute('CREATE TABLE "[t]" (a int)')
+        for number in range(3):
+            connection.execute(f'SELECT * FROM "[t]" WHERE a = {number}')
+        process = connection.info.backend_pid
+        done = run_in_process("top", to_url(server.dsn), "--once")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(
+        r"^2 sessions, 0 active, 0 queued; \d+ transactions, 0 changed rows since the start$", done.stdout, re.M
+    )
+    assert re.search(r'^ *3 .*SELECT \* FROM "\[t\]" WHERE a = \$1', done.stdout, re.M)
+    assert re.search(rf"^ *{process} +gpudb +idle", done.stdout, re.M)
+
+
+def test_the_second_look_shows_what_happened_since(server: Program) -> None:
+    with gpudb.api.connect(to_url(server.dsn)) as own, psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("SELECT lower('before')")
+        before = take_sample(own)
+        sleeping = threading.Thread(target=lambda: connection.execute("SELECT pg_sleep(1)"))
+        sleeping.start()
+        time.sleep(0.3)
+        drawn = draw(before, take_sample(own))
+        sleeping.join()
+        assert re.search(r"\d+ sessions, 1 active, 0 queued; [\d.]+ transactions/s", drawn)
+        assert re.search(r"gpudb +active.*SELECT pg_sleep\(1\)", drawn)
+        assert "lower" not in drawn
+        assert re.search(r"1 +1\.\d s +1\.\d s +1 +SELECT pg_sleep\(\$1\)", draw(before, take_sample(own)))

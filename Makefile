@@ -15,7 +15,7 @@ TEST_PROCESSES = -n $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format docs bench soak test-gpu lock clean
+.PHONY: help install demo test lint format docs bench soak test-gpu helm-tools test-helm test-image lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -33,8 +33,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED) ## serve, load two million taxi rides, run the four queries
 	$(BIN)/gpudb demo
 
-test: lint ## lint, then every test that needs no GPU
-	$(BIN)/python -m pytest $(TEST_PROCESSES) $(TEST_ARGS)
+test: lint ## lint, then every test that needs no GPU, and the notebooks
+	$(BIN)/python -m pytest $(TEST_PROCESSES) --nbmake $(TEST_ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
 	$(BIN)/ruff check .
@@ -65,8 +65,19 @@ $(GPU_INSTALLED): $(INSTALLED) requirements-gpu.lock
 	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python --no-deps -e .
 	@touch $@
 
-# Both locks are what a resolver finds today; commit them with the change that needed them.
-lock: ## resolve requirements.lock and requirements-gpu.lock anew
+# Without Go, or before this, the tests that need helm are skipped.
+helm-tools: $(INSTALLED) ## build helm and kubeconform for the chart's tests (minutes; needs Go)
+	$(BIN)/python -m tests.support.deploy.tools helm
+
+test-helm: $(INSTALLED) ## install the chart on a control plane of Kubernetes, scrape by Prometheus (needs Go)
+	$(BIN)/python -m tests.support.deploy.tools helm kubernetes prometheus
+	GPUDB_TEST_KUBERNETES=1 $(BIN)/python -m pytest tests/deploy $(TEST_ARGS)
+
+test-image: $(INSTALLED) ## build the image over Debian's packages and start it (needs buildah, mmdebstrap and root)
+	GPUDB_TEST_IMAGE=1 $(BIN)/python -m pytest tests/deploy/test_image.py $(TEST_ARGS)
+
+# The locks are what a resolver finds today; commit them with the change that needed them.
+lock: ## resolve requirements.lock, requirements-gpu.lock and requirements-cu12.lock anew
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet "uv>=0.9"
 	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
@@ -74,6 +85,9 @@ lock: ## resolve requirements.lock and requirements-gpu.lock anew
 	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
 		--python-version 3.12 --python-platform x86_64-manylinux_2_28 --extra cu13 \
 		-c requirements.lock pyproject.toml -o requirements-gpu.lock
+	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
+		--python-version 3.12 --python-platform x86_64-manylinux_2_28 --extra cu12 \
+		-c requirements.lock pyproject.toml -o requirements-cu12.lock
 
 clean: ## remove the environment, caches and builds
 	rm -rf .venv .venv-gpu .asv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist site

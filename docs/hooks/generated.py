@@ -23,6 +23,7 @@ from mkdocs.structure.pages import Page
 
 from gpudb import config as gpudb_config
 from gpudb.cli.main import app
+from gpudb.observe.metrics import METRICS
 from gpudb.session.settings.catalog import SETTINGS
 from gpudb.session.settings.planner import planner_settings
 
@@ -225,6 +226,15 @@ def inner_layers() -> str:
     return _table(("package", "layers"), rows)
 
 
+def metrics() -> str:
+    """The metrics that the server exports."""
+    rows = (
+        (f"`{each.name}`", each.kind, ", ".join(f"`{label}`" for label in each.labels), each.meaning)
+        for each in METRICS
+    )
+    return _table(("metric", "type", "labels", "meaning"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings,
     "parameters": lambda: _parameters(planner=False),
@@ -233,4 +243,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "command-line": command_line,
     "rooms": rooms,
     "inner-layers": inner_layers,
+    "metrics": metrics,
 }

@@ -67,6 +67,8 @@ class Cluster:
 
     def __init__(self, processes: WorkerProcesses, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
+        self.measures_exchanges = False
+        """Whether workers measure what they fetch from each other."""
         self.processes = processes
         self._secret = create_secret()
         with ThreadPoolExecutor(1) as beside:

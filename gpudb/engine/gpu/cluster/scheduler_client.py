@@ -133,7 +133,7 @@ class SchedulerClient:
 
         message = {"op": "versions", "packages": list(PACKAGES)}
         replies = await self.client.scheduler.broadcast(msg=message, workers=list(workers), on_error="ignore")
-        ours = get_versions(packages=list(PACKAGES))["packages"]  # type: ignore[no-untyped-call]
+        ours = get_versions(packages=list(PACKAGES))["packages"]
         return {address: _compare(ours, reply["packages"]) for address, reply in replies.items()}
 
     async def leave(self) -> None:

@@ -46,8 +46,9 @@ class SchedulerState:
 class Launcher(Protocol):
     """The workers of a cluster."""
 
-    client: Any
-    """Dask's client of their scheduler."""
+    @property
+    def client(self) -> Any:
+        """Dask's client of their scheduler; another one once the scheduler has been replaced."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

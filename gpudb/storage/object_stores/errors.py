@@ -65,9 +65,11 @@ def make_store_error(address: str, text: str) -> GpudbError:
     for marks, condition, reason in _CONDITIONS:
         if any(mark in text for mark in marks):
             return SqlError.of(condition, f'could not open file "{address}": {reason}', detail=_shorten(named))
-    return SqlError.of("io_error", f'could not read or write "{address}"', detail=_shorten(named) or "The request failed.")
+    return SqlError.of(
+        "io_error", f'could not read or write "{address}"', detail=_shorten(named) or "The request failed."
+    )
 
 
 def _shorten(named: re.Match[str] | None) -> str | None:
     # The library's own text may have an endpoint's answer, and with it parts of what was signed
-    return None if named is None else f"The storage answered {named[1].removeprefix('UNKNOWN ').strip('()')}."
+    return None if named is None else f"The error of the storage is {named[1].removeprefix('UNKNOWN ').strip('()')}."

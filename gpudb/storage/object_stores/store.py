@@ -49,13 +49,15 @@ class ObjectStore:
             if info.type == fs.FileType.Directory:
                 raise SqlError.of("wrong_object_type", f'"{pattern}" is a directory')
             if info.type != fs.FileType.File:
+                self._check_bucket(pattern)
                 with convert_store_errors(str(pattern)):
                     raise FileNotFoundError
             return [self._make_object(info)]
         matching = compile_pattern(pattern.path)
-        found = [each for each in self.list_below(Address(self.scheme, find_base(pattern.path)))]
+        found = self.list_below(Address(self.scheme, find_base(pattern.path)))
         objects = [each for each in found if matching.fullmatch(each.address.path)]
         if not objects:
+            self._check_bucket(pattern)
             raise SqlError.of("undefined_file", f'no file matches "{pattern}"')
         return objects
 
@@ -86,10 +88,13 @@ class ObjectStore:
 
     def upload(self, source: Path, address: Address) -> None:
         """Writes an object from a file: it replaces another when all bytes are there, or leaves it unchanged."""
-        with convert_store_errors(str(address)), source.open("rb") as file:
-            # A stream that ends before its end would complete the object
-            with self.open_filesystem(address.bucket).open_output_stream(address.path) as stream:
-                shutil.copyfileobj(file, stream, _PIECE_BYTES)
+        files = self.open_filesystem(address.bucket)
+        with (
+            convert_store_errors(str(address)),
+            source.open("rb") as file,
+            files.open_output_stream(address.path) as stream,
+        ):
+            shutil.copyfileobj(file, stream, _PIECE_BYTES)
 
     def remove(self, addresses: Iterable[Address]) -> None:
         """Removes objects; those that do not exist are ignored."""
@@ -101,9 +106,24 @@ class ObjectStore:
                 if error.condition != "undefined_file":
                     raise
 
+    def _check_bucket(self, address: Address) -> None:
+        """58P01 if an address has a bucket that does not exist."""
+        if self._describe(Address(self.scheme, address.bucket)).type == fs.FileType.NotFound:
+            message = f'could not open file "{address}": there is no bucket "{address.bucket}"'
+            raise SqlError.of("undefined_file", message)
+
     def _describe(self, address: Address) -> fs.FileInfo:
-        with convert_store_errors(str(address)):
-            return self.open_filesystem(address.bucket).get_file_info(address.path.rstrip("/"))
+        path = address.path.rstrip("/")
+        files = self.open_filesystem(address.bucket)
+        try:
+            with convert_store_errors(str(address)):
+                return files.get_file_info(path)
+        except SqlError as error:
+            if error.condition == "insufficient_privilege":
+                # The answer about one object has no text that tells why
+                with convert_store_errors(str(address)):
+                    files.get_file_info(fs.FileSelector(path, allow_not_found=True))
+            raise
 
     def _make_object(self, info: fs.FileInfo) -> StoredObject:
         return StoredObject(Address(self.scheme, info.path), info.size, info.mtime_ns or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,36 +40,35 @@ class ArrowStream:
         return pa.RecordBatchReader.from_batches(self.schema, batches).__arrow_c_stream__(requested_schema)
 
 
-@dataclass(frozen=True, slots=True)
-class ArrowObject:
-    """An Arrow stream in an object storage, which is read anew by each scan."""
-
-    file: FileStamp
-    schema: pa.Schema
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Returns a capsule of the stream's batches."""
-        return pa.ipc.open_stream(_open(self.file)).__arrow_c_stream__(requested_schema)
-
-
-def _open(file: FileStamp) -> pa.NativeFile:
-    assert file.store is not None
-    return get_store(file.store).open_file(read_address(file.path))
-
-
 def _open_object(file: FileStamp) -> Source:
-    import pyarrow.dataset as ds
+    # Heavy, and for few statements
+    from gpudb.storage.files.scanned_source import ScannedSource
 
     assert file.store is not None
-    address = read_address(file.path)
-    with convert_store_errors(file.path), _open(file) as opened:
-        if opened.read_at(len(_FILE), 0) != _FILE:
-            with convert_errors(file.path):
-                return ArrowObject(file, pa.ipc.open_stream(opened).schema)
+    store, address = get_store(file.store), read_address(file.path)
+    with convert_store_errors(file.path), store.open_file(address) as opened:
+        is_file = opened.read_at(len(_FILE), 0) == _FILE
+
+    def open_reader(names: Sequence[str] | None) -> Any:
+        source = store.open_file(address)
+        if not is_file:
+            return pa.ipc.open_stream(source)
+        if names is None:
+            return pa.ipc.open_file(source)
+        chosen = [schema.get_field_index(name) for name in names]
+        return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=chosen))
+
+    def read(names: Sequence[str], _: Any) -> Iterator[pa.RecordBatch]:
+        with convert_store_errors(file.path):
+            reader = open_reader(names)
+            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+            for batch in batches:
+                batch.validate(full=True)
+                yield from (batch.select(names).slice(at, _ROWS) for at in range(0, batch.num_rows, _ROWS))
+
     with convert_errors(file.path):
-        files = get_store(file.store).open_filesystem(address.bucket)
-        source: Source = ds.dataset([address.path], filesystem=files, format="ipc")
-        return source
+        schema = open_reader(None).schema
+    return ScannedSource(file.path, schema, read)
 
 
 def open_arrow_file(file: FileStamp) -> Source:

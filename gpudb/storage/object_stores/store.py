@@ -103,7 +103,7 @@ class ObjectStore:
                 with convert_store_errors(str(each)):
                     self.open_filesystem(each.bucket).delete_file(each.path)
             except SqlError as error:
-                if error.condition != "undefined_file":
+                if error.sqlstate != "58P01":
                     raise
 
     def _check_bucket(self, address: Address) -> None:
@@ -119,7 +119,7 @@ class ObjectStore:
             with convert_store_errors(str(address)):
                 return files.get_file_info(path)
         except SqlError as error:
-            if error.condition == "insufficient_privilege":
+            if error.sqlstate == "42501":
                 # The answer about one object has no text that tells why
                 with convert_store_errors(str(address)):
                     files.get_file_info(fs.FileSelector(path, allow_not_found=True))

@@ -14,7 +14,7 @@ from gpudb.storage.load.files import convert_errors
 from gpudb.storage.object_stores.duckdb_files import record_failure
 
 Read = Callable[[Sequence[str], Any], Iterable[pa.RecordBatch]]
-"""Yields rows with some columns in their order; may leave out those for which an expression (None: none) is not true."""
+"""Yields rows with some columns in their order; may leave out rows for which an expression, if given, is not true."""
 
 
 class ScannedSource(ds.Dataset):

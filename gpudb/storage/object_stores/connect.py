@@ -9,6 +9,7 @@ from pyarrow import fs
 
 from gpudb.errors import SqlError
 from gpudb.lru import LruCache
+from gpudb.storage.object_stores.errors import convert_store_errors
 from gpudb.storage.object_stores.options import StoreOptions
 
 _DEFAULT_REGION = "us-east-1"
@@ -18,13 +19,14 @@ _connected: LruCache[tuple[str, str, StoreOptions], fs.FileSystem] = LruCache(64
 def connect(scheme: str, bucket: str, options: StoreOptions) -> fs.FileSystem:
     """Returns the file system of a bucket; its paths begin with the bucket. Sends nothing, but to find S3's region.
 
-    22023 for options that the storage does not take.
+    22023 for options that the storage does not take; see `convert_store_errors`.
     """
     key = (scheme, bucket if scheme == "s3" and options.region is None and options.endpoint is None else "", options)
     known = _connected.get(key)
     if known is None:
         try:
-            known = _CONNECTORS[scheme](bucket, options)
+            with convert_store_errors(f"{scheme}://{bucket}"):
+                known = _CONNECTORS[scheme](bucket, options)
         except (ValueError, TypeError) as error:
             raise SqlError.of("invalid_parameter_value", f"invalid options of an object storage: {error}") from None
         _connected.put(key, known)

@@ -27,11 +27,16 @@ class FileRequest:
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """A file as it was when the statement was bound: its path, size in bytes and time of change in nanoseconds."""
+    """A file as it was when the statement was bound: its path, size in bytes and time of change in nanoseconds.
+
+    Of an object the path is its address, and `store` the number of its storage in this process
+    (see `storage.object_stores.duckdb_files`).
+    """
 
     path: str
     size: int
     changed: int
+    store: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

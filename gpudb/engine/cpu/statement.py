@@ -120,6 +120,8 @@ def statement_sql(
         return instance.system.relation(qualified, inside.render)
 
     def files(scan: bound.FileScan) -> str:
+        if any(file.store is not None for file in scan.files.files):
+            instance.read_objects()
         if not needs_sources(scan.files):
             return f"({render_files(scan.files)})"
         opened = open_sources(scan.files)

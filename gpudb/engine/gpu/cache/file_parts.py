@@ -1,0 +1,79 @@
+"""Reads columns of files that a statement reads as tables into host memory, as Arrow: only the wanted parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gpudb.catalog.file_tables import FilePart
+from gpudb.catalog.tables import Column
+from gpudb.errors import SqlError
+from gpudb.storage.files.arrow_types import convert
+from gpudb.storage.files.changes import check_unchanged
+from gpudb.storage.files.parquet_groups import read_footer
+from gpudb.storage.load.files import convert_errors
+from gpudb.types import DATE, INT8
+
+
+def read_part(part: FilePart, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray]:
+    """Reads rows `first` to `last` of a part's columns, each of `SqlType.arrow`.
+
+    55000 for a file that changed since the statement was bound; 58P01, 42501, XX001.
+    """
+    check_unchanged(part.stamp)
+    names = [part.names[column.field_id] for column in columns if column.field_id in part.names]
+    with convert_errors(Path(part.stamp.path)):
+        found = _read_parquet(part, names, first, last) if names else {}
+        arrays = [_find_column(part, column, found, last - first) for column in columns]
+    check_unchanged(part.stamp)
+    return arrays
+
+
+def _find_column(part: FilePart, column: Column, found: Mapping[str, pa.ChunkedArray], rows: int) -> pa.ChunkedArray:
+    name = part.names.get(column.field_id)
+    if name is not None:
+        return convert(found[name], column.type)
+    return pa.chunked_array([pa.repeat(constant_value(part, column), rows)])
+
+
+def constant_value(part: FilePart, column: Column) -> pa.Scalar:
+    """Returns the value of a column that is not in the part's file: what its path gives, or NULL."""
+    text = part.values.get(column.field_id)
+    arrow = column.type.arrow
+    if text is None:
+        return pa.scalar(None, arrow)
+    if column.type == INT8:
+        return pa.scalar(int(text), arrow)
+    return pa.scalar(text, pa.string()).cast(arrow) if column.type == DATE else pa.scalar(text, arrow)
+
+
+def _read_parquet(part: FilePart, names: Sequence[str], first: int, last: int) -> dict[str, pa.ChunkedArray]:
+    footer = read_footer(part.stamp)
+    groups, skipped = overlapping(part, [footer.row_group(number).num_rows for number in part.parts], first, last)
+    with pq.ParquetFile(part.stamp.path, metadata=footer) as opened:
+        table = opened.read_row_groups(groups, columns=list(names), use_threads=False)
+    rows = table.slice(first - skipped, last - first)
+    if rows.num_rows != last - first:
+        raise SqlError.of("data_corrupted", f'file "{part.stamp.path}" has fewer rows than its footer says')
+    return {name: rows.column(name) for name in names}
+
+
+def overlapping(part: FilePart, rows: Sequence[int], first: int, last: int) -> tuple[list[int], int]:
+    """Returns the numbers of a file's parts that have some of the rows, and how many rows of the part are before them.
+
+    `rows` are those of each of the part's parts.
+    """
+    ends = list(accumulate(rows))
+    starts = [end - count for end, count in zip(ends, rows, strict=True)]
+    places = [place for place, end in enumerate(ends) if end > first and starts[place] < last]
+    return [part.parts[place] for place in places], starts[places[0]] if places else first
+
+
+def list_part_ends(part: FilePart) -> tuple[int, ...]:
+    """Returns the row count up to the end of each of a part's row groups."""
+    footer = read_footer(part.stamp)
+    return tuple(accumulate(footer.row_group(number).num_rows for number in part.parts))

@@ -62,7 +62,22 @@ def _write_parquet(rows: pa.Table, path: Path) -> None:
     pq.write_table(rows, path, row_group_size=100)
 
 
-_WRITERS = {"parquet": _write_parquet}
+def _write_arrow(rows: pa.Table, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as out:
+        out.write_table(rows, max_chunksize=300)
+
+
+def _write_stream(rows: pa.Table, path: Path) -> None:
+    """Compressed, with other offsets and nested columns between those that are read."""
+    nested = pa.array([{"a": 1, "b": [1, 2]}] * len(rows))
+    texts = rows.column("note").cast(pa.large_string())
+    rows = rows.set_column(rows.column_names.index("note"), "note", texts).add_column(3, "nested", nested)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, rows.schema, options=options) as out:
+        out.write_table(rows, max_chunksize=300)
+
+
+_WRITERS = {"parquet": _write_parquet, "arrow": _write_arrow, "arrows": _write_stream}
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +109,8 @@ def client(request: pytest.FixtureRequest, folder: Path) -> Iterator[Client]:
 _QUERIES = (
     "SELECT count(*), count(note), count(fare) FROM {0}",
     "SELECT year, sum(small), sum(big), sum(fare), sum(total), min(ratio), max(day) FROM {0} GROUP BY 1 ORDER BY 1",
-    "SELECT * FROM {0} WHERE small = 7 ORDER BY id",
+    "SELECT id, small, big, fare, total, share, ratio, paid, note, day, start, ends, nanos, year FROM {0}"
+    " WHERE small = 7 ORDER BY id",
     "SELECT note, paid, count(*), min(start), max(ends) FROM {0} GROUP BY 1, 2 ORDER BY 1, 2",
     "SELECT sum(id) FROM {0} WHERE id BETWEEN 2024350 AND 2024351",
     "SELECT id, nanos, share FROM {0} WHERE year = 2025 AND nanos < '1970-01-01' ORDER BY id",

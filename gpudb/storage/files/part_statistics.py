@@ -24,7 +24,11 @@ class PartStatistics:
 
 @dataclass(frozen=True, slots=True)
 class FileParts:
-    """The Arrow types of a file's columns, and its parts in order."""
+    """The Arrow types of a file's columns, and its parts in order.
+
+    `obstacle` says why only the embedded engine reads columns of the file; '' if workers do.
+    """
 
     schema: pa.Schema
     parts: Sequence[PartStatistics]
+    obstacle: str = ""

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 from zlib import crc32
 
+import pyarrow as pa
+
 from gpudb.catalog.file_tables import FileColumn, FileFormat, FilePart, FileStamp, FileTable
 from gpudb.catalog.tables import Column, Table
 from gpudb.lru import LruCache
+from gpudb.storage.files.arrow_batches import read_arrow_batches
 from gpudb.storage.files.arrow_types import find_obstacle
 from gpudb.storage.files.discovery import read_folders
 from gpudb.storage.files.parquet_groups import read_parquet_groups
@@ -24,7 +27,10 @@ OBSTACLE = "obstacle="
 """Prefix of the option of a column that only the embedded engine reads; the rest says why."""
 
 _Value = TypeVar("_Value")
-_READERS: dict[FileFormat, Callable[[FileStamp], FileParts]] = {"parquet": read_parquet_groups}
+_READERS: dict[FileFormat, Callable[[FileStamp], FileParts]] = {
+    "parquet": read_parquet_groups,
+    "arrow": read_arrow_batches,
+}
 _known: LruCache[tuple[FileStamp, FileFormat], FileParts] = LruCache(1024)
 
 
@@ -39,7 +45,7 @@ def open_part_table(files: FileTable) -> Table | None:
         return None
     every = (*files.columns, *files.hidden)
     found = [_read_parts(stamp, files.format, reader) for stamp in files.files]
-    columns = tuple(_make_column(number, column, found) for number, column in enumerate(every, 1))
+    columns = tuple(_make_column(number, column, files.format, found) for number, column in enumerate(every, 1))
     parts = [
         part
         for stamp, read in zip(files.files, found, strict=True)
@@ -65,13 +71,16 @@ def _read_parts(stamp: FileStamp, format: FileFormat, reader: Callable[[FileStam
     return known
 
 
-def _make_column(number: int, column: FileColumn, found: Sequence[FileParts]) -> Column:
+def _make_column(number: int, column: FileColumn, format: FileFormat, found: Sequence[FileParts]) -> Column:
     obstacle = ""
     if column.origin == "file":
         for each in found:
             index = each.schema.get_field_index(column.name)
             if index >= 0:
-                obstacle = obstacle or find_obstacle(each.schema.field(index).type, column.held, column.type)
+                arrow = each.schema.field(index).type
+                obstacle = obstacle or each.obstacle or find_obstacle(arrow, column.held, column.type)
+                if format == "arrow" and pa.types.is_dictionary(arrow):
+                    obstacle = obstacle or f"a column of {arrow}"
             elif each.schema.names.count(column.name) > 1:
                 obstacle = f"several columns {column.name} in a file"
     return Column(column.name, column.type, field_id=number, options=(OBSTACLE + obstacle,) if obstacle else ())

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column
 from gpudb.errors import SqlError
+from gpudb.storage.files.arrow_batches import read_arrow_layout
+from gpudb.storage.files.arrow_reader import find_column, overlapping_rows, read_column, read_ranges
 from gpudb.storage.files.arrow_types import convert
 from gpudb.storage.files.changes import check_unchanged
 from gpudb.storage.files.parquet_groups import read_footer
@@ -27,7 +29,8 @@ def read_part(part: FilePart, columns: Sequence[Column], first: int, last: int) 
     check_unchanged(part.stamp)
     names = [part.names[column.field_id] for column in columns if column.field_id in part.names]
     with convert_errors(Path(part.stamp.path)):
-        found = _read_parquet(part, names, first, last) if names else {}
+        read = _READERS[part.format]
+        found = read(part, names, first, last) if names else {}
         arrays = [_find_column(part, column, found, last - first) for column in columns]
     check_unchanged(part.stamp)
     return arrays
@@ -52,28 +55,45 @@ def constant_value(part: FilePart, column: Column) -> pa.Scalar:
 
 
 def _read_parquet(part: FilePart, names: Sequence[str], first: int, last: int) -> dict[str, pa.ChunkedArray]:
-    footer = read_footer(part.stamp)
-    groups, skipped = overlapping(part, [footer.row_group(number).num_rows for number in part.parts], first, last)
-    with pq.ParquetFile(part.stamp.path, metadata=footer) as opened:
+    wanted = overlapping_rows(list_part_rows(part), first, last)
+    with pq.ParquetFile(part.stamp.path, metadata=read_footer(part.stamp)) as opened:
+        groups = [part.parts[place] for place, _, _ in wanted]
         table = opened.read_row_groups(groups, columns=list(names), use_threads=False)
-    rows = table.slice(first - skipped, last - first)
+    rows = table.slice(wanted[0][1], last - first)
     if rows.num_rows != last - first:
         raise SqlError.of("data_corrupted", f'file "{part.stamp.path}" has fewer rows than its footer says')
     return {name: rows.column(name) for name in names}
 
 
-def overlapping(part: FilePart, rows: Sequence[int], first: int, last: int) -> tuple[list[int], int]:
-    """Returns the numbers of a file's parts that have some of the rows, and how many rows of the part are before them.
+def _read_arrow(part: FilePart, names: Sequence[str], first: int, last: int) -> dict[str, pa.ChunkedArray]:
+    layout = read_arrow_layout(part.stamp)
+    batches = [layout.batches[number] for number in part.parts]
+    wanted = overlapping_rows([batch.rows for batch in batches], first, last)
+    with Path(part.stamp.path).open("rb", buffering=0) as file:
+        read = read_ranges(file.fileno())
+        return {
+            name: pa.chunked_array(
+                [
+                    read_column(find_column(layout, batches[place], name), batches[place].codec, read, low, high)
+                    for place, low, high in wanted
+                ]
+            )
+            for name in names
+        }
 
-    `rows` are those of each of the part's parts.
-    """
-    ends = list(accumulate(rows))
-    starts = [end - count for end, count in zip(ends, rows, strict=True)]
-    places = [place for place, end in enumerate(ends) if end > first and starts[place] < last]
-    return [part.parts[place] for place in places], starts[places[0]] if places else first
+
+_READERS = {"parquet": _read_parquet, "arrow": _read_arrow}
 
 
 def list_part_ends(part: FilePart) -> tuple[int, ...]:
-    """Returns the row count up to the end of each of a part's row groups."""
+    """Returns the row count up to the end of each row group or record batch of a part."""
+    return tuple(accumulate(list_part_rows(part)))
+
+
+def list_part_rows(part: FilePart) -> list[int]:
+    """Returns the rows of each row group or record batch of a part."""
+    if part.format == "arrow":
+        batches = read_arrow_layout(part.stamp).batches
+        return [batches[number].rows for number in part.parts]
     footer = read_footer(part.stamp)
-    return tuple(accumulate(footer.row_group(number).num_rows for number in part.parts))
+    return [footer.row_group(number).num_rows for number in part.parts]

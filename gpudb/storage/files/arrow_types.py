@@ -54,6 +54,19 @@ def _is_text(arrow: pa.DataType) -> bool:
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow))
 
 
+def is_stored_as(arrow: pa.DataType, type: SqlType) -> bool:
+    """Whether stored values are those of the SQL type, or integers, floats or times of another width."""
+    if pa.types.is_decimal(arrow):
+        return type.name == "numeric" and arrow.scale == type.numeric_digits[1]
+    if pa.types.is_timestamp(arrow):
+        return arrow.unit != "ns"
+    if pa.types.is_integer(arrow):
+        return type.name in ("int2", "int4", "int8")
+    if _is_text(arrow):
+        return type.name in ("text", "varchar")
+    return arrow in (pa.bool_(), pa.float32(), pa.float64(), pa.date32())
+
+
 def convert(array: pa.ChunkedArray, type: SqlType) -> pa.ChunkedArray:
     """Converts a column without an obstacle to `SqlType.arrow`; raises ArrowInvalid for a value that does not fit."""
     if pa.types.is_dictionary(array.type):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpudb.catalog.file_tables import FilePart
-from gpudb.catalog.tables import Column
+from gpudb.catalog.tables import Column, DataFile
+from gpudb.engine.gpu.lower.arrow import series
+from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
 from gpudb.storage.files.arrow_batches import read_arrow_layout
 from gpudb.storage.files.arrow_reader import find_column, overlapping_rows, read_column, read_ranges
@@ -34,6 +38,53 @@ def read_part(part: FilePart, columns: Sequence[Column], first: int, last: int) 
         arrays = [_find_column(part, column, found, last - first) for column in columns]
     check_unchanged(part.stamp)
     return arrays
+
+
+def read_lanes_of_part(part: FilePart, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
+    """Reads rows of a part's columns, each as the physical column of its type (see `read_part` for errors)."""
+    arrays = read_part(part, columns, first, last)
+    kinds = [physical_columns(column.type)[""] for column in columns]
+    return [pl.DataFrame({"": series(array, kind)}) for array, kind in zip(arrays, kinds, strict=True)]
+
+
+def merge_parts(rows: Sequence[tuple[DataFile, int, int]], most: int) -> list[tuple[DataFile, int, int]]:
+    """Merges whole parts of a file that follow each other, up to so many rows: fewer and larger reads are faster."""
+    found: list[tuple[DataFile, int, int]] = []
+    for file, first, last in rows:
+        before, low, high = found[-1] if found else (None, 0, 0)
+        if (
+            isinstance(file, FilePart)
+            and isinstance(before, FilePart)
+            and before.stamp == file.stamp
+            and (low, high, first, last) == (0, before.rows, 0, file.rows)
+            and before.rows + file.rows <= most
+        ):
+            merged = replace(
+                before,
+                path=f"{before.path},{file.parts[0]}",
+                rows=before.rows + file.rows,
+                bytes=before.bytes + file.bytes,
+                parts=before.parts + file.parts,
+            )
+            found[-1] = merged, 0, merged.rows
+        else:
+            found.append((file, first, last))
+    return found
+
+
+def estimate_width(part: FilePart, column: Column) -> float:
+    """Returns the average bytes of a column's value in a part, before compression; 0 if unknown."""
+    name = part.names.get(column.field_id)
+    if name is None or not part.rows:
+        return 0
+    if part.format == "arrow":
+        layout = read_arrow_layout(part.stamp)
+        batch = layout.batches[part.parts[0]]
+        return sum(size for _, size in find_column(layout, batch, name).buffers) / max(batch.rows, 1)
+    group = read_footer(part.stamp).row_group(part.parts[0])
+    chunks = (group.column(number) for number in range(group.num_columns))
+    sizes = [chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == name]
+    return sum(sizes) / max(group.num_rows, 1)
 
 
 def _find_column(part: FilePart, column: Column, found: Mapping[str, pa.ChunkedArray], rows: int) -> pa.ChunkedArray:

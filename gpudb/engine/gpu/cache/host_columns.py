@@ -26,7 +26,7 @@ from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
-from gpudb.engine.gpu.cache.file_parts import list_part_ends, read_part
+from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import TextCodes
 from gpudb.engine.gpu.lower.arrow import series
@@ -270,7 +270,7 @@ def _read_group_ends(path: str, changed: int) -> tuple[int, ...]:
 def stored_width(file: DataFile, column: Column) -> float:
     """Returns the average uncompressed bytes of a column's value in a file; 0 if unknown."""
     if isinstance(file, FilePart):
-        return 0
+        return estimate_width(file, column)
     try:
         return _read_widths(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
     except (OSError, pa.ArrowException):
@@ -306,11 +306,7 @@ def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int)
     if first == last:
         return [pl.DataFrame(schema=physical_columns(column.type)) for column in columns]
     if isinstance(file, FilePart):
-        arrays = read_part(file, columns, first, last)
-        return [
-            pl.DataFrame({"": series(each, physical_columns(column.type)[""])})
-            for each, column in zip(arrays, columns, strict=True)
-        ]
+        return read_lanes_of_part(file, columns, first, last)
     arrays = _read_arrays(file, columns, first, last)
     return [
         repeat_text_value(column.initial, column.type, last - first)

@@ -28,6 +28,11 @@ class ColumnPlace:
     validity: tuple[int, int] | None
     buffers: tuple[tuple[int, int], ...]
 
+    @property
+    def size(self) -> int:
+        """The bytes of all buffers."""
+        return sum(length for _, length in (*self.buffers, *([self.validity] if self.validity else [])))
+
 
 def find_column(layout: ArrowLayout, batch: ArrowBatch, name: str) -> ColumnPlace:
     """Returns where a column of a batch is."""

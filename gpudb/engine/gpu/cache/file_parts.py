@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column, DataFile
+from gpudb.engine.gpu.cache.file_reads import track_read
 from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
@@ -33,8 +34,8 @@ def read_part(part: FilePart, columns: Sequence[Column], first: int, last: int) 
     check_unchanged(part.stamp)
     names = [part.names[column.field_id] for column in columns if column.field_id in part.names]
     with convert_errors(Path(part.stamp.path)):
-        read = _READERS[part.format]
-        found = read(part, names, first, last) if names else {}
+        with track_read("POSIX", count_bytes(part, names, first, last) if names else 0):
+            found = _READERS[part.format](part, names, first, last) if names else {}
         arrays = [_find_column(part, column, found, last - first) for column in columns]
     check_unchanged(part.stamp)
     return arrays
@@ -70,6 +71,20 @@ def merge_parts(rows: Sequence[tuple[DataFile, int, int]], most: int) -> list[tu
         else:
             found.append((file, first, last))
     return found
+
+
+def count_bytes(part: FilePart, names: Sequence[str], first: int, last: int) -> int:
+    """Returns the bytes in the file of some of a part's columns over rows `first` to `last`."""
+    wanted = overlapping_rows(list_part_rows(part), first, last)
+    if part.format == "arrow":
+        layout = read_arrow_layout(part.stamp)
+        batches = [layout.batches[part.parts[place]] for place, _, _ in wanted]
+        places = [find_column(layout, batch, name) for batch in batches for name in names]
+        return sum(place.size for place in places)
+    footer = read_footer(part.stamp)
+    groups = [footer.row_group(part.parts[place]) for place, _, _ in wanted]
+    chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
+    return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema in names)
 
 
 def estimate_width(part: FilePart, column: Column) -> float:

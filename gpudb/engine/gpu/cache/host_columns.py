@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -226,7 +227,8 @@ def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], mo
     with ThreadPoolExecutor(min(most, len(parts))) as pool:
         coming: deque[Future[_Read]] = deque()
         for part in parts:
-            coming.append(pool.submit(read, part))
+            # The statement's variables, to which reads are recorded.
+            coming.append(pool.submit(copy_context().run, read, part))
             if len(coming) == most:
                 yield coming.popleft().result()
         while coming:

@@ -21,7 +21,8 @@ import pylibcudf as plc
 
 from gpudb.catalog.file_tables import FileFormat, FilePart, FileStamp
 from gpudb.catalog.tables import Column
-from gpudb.engine.gpu.cache.file_parts import list_part_rows, read_lanes_of_part
+from gpudb.engine.gpu.cache.file_parts import count_bytes, list_part_rows, read_lanes_of_part
+from gpudb.engine.gpu.cache.file_reads import track_read
 from gpudb.engine.gpu.cudf.arrow_columns import read_arrow_column
 from gpudb.engine.gpu.cudf.convert import to_device
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
@@ -55,7 +56,12 @@ def read_part_columns(part: FilePart, columns: Sequence[Column], first: int, las
         if column.field_id in part.names and is_stored_as(schema.field(part.names[column.field_id]).type, column.type)
     }
     read = _decode_parquet if part.format == "parquet" else _read_arrow
-    found = read(part, list(names.values()), first, last) if names else {}
+    found: Mapping[str, Any] = {}
+    if names:
+        some = list(names.values())
+        with track_read(_describe_way(part.format), count_bytes(part, some, first, last)):
+            found = read(part, some, first, last)
+            synchronize()
     made = []
     for column in columns:
         direct = found.get(names.get(column.field_id, ""))
@@ -79,6 +85,11 @@ def prepare_threads() -> None:
             if "KVIKIO_NTHREADS" not in os.environ:
                 kvikio.defaults.set("num_threads", count)
             _threads.append(count)
+
+
+def _describe_way(format: FileFormat) -> str:
+    way = "POSIX" if kvikio.defaults.is_compat_mode_preferred() else "GPUDirect Storage"
+    return f"libcudf, {way}" if format == "parquet" else f"KvikIO, {way}"
 
 
 @lru_cache(1024)

@@ -90,10 +90,13 @@ def _write_arrow(path: Path, folder: Path) -> Path:
     made = folder / f"{path.stem}.arrow"
     if not made.exists():
         unfinished = made.with_suffix(".new")
-        with pq.ParquetFile(path) as opened, pa.OSFile(str(unfinished), "wb") as file:
-            with pa.ipc.new_file(file, opened.schema_arrow) as out:
-                for number in range(opened.num_row_groups):
-                    out.write_table(opened.read_row_group(number, use_threads=False), max_chunksize=BATCH_ROWS)
+        with (
+            pq.ParquetFile(path) as opened,
+            pa.OSFile(str(unfinished), "wb") as file,
+            pa.ipc.new_file(file, opened.schema_arrow) as out,
+        ):
+            for number in range(opened.num_row_groups):
+                out.write_table(opened.read_row_group(number, use_threads=False), max_chunksize=BATCH_ROWS)
         unfinished.replace(made)
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
 from collections.abc import Iterator
 from decimal import Decimal
@@ -77,7 +78,28 @@ def _write_stream(rows: pa.Table, path: Path) -> None:
         out.write_table(rows, max_chunksize=300)
 
 
-_WRITERS = {"parquet": _write_parquet, "arrow": _write_arrow, "arrows": _write_stream}
+def _write_csv(rows: pa.Table, path: Path) -> None:
+    """With the types that csv tells: `id` is bigint, decimals are floats, a real is one of 64 bits."""
+    pa.csv.write_csv(rows, path, pa.csv.WriteOptions(quoting_style="needed"))
+
+
+def _write_json(rows: pa.Table, path: Path) -> None:
+    """The texts, integers and floats that JSON has, and NULLs that are left out."""
+    plain = rows.select(["id", "small", "big", "share", "paid", "note"]).to_pylist()
+    path.write_text("".join(json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in plain))
+
+
+_WRITERS = {
+    "parquet": _write_parquet,
+    "arrow": _write_arrow,
+    "arrows": _write_stream,
+    "csv": _write_csv,
+    "jsonl": _write_json,
+}
+_DECLARED = (
+    "(id bigint, small smallint, big bigint, fare numeric(10,2), total numeric(30,3), share float8, ratio real,"
+    " paid boolean, note text, day date, start timestamp, ends timestamptz, nanos timestamp)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +142,23 @@ _QUERIES = (
 )
 
 
-@pytest.mark.parametrize("format", _WRITERS)
+@pytest.mark.parametrize("format", ["parquet", "arrow", "arrows"])
 @pytest.mark.parametrize("query", _QUERIES)
 def test_files_have_the_rows_of_a_stored_table(client: Client, folder: Path, format: str, query: str) -> None:
+    expected = client.execute(query.format("stored")).fetchall()
+    assert client.execute(query.format(f"'{folder}/{format}/**/*.{format}'")).fetchall() == expected
+
+
+_TEXT_QUERIES = (
+    "SELECT count(*), count(note), count(share), sum(id) FROM {0}",
+    "SELECT year, sum(small), sum(big), min(share), max(note) FROM {0} GROUP BY 1 ORDER BY 1",
+    "SELECT id, small, big, share, paid, note FROM {0} WHERE small = 7 ORDER BY id",
+    "SELECT note, paid, count(*) FROM {0} WHERE year = 2025 GROUP BY 1, 2 ORDER BY 1, 2",
+)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("query", _TEXT_QUERIES)
+def test_files_of_text_have_the_rows_of_a_stored_table(client: Client, folder: Path, format: str, query: str) -> None:
     expected = client.execute(query.format("stored")).fetchall()
     assert client.execute(query.format(f"'{folder}/{format}/**/*.{format}'")).fetchall() == expected

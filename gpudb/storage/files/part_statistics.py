@@ -12,7 +12,7 @@ import pyarrow as pa
 class PartStatistics:
     """A part's rows and bytes; minima, maxima and NULL counts of columns by name, where they are known.
 
-    Values have the form of `catalog.tables.DataFile`.
+    Of text, `offset` is that of its bytes. Values have the form of `catalog.tables.DataFile`.
     """
 
     rows: int
@@ -20,6 +20,7 @@ class PartStatistics:
     minimums: Mapping[str, object] = field(default_factory=dict)
     maximums: Mapping[str, object] = field(default_factory=dict)
     nulls: Mapping[str, int] = field(default_factory=dict)
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

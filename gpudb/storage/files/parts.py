@@ -1,4 +1,4 @@
-"""Files as a table whose data files are parts that workers read: row groups of Parquet, record batches of Arrow."""
+"""Files as a table whose data files are parts that workers read: row groups of Parquet, record batches, text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from gpudb.storage.files.arrow_batches import read_arrow_batches
 from gpudb.storage.files.arrow_types import find_obstacle
 from gpudb.storage.files.discovery import read_folders
 from gpudb.storage.files.parquet_groups import read_parquet_groups
-from gpudb.storage.files.part_statistics import FileParts
+from gpudb.storage.files.part_statistics import FileParts, PartStatistics
+from gpudb.storage.files.text_blocks import find_text_blocks
+from gpudb.storage.files.text_reader import find_text_obstacle
 from gpudb.types import DATE, INT8, SqlType
 from gpudb.values.calendar import days_from_date
 
@@ -27,11 +29,8 @@ OBSTACLE = "obstacle="
 """Prefix of the option of a column that only the embedded engine reads; the rest says why."""
 
 _Value = TypeVar("_Value")
-_READERS: dict[FileFormat, Callable[[FileStamp], FileParts]] = {
-    "parquet": read_parquet_groups,
-    "arrow": read_arrow_batches,
-}
-_known: LruCache[tuple[FileStamp, FileFormat], FileParts] = LruCache(1024)
+_Reader = Callable[[FileStamp, FileTable], FileParts]
+_known: LruCache[tuple[FileStamp, FileFormat, tuple[tuple[str, object], ...]], FileParts] = LruCache(1024)
 
 
 def open_part_table(files: FileTable) -> Table | None:
@@ -41,15 +40,13 @@ def open_part_table(files: FileTable) -> Table | None:
     statement was bound. A column has the option OBSTACLE if only the embedded engine reads it.
     """
     reader = _READERS.get(files.format)
-    if reader is None:
+    if reader is None or _has_text_obstacle(files):
         return None
     every = (*files.columns, *files.hidden)
-    found = [_read_parts(stamp, files.format, reader) for stamp in files.files]
+    found = [_read_parts(stamp, files, reader) for stamp in files.files]
     columns = tuple(_make_column(number, column, files.format, found) for number, column in enumerate(every, 1))
     parts = [
-        part
-        for stamp, read in zip(files.files, found, strict=True)
-        for part in _list_parts(stamp, files.format, every, read)
+        part for stamp, read in zip(files.files, found, strict=True) for part in _list_parts(stamp, files, every, read)
     ]
     where = _common_place(files.files)
     return Table(
@@ -63,17 +60,44 @@ def get_obstacle(column: Column) -> str:
     return next((each.removeprefix(OBSTACLE) for each in column.options if each.startswith(OBSTACLE)), "")
 
 
-def _read_parts(stamp: FileStamp, format: FileFormat, reader: Callable[[FileStamp], FileParts]) -> FileParts:
-    known = _known.get((stamp, format))
+def _read_parts(stamp: FileStamp, files: FileTable, reader: _Reader) -> FileParts:
+    key = stamp, files.format, tuple(sorted(files.options.items()))
+    known = _known.get(key)
     if known is None:
-        known = reader(stamp)
-        _known.put((stamp, format), known)
+        known = reader(stamp, files)
+        _known.put(key, known)
     return known
+
+
+def _read_text(stamp: FileStamp, files: FileTable) -> FileParts:
+    """Returns the blocks of csv or JSON lines; all of its columns are texts."""
+    header = files.format == "csv" and bool(files.options["header"])
+    blocks = find_text_blocks(stamp, str(files.options.get("quote", "")), header=header)
+    schema = pa.schema([(column.name, pa.string()) for column in files.columns if column.origin == "file"])
+    return FileParts(schema, [PartStatistics(block.rows, block.size, offset=block.offset) for block in blocks])
+
+
+def _has_text_obstacle(files: FileTable) -> bool:
+    """Whether text is compressed, or its columns or escapes are such that only the embedded engine reads it."""
+    options = files.options
+    escaped = options.get("escape") != options.get("quote")
+    return files.format in _TEXTS and ("compression" in options or escaped or files.by_name)
+
+
+_TEXTS = ("csv", "json")
+_READERS: dict[FileFormat, _Reader] = {
+    "parquet": lambda stamp, _: read_parquet_groups(stamp),
+    "arrow": lambda stamp, _: read_arrow_batches(stamp),
+    "csv": _read_text,
+    "json": _read_text,
+}
 
 
 def _make_column(number: int, column: FileColumn, format: FileFormat, found: Sequence[FileParts]) -> Column:
     obstacle = ""
-    if column.origin == "file":
+    if column.origin == "file" and format in _TEXTS:
+        obstacle = find_text_obstacle(format, column.type)
+    elif column.origin == "file":
         for each in found:
             index = each.schema.get_field_index(column.name)
             if index >= 0:
@@ -86,9 +110,7 @@ def _make_column(number: int, column: FileColumn, format: FileFormat, found: Seq
     return Column(column.name, column.type, field_id=number, options=(OBSTACLE + obstacle,) if obstacle else ())
 
 
-def _list_parts(
-    stamp: FileStamp, format: FileFormat, columns: Sequence[FileColumn], found: FileParts
-) -> list[FilePart]:
+def _list_parts(stamp: FileStamp, files: FileTable, columns: Sequence[FileColumn], found: FileParts) -> list[FilePart]:
     names = {
         number: column.name
         for number, column in enumerate(columns, 1)
@@ -106,6 +128,7 @@ def _list_parts(
     known = {number: value for number, value in bounds.items() if value is not None}
     first = crc32(os.fsencode(stamp.path)) & 0xFFFF
     missing = [n for n, column in enumerate(columns, 1) if n not in names and n not in values]
+    own = tuple(column.name for column in files.columns if column.origin == "file")
     parts = []
     for place, part in enumerate(found.parts):
         empty = [*missing, *(number for number, value in values.items() if value is None)]
@@ -119,12 +142,15 @@ def _list_parts(
                 _by_field(names, part.maximums) | known,
                 nulls,
                 stamp=stamp,
-                format=format,
+                format=files.format,
                 parts=(place,),
                 groups=len(found.parts),
                 place=first + place,
                 names=names,
                 values=values,
+                blocks=((part.offset, part.bytes, part.rows),) if files.format in _TEXTS else (),
+                options=files.options,
+                columns=own,
             )
         )
     return parts

@@ -49,12 +49,17 @@ def read_part_columns(part: FilePart, columns: Sequence[Column], first: int, las
     """
     check_unchanged(part.stamp)
     prepare_threads()
-    schema = _read_schema(part.stamp, part.format)
-    names = {
-        column.field_id: part.names[column.field_id]
-        for column in columns
-        if column.field_id in part.names and is_stored_as(schema.field(part.names[column.field_id]).type, column.type)
-    }
+    schema = pa.schema([]) if part.blocks else _read_schema(part.stamp, part.format)
+    names = (
+        {}
+        if part.blocks
+        else {
+            column.field_id: part.names[column.field_id]
+            for column in columns
+            if column.field_id in part.names
+            and is_stored_as(schema.field(part.names[column.field_id]).type, column.type)
+        }
+    )
     read = _decode_parquet if part.format == "parquet" else _read_arrow
     found: Mapping[str, Any] = {}
     if names:

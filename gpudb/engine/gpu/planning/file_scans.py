@@ -15,7 +15,8 @@ from gpudb.storage.files.parts import get_obstacle, open_part_table
 def open_file_scans(query: bound.Query) -> bound.Query:
     """Returns a query with scans of tables in the place of its scans of files.
 
-    NotSupportedOnWorkers for objects and for formats that only the embedded engine reads; see `open_part_table` for other errors.
+    NotSupportedOnWorkers for objects and for formats that only the embedded engine reads; see `open_part_table` for
+    other errors.
     """
 
     def open_scan(node: Any) -> bound.Scan | None:

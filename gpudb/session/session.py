@@ -143,6 +143,8 @@ class Session:
         self.acting_role = self._roles.current
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
+        self.transition_tables: tuple[str, ...] = ()
+        self.trigger_depth = 0
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
         self.transaction_started: dt.datetime | None = None

@@ -16,6 +16,7 @@ from gpudb.session.ddl.extensions import drop_extensions
 from gpudb.session.ddl.foreign_objects import drop_foreign_objects
 from gpudb.session.ddl.indexes import drop_index, find_index
 from gpudb.session.ddl.parse_nodes import object_kind
+from gpudb.session.ddl.triggers import drop_triggers
 from gpudb.session.objects.dependents import (
     Dependent,
     describe_relation,
@@ -26,7 +27,7 @@ from gpudb.session.objects.dependents import (
 from gpudb.session.objects.names import check_not_system, schema_path
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import drop_routines
+from gpudb.session.routines.alter_drop import drop_routines, remove_triggers
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, strings
 
@@ -44,6 +45,8 @@ def drop(context: Context) -> Result:
         return drop_types(context, node, what)
     if what in {"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}:
         return drop_routines(context, node, what)
+    if what == "TRIGGER":
+        return drop_triggers(context, node)
     if what == "EXTENSION":
         return drop_extensions(context, node)
     what = what.replace("MATVIEW", "MATERIALIZED VIEW").replace("FOREIGN_TABLE", "FOREIGN TABLE")
@@ -133,6 +136,7 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     drop_with_dependents(context, relations, cascade)
     drop_with_users(context, types, cascade)
     for routine in routines:
+        remove_triggers(context, routine)
         context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
     catalog = context.transaction.catalog
     for extension in extensions:

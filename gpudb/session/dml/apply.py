@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import DataFile, Table
+from gpudb.catalog.triggers import BEFORE, DELETE, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.dml.outcomes import TableChange
+from gpudb.session.dml.outcomes import Batches, TableChange
 from gpudb.session.dml.references import (
     find_key_changes,
     find_missing_keys,
@@ -26,16 +27,43 @@ from gpudb.session.dml.references import (
 )
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.state.deferral import Change, ReferencedChange, ReferencingChange
+from gpudb.session.triggers.firing import (
+    AfterEvents,
+    collect_row_events,
+    fire_after,
+    fire_before_rows,
+    fire_for_statement,
+)
+from gpudb.session.triggers.rows import as_rows, rename_rows
 from gpudb.storage.constraints.references import still_referenced_error
 
 
 def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
     """Writes computed changes; rewrites each file with a row that is deleted or updated. 23502, 23503, 23505, 23514."""
+    pending = [_collect_events(context, table, change) for table, change in changes if table.triggers]
+    changes = [(table, change) for table, change in changes if table.kind != "v"]
     before = context.transaction.catalog
     key_changes = find_key_changes(context, changes)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         _write_table(context, oid, [change for table, change in changes if table.oid == oid])
     _enforce_references(context, before, changes, key_changes)
+    if pending:
+        fire_after(context, pending)
+
+
+def _collect_events(context: Context, table: Table, change: TableChange) -> AfterEvents:
+    """Returns what a change leaves to the AFTER triggers of its table."""
+    after = AfterEvents(table, change.events, change.named)
+    if table.kind != "v":
+        after.rows = collect_row_events(
+            context,
+            table,
+            lambda: as_rows(table, change.inserted),
+            lambda: as_rows(table, change.updated),
+            change.updated_positions,
+            change.deleted,
+        )
+    return after
 
 
 def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> None:
@@ -142,16 +170,50 @@ def _run_action(context: Context, change: ReferencedChange) -> None:
         width = 2 + len(owner.columns)
         row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
         raise still_referenced_error(owner, change.foreign, referenced, row)
-    positions = pa.table({"file": found.column(0), "row": found.column(1)})
     if action == "c" and change.deleted:
-        apply_changes(context, [(owner, TableChange(found.num_rows, [], positions, deleted=positions))])
+        _delete_referencing(context, owner, found)
         return
     columns = (change.deleted and change.foreign.delete_columns) or change.foreign.columns
     if action == "c":
         updated = rows_with_new_keys(owner, columns, found)
     else:
         updated = rows_without_reference(context, owner, columns, found, default=action == "d")
-    follow_up = TableChange(
-        found.num_rows, updated, positions, updated, assigned=frozenset(columns), updated_positions=positions
+    _update_referencing(context, owner, found, updated, frozenset(columns))
+
+
+def _delete_referencing(context: Context, owner: Table, found: pa.Table) -> None:
+    if owner.triggers:
+        fire_for_statement(context, owner, DELETE, BEFORE)
+        old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
+        _, kept = fire_before_rows(context, owner, DELETE, None, old)
+        found = found.filter(pa.array(kept))
+    positions = _positions(found)
+    change = TableChange(found.num_rows, [], positions, deleted=positions, events=(DELETE,))
+    apply_changes(context, [(owner, change)])
+
+
+def _update_referencing(
+    context: Context, owner: Table, found: pa.Table, updated: Batches, columns: frozenset[str]
+) -> None:
+    assigned: frozenset[str] | None = columns
+    positions = _positions(found)
+    if owner.triggers:
+        fire_for_statement(context, owner, UPDATE, BEFORE, columns)
+        old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
+        rows, kept = fire_before_rows(context, owner, UPDATE, as_rows(owner, updated), old, columns)
+        positions, updated, assigned = positions.filter(pa.array(kept)), rows.combine_chunks().to_batches(), None
+    change = TableChange(
+        positions.num_rows,
+        updated,
+        positions,
+        updated,
+        assigned=assigned,
+        updated_positions=positions,
+        events=(UPDATE,),
+        named=columns,
     )
-    apply_changes(context, [(owner, follow_up)])
+    apply_changes(context, [(owner, change)])
+
+
+def _positions(found: pa.Table) -> pa.Table:
+    return pa.table({"file": found.column(0), "row": found.column(1)})

@@ -60,7 +60,8 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     source = add_presence_columns(binder, source) or source
     query = replace(_build_query(table, scan.rel, source, where, new, others, is_joined=is_joined), ctes=ctes)
     result = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
-    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others))
+    named = {*assigned, *(column.name for column in table.columns if column.generated is not None)}
+    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others), frozenset(named))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:

@@ -121,6 +121,11 @@ def _apply_defaults(table: Table, rel: int, view: View, view_columns: Columns) -
     return replace(table, columns=tuple(columns))
 
 
+def view_as_table(view: View) -> Table:
+    """Returns a table without rows that stands for a view whose INSTEAD OF triggers change it; its kind is `v`."""
+    return Table(view.oid, view.schema, view.name, view.columns, view.owner, kind="v", triggers=view.triggers)
+
+
 def find_base_table(catalog: Catalog, relation: Relation | None) -> Table | None:
     """Returns the table that a change of a relation changes; None if the relation is not updatable."""
     while isinstance(relation, View):

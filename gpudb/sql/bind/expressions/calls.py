@@ -233,6 +233,8 @@ def _bind_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence
 
 
 def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
+    if routine.result.name == "trigger":
+        raise FeatureNotSupported("trigger functions can only be called as triggers")
     if routine.result.name == "record" and not routine.outputs:
         message = f"function {routine.name} returns records: it is called in FROM, with a column definition list"
         raise FeatureNotSupported(message)

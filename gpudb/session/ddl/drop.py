@@ -27,7 +27,7 @@ from gpudb.session.objects.dependents import (
 from gpudb.session.objects.names import check_not_system, schema_path
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import drop_routines, remove_triggers
+from gpudb.session.routines.alter_drop import drop_routines, find_trigger_users, remove_triggers
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, strings
 
@@ -129,9 +129,19 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     members = [(each.oid, f"type {each.user}") for each in types]
     members += [(each.oid, f"{relation_kind(each)} {name}.{each.name}") for each in relations]
     members += [(each.oid, f"function {name}.{each.identity}") for each in routines]
+    triggers = [
+        (function.oid, Dependent(f"trigger {each.name} on {describe_relation(context, relation)}", shown))
+        for function in routines
+        for shown in [f"function {name}.{function.identity}"]
+        for relation, each in find_trigger_users(catalog, function)
+        if relation.schema != name
+    ]
     extensions = [each for each in catalog.extensions.values() if each.schema == catalog.schemas[name].oid]
     members += [(each.oid, f"extension {each.name}") for each in extensions]
-    found = [Dependent(each, f"schema {name}") for _, each in sorted(members)]
+    found: list[Dependent] = []
+    for oid, member in sorted(members):
+        found.append(Dependent(member, f"schema {name}"))
+        found += [each for function, each in triggers if function == oid]
     refuse_or_report(context, f"schema {name}", found, cascade=cascade)
     drop_with_dependents(context, relations, cascade)
     drop_with_users(context, types, cascade)

@@ -308,6 +308,11 @@ ENABLING = frozenset({*_ENABLED, *_ENABLED_ALL})
 def enable_trigger(context: Context, relation: Table | View, step: Any) -> None:
     """ENABLE [ALWAYS | REPLICA] or DISABLE TRIGGER name, ALL or USER."""
     action = pg.AlterTableType.Name(step.subtype).removeprefix("AT_")
+    if isinstance(relation, View):
+        verb = "DISABLE" if action.startswith("Disable") else "ENABLE"
+        message = f'ALTER action {verb} TRIGGER cannot be performed on relation "{relation.name}"'
+        detail = "This operation is not supported for views."
+        raise SqlError.of("wrong_object_type", message, detail=detail)
     if action in _ENABLED:
         found = _find_trigger(relation, step.name)
         _replace_trigger(context, relation, found, replace(found, enabled=_ENABLED[action]))

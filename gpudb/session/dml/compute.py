@@ -52,9 +52,10 @@ def _delete(context: Context, bound: Delete, found: pa.Table) -> TableChange:
         old = rename_rows(table, found.select(range(2, 2 + len(table.columns))))
         _, kept = fire_before_rows(context, table, DELETE, None, old)
         found = found.filter(pa.array(kept))
-    rows = _rows(found, 2)
     if table.kind == "v":
-        return TableChange(found.num_rows, rows, events=(DELETE,))
+        found = found.select(range(found.num_columns - len(table.columns)))
+        return TableChange(found.num_rows, _rows(found, 2), events=(DELETE,))
+    rows = _rows(found, 2)
     positions = _positions(found, 0)
     return TableChange(found.num_rows, rows, positions, deleted=positions, events=(DELETE,))
 
@@ -109,7 +110,7 @@ def _merge(context: Context, bound: Merge, found: pa.Table) -> TableChange:
         deleted,
         assigned,
         updated_positions,
-        events=bound.events,
+        events=bound.events[::-1],
         named=bound.assigned,
     )
 

@@ -294,7 +294,7 @@ def _declared_result(
     if rows is not None and not outs:
         return RECORD, bool(returned.setof), rows
     if strings(returned.names)[-1] in {"trigger", "event_trigger"}:
-        return _trigger_result(strings(returned.names)[-1], arguments, language), False, []
+        return _trigger_result(node, strings(returned.names)[-1], arguments, language), False, []
     result = parameter_type(context, returned)
     if implied is not None and result != implied:
         message = f"function result type must be {implied} because of OUT parameters"
@@ -304,7 +304,7 @@ def _declared_result(
     return result, bool(returned.setof), []
 
 
-def _trigger_result(name: str, arguments: Sequence[Argument], language: str) -> SqlType:
+def _trigger_result(node: Any, name: str, arguments: Sequence[Argument], language: str) -> SqlType:
     """The result of a trigger function; 42P13 for parameters and for other languages, 0A000 for event triggers."""
     if name != "trigger":
         raise FeatureNotSupported("event triggers, and functions that return event_trigger, are not supported")
@@ -313,7 +313,8 @@ def _trigger_result(name: str, arguments: Sequence[Argument], language: str) -> 
     if arguments:
         hint = "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."
         message = "trigger functions cannot have declared arguments"
-        raise SqlError.of("invalid_function_definition", message, hint=hint)
+        where = f'compilation of PL/pgSQL function "{strings(node.funcname)[-1]}" near line 1'
+        raise SqlError.of("invalid_function_definition", message, hint=hint, where=where)
     return TRIGGER
 
 

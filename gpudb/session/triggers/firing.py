@@ -203,11 +203,10 @@ def collect_row_events(
 
 
 def fire_after(context: Context, pending: Sequence[AfterEvents]) -> None:
-    """Fires AFTER triggers once everything is written: those of rows first, then those of statements."""
+    """Fires AFTER triggers once everything is written: of each change those of rows first, then of the statement."""
     for each in pending:
         for rows in each.rows:
             _fire_after_rows(context, each, rows)
-    for each in pending:
         for event in each.events:
             fire_for_statement(context, each.table, event, AFTER, each.assigned, _transition(each, event))
 

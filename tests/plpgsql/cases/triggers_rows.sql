@@ -126,7 +126,7 @@ create function whens() returns trigger language plpgsql as $$ begin raise notic
 ---
 create trigger w1 after update on item for each row when (old.* is distinct from new.*) execute function whens()
 ---
-create trigger w2 after update on item for each row when (new.price > old.price and new.name like 'U%') execute function whens()
+create trigger w2 after update on item for each row when (new.price > old.price and new.id > 1) execute function whens()
 ---
 create trigger w0 before update of price on item for each row when (old.price is distinct from new.price) execute function whens()
 ---

@@ -20,8 +20,9 @@ _CLAUSE = "trigger WHEN conditions"
 
 def bind_trigger_condition(binder: Binder, relation: Table, node: Any, rel: int) -> Expr:
     """Binds a WHEN condition (a Node) over relation `rel`: the columns of NEW, then those of OLD."""
-    if _has_subquery(node):
-        raise FeatureNotSupported("cannot use subquery in trigger WHEN condition")
+    if (subquery := _find_subquery(node)) is not None:
+        error = FeatureNotSupported("cannot use subquery in trigger WHEN condition")
+        raise binder.locate(error, subquery.location)
     scope = Scope(clause=_CLAUSE)
     width = len(relation.columns)
     row = get_row_type(relation)
@@ -30,7 +31,7 @@ def bind_trigger_condition(binder: Binder, relation: Table, node: Any, rel: int)
             (column.name, Column(rel, first + place, column.type, column.name))
             for place, column in enumerate(relation.columns)
         )
-        scope.add((NamespaceItem(alias, columns, row_type=row),), ())
+        scope.add((NamespaceItem(alias, columns, row_type=row),), columns)
     scope.rels.add(rel)
     return coerce_condition(binder, bind_expression(binder, scope, node), "WHEN")
 
@@ -56,12 +57,12 @@ def build_condition_query(binder: Binder, relation: Table, condition: str, *, fo
     return Select((OutputColumn("holds", BOOL),), (test,), source)
 
 
-def _has_subquery(message: Any) -> bool:
+def _find_subquery(message: Any) -> Any:
     if message.DESCRIPTOR.name == "SubLink":
-        return True
-    return any(
-        _has_subquery(each)
-        for field, value in message.ListFields()
-        if field.message_type is not None
-        for each in (value if field.is_repeated else (value,))
-    )
+        return message
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                if (found := _find_subquery(each)) is not None:
+                    return found
+    return None

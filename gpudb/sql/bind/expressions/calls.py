@@ -234,7 +234,8 @@ def _bind_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence
 
 def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
     if routine.result.name == "trigger":
-        raise FeatureNotSupported("trigger functions can only be called as triggers")
+        where = f'compilation of PL/pgSQL function "{routine.name}" near line 1'
+        raise FeatureNotSupported("trigger functions can only be called as triggers", where=where)
     if routine.result.name == "record" and not routine.outputs:
         message = f"function {routine.name} returns records: it is called in FROM, with a column definition list"
         raise FeatureNotSupported(message)
@@ -304,7 +305,11 @@ def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | N
 
 LATERAL_HINT = "You might be able to move the set-returning function into a LATERAL FROM item."
 _NO_SETS = (
-    frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
+    frozenset(
+        "WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN,trigger WHEN conditions".split(
+            ","
+        )
+    )
     | STORED_CLAUSES
 )
 

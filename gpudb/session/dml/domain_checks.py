@@ -37,7 +37,7 @@ def _append_with_triggers(context: Context, table: Table, batches: list[pa.Recor
     rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None)
     written = rows.combine_chunks().to_batches()
     apply_changes(context, [(table, TableChange(rows.num_rows, [], inserted=written, events=(INSERT,)))])
-    return rows.num_rows
+    return int(rows.num_rows)
 
 
 def _check_domains(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

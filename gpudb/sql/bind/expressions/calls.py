@@ -305,12 +305,9 @@ def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | N
 
 LATERAL_HINT = "You might be able to move the set-returning function into a LATERAL FROM item."
 _NO_SETS = (
-    frozenset(
-        "WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN,trigger WHEN conditions".split(
-            ","
-        )
-    )
+    frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
     | STORED_CLAUSES
+    | {"trigger WHEN conditions"}
 )
 
 

@@ -296,6 +296,10 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if views:
         detail = f'rule _RETURN on {describe_relation(context, views[0])} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule", detail=detail)
+    triggers = triggers_of_column(table, column.name)
+    if triggers:
+        detail = f'trigger {triggers[0].name} on {describe_relation(context, table)} depends on column "{column.name}"'
+        raise FeatureNotSupported("cannot alter type of a column used in a trigger definition", detail=detail)
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
     if refers or any(column.name in f.referenced for _, f in referencing_keys(context.transaction.catalog, table.oid)):
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")

@@ -45,7 +45,7 @@ def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]
     """
     after: list[AfterEvents] = []
     _apply(context, changes, after)
-    fire_after(context, after)
+    fire_after(context, after, append_rows)
 
 
 def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after: list[AfterEvents]) -> None:
@@ -57,6 +57,12 @@ def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         _write_table(context, oid, [change for table, change in changes if table.oid == oid])
     _enforce_references(context, before, changes, key_changes, after)
+
+
+def append_rows(context: Context, table: Table, batches: Sequence[pa.RecordBatch]) -> None:
+    """Appends rows to a table without triggers. 23502, 23503, 23505, 23514."""
+    context.transaction.append(table.oid, check_batches(context, table, batches))
+    check_inserted(context, table)
 
 
 def _collect_events(context: Context, table: Table, change: TableChange) -> AfterEvents:
@@ -129,7 +135,7 @@ def check_deferred(context: Context, changes: Iterable[Change]) -> None:
             context.transaction.check_references(change.owner, change.files, foreign)
         elif foreign is not None and isinstance(change, ReferencedChange):
             _run_action(context, replace(change, foreign=foreign), after)
-    fire_after(context, after)
+    fire_after(context, after, append_rows)
 
 
 def _check_or_defer(context: Context, change: Change, after: list[AfterEvents]) -> None:
@@ -196,7 +202,7 @@ def _delete_referencing(context: Context, owner: Table, found: pa.Table, after: 
     if owner.triggers:
         fire_for_statement(context, owner, DELETE, BEFORE)
         old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
-        _, kept = fire_before_rows(context, owner, DELETE, None, old)
+        _, kept = fire_before_rows(context, owner, DELETE, None, old, None, append_rows)
         found = found.filter(pa.array(kept))
     positions = _positions(found)
     change = TableChange(found.num_rows, [], positions, deleted=positions, events=(DELETE,))
@@ -216,7 +222,7 @@ def _update_referencing(
     if owner.triggers:
         fire_for_statement(context, owner, UPDATE, BEFORE, columns)
         old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
-        rows, kept = fire_before_rows(context, owner, UPDATE, as_rows(owner, updated), old, columns)
+        rows, kept = fire_before_rows(context, owner, UPDATE, as_rows(owner, updated), old, columns, append_rows)
         positions, updated, assigned = positions.filter(pa.array(kept)), rows.combine_chunks().to_batches(), None
     change = TableChange(
         positions.num_rows,

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from gpudb.catalog.triggers import DELETE, INSERT, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
+from gpudb.session.dml.apply import append_rows
 from gpudb.session.dml.on_conflict import resolve_conflicts
 from gpudb.session.dml.outcomes import Batches, TableChange, exclude_removed
 from gpudb.session.execution.queries import fetch_query
@@ -29,7 +30,7 @@ def compute_change(context: Context, bound: DataChange, frames: Frames, earlier:
         case Insert():
             rows = as_rows(bound.table, fetch_query(context, bound.query, frames).to_batches())
             if bound.table.triggers:
-                rows, _ = fire_before_rows(context, bound.table, INSERT, rows, None)
+                rows, _ = fire_before_rows(context, bound.table, INSERT, rows, None, None, append_rows)
             if bound.on_conflict is not None:
                 change = resolve_conflicts(context, bound, rows.to_batches(), frames, earlier)
                 change.events = (UPDATE, INSERT) if bound.on_conflict.update else (INSERT,)
@@ -50,7 +51,7 @@ def _delete(context: Context, bound: Delete, found: pa.Table) -> TableChange:
     table = bound.table
     if has_before_rows(context, table, DELETE):
         old = rename_rows(table, found.select(range(2, 2 + len(table.columns))))
-        _, kept = fire_before_rows(context, table, DELETE, None, old)
+        _, kept = fire_before_rows(context, table, DELETE, None, old, None, append_rows)
         found = found.filter(pa.array(kept))
     if table.kind == "v":
         found = found.select(range(found.num_columns - len(table.columns)))
@@ -67,7 +68,7 @@ def _update(context: Context, bound: Update, found: pa.Table) -> TableChange:
         last = found.num_columns - width
         old, found = found.select(range(last, last + width)), found.select(range(last))
     if has_before_rows(context, table, UPDATE, bound.named):
-        found, _ = fire_before_update(context, table, found, 0, old, bound.named)
+        found, _ = fire_before_update(context, table, found, 0, old, bound.named, append_rows)
         assigned = None
     rows = _rows(found, 2)
     if table.kind == "v":

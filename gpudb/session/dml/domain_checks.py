@@ -11,7 +11,7 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import BEFORE, INSERT
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
-from gpudb.session.dml.apply import apply_changes, check_inserted
+from gpudb.session.dml.apply import append_rows, apply_changes, check_inserted
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.requests import fetch_from_engine
@@ -34,7 +34,7 @@ def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBa
 
 def _append_with_triggers(context: Context, table: Table, batches: list[pa.RecordBatch]) -> int:
     fire_for_statement(context, table, INSERT, BEFORE)
-    rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None)
+    rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None, None, append_rows)
     written = rows.combine_chunks().to_batches()
     apply_changes(context, [(table, TableChange(rows.num_rows, [], inserted=written, events=(INSERT,)))])
     return int(rows.num_rows)

@@ -130,20 +130,27 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
 
 
 def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table | View, Trigger]]:
-    """The triggers that call a function, each with its relation."""
+    """The triggers that call a function, also in WHEN, each with its relation."""
     return [
         (relation, each)
         for relation in catalog.relations.values()
         if isinstance(relation, Table | View)
         for each in relation.triggers
-        if each.function == routine.oid
+        if _is_called(routine, each)
     ]
+
+
+def _is_called(routine: Routine, trigger: Trigger) -> bool:
+    if trigger.function == routine.oid:
+        return True
+    called = _called_functions(f"SELECT {trigger.condition}") if trigger.condition is not None else set()
+    return (routine.schema, routine.name) in called
 
 
 def remove_triggers(context: Context, routine: Routine) -> None:
     """Removes the triggers that call a function."""
     for relation, _ in find_trigger_users(context.transaction.catalog, routine):
-        kept = tuple(each for each in relation.triggers if each.function != routine.oid)
+        kept = tuple(each for each in relation.triggers if not _is_called(routine, each))
         put_relation(context, replace(relation, triggers=kept))
 
 

@@ -52,6 +52,22 @@ def find_triggers(
     return sorted(found, key=lambda each: each.name)
 
 
+def list_variables(relation: Table, trigger: Trigger, event: str) -> dict[str, object]:
+    """Returns the values of a trigger function's variables beside NEW and OLD."""
+    return {
+        "tg_name": trigger.name,
+        "tg_when": trigger.timing,
+        "tg_level": "ROW" if trigger.for_each_row else "STATEMENT",
+        "tg_op": event,
+        "tg_relid": relation.oid,
+        "tg_relname": relation.name,
+        "tg_table_name": relation.name,
+        "tg_table_schema": relation.schema,
+        "tg_nargs": len(trigger.arguments),
+        "tg_argv": list(trigger.arguments) or None,
+    }
+
+
 class Firing:
     """A trigger that fires for one event of a statement: once, or for each row."""
 
@@ -65,20 +81,8 @@ class Firing:
         self._transition = transition
         row = get_row_type(relation)
         self.null = _make_null(row)
-        variables = {
-            "tg_name": trigger.name,
-            "tg_when": trigger.timing,
-            "tg_level": "ROW" if trigger.for_each_row else "STATEMENT",
-            "tg_op": event,
-            "tg_relid": relation.oid,
-            "tg_relname": relation.name,
-            "tg_table_name": relation.name,
-            "tg_table_schema": relation.schema,
-            "tg_nargs": len(trigger.arguments),
-            "tg_argv": list(trigger.arguments) or None,
-        }
         inside = replace(context, session_calls=None, arguments=None, parameters=())
-        self._call = TriggerCall(inside, routine, call_value, row, variables)
+        self._call = TriggerCall(inside, routine, call_value, row, list_variables(relation, trigger, event))
 
     def run(self, new: Record | None = None, old: Record | None = None) -> Record | None:
         """Calls the function for a row, or for the statement; returns the row that it returns, None for NULL."""

@@ -16,6 +16,7 @@ from gpudb.session.context import Context
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.session.triggers.calls import Firing, Transition, check_condition, find_triggers
 from gpudb.session.triggers.rows import as_records, fetch_rows, from_records, put_rows, rename_rows
+from gpudb.session.triggers.set_based import Append, run_for_rows
 from gpudb.sql.bind.dml.generated_columns import compute_columns
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bound import NEW_ROWS, FrameScan, Select
@@ -61,6 +62,7 @@ def fire_before_rows(
     new: pa.Table | None,
     old: pa.Table | None,
     assigned: frozenset[str] | None = None,
+    append: Append | None = None,
 ) -> tuple[pa.Table, Mask]:
     """Fires the row-level triggers before an event, or instead of it, for rows of the table's columns.
 
@@ -72,6 +74,10 @@ def fire_before_rows(
     count, zone = rows.num_rows, context.session.settings["timezone"]
     if not triggers or not count:
         return rows, np.ones(count, dtype=bool)
+    if append is not None:
+        done = _fire_set_based(context, table, event, new, old, triggers, append)
+        if done is not None:
+            return done
     generated = [place for place, column in enumerate(table.columns) if column.generated is not None]
     if new is not None and table.kind != "v":
         for place in generated:  # they are computed after the triggers
@@ -106,6 +112,31 @@ def fire_before_rows(
     return changed, kept
 
 
+def _fire_set_based(
+    context: Context,
+    table: Table,
+    event: str,
+    new: pa.Table | None,
+    old: pa.Table | None,
+    triggers: Sequence[Trigger],
+    append: Append,
+) -> tuple[pa.Table, Mask] | None:
+    """Fires triggers for all rows at once, one trigger after the other; None if one has to run row by row.
+
+    Several triggers may insert into the same table, where the order of their rows would be seen.
+    """
+    rows = old if new is None else new
+    assert rows is not None
+    generated = any(column.generated is not None for column in table.columns)
+    if table.kind == "v" or len(triggers) > 1 or generated or triggers[0].condition is not None:
+        return None
+    found = run_for_rows(context, table, triggers[0], event, new, old, append)
+    if found is None:
+        return None
+    changed, kept = found
+    return changed.filter(kept), np.array(kept.to_pylist(), dtype=bool)
+
+
 def fire_before_update(
     context: Context,
     table: Table,
@@ -113,6 +144,7 @@ def fire_before_update(
     first: int,
     old: pa.Table | None = None,
     named: frozenset[str] | None = None,
+    append: Append | None = None,
 ) -> tuple[pa.Table, Mask]:
     """Fires the row-level triggers before an UPDATE, or instead of it.
 
@@ -125,7 +157,7 @@ def fire_before_update(
     if old is None:
         positions = pa.table({"file": found.column(first), "row": found.column(first + 1)})
         old = fetch_rows(context, table, positions)
-    changed, kept = fire_before_rows(context, table, UPDATE, new, rename_rows(table, old), named)
+    changed, kept = fire_before_rows(context, table, UPDATE, new, rename_rows(table, old), named, append)
     return put_rows(found.filter(pa.array(kept)), first + 2, changed), kept
 
 
@@ -202,11 +234,11 @@ def collect_row_events(
     return found
 
 
-def fire_after(context: Context, pending: Sequence[AfterEvents]) -> None:
+def fire_after(context: Context, pending: Sequence[AfterEvents], append: Append) -> None:
     """Fires AFTER triggers once everything is written: of each change those of rows first, then of the statement."""
     for each in pending:
         for rows in each.rows:
-            _fire_after_rows(context, each, rows)
+            _fire_after_rows(context, each, rows, append)
         for event in each.events:
             fire_for_statement(context, each.table, event, AFTER, each.assigned, _transition(each, event))
 
@@ -218,7 +250,7 @@ def _transition(after: AfterEvents, event: str) -> Transition:
     return found.old, found.new
 
 
-def _fire_after_rows(context: Context, after: AfterEvents, rows: RowEvents) -> None:
+def _fire_after_rows(context: Context, after: AfterEvents, rows: RowEvents, append: Append) -> None:
     table, zone = after.table, context.session.settings["timezone"]
     triggers = find_triggers(context, table, rows.event, AFTER, for_each_row=True, assigned=after.assigned)
     if not triggers or not rows.count:
@@ -226,9 +258,17 @@ def _fire_after_rows(context: Context, after: AfterEvents, rows: RowEvents) -> N
     transition = _transition(after, rows.event)
     firings = [Firing(context, table, trigger, rows.event, transition) for trigger in triggers]
     conditions = [check_condition(context, table, trigger, rows.new, rows.old) for trigger in triggers]
+    if len(triggers) == 1:
+        new, old = (None if side is None else _choose(side, conditions[0]) for side in (rows.new, rows.old))
+        if run_for_rows(context, table, triggers[0], rows.event, new, old, append) is not None:
+            return
     news, olds = (as_records(table, side, rows.count, zone) for side in (rows.new, rows.old))
     for place in range(rows.count):
         context.cancel.check()
         for firing, holds in zip(firings, conditions, strict=True):
             if holds is None or holds[place]:
                 firing.run(news[place], olds[place])
+
+
+def _choose(rows: pa.Table, holds: Sequence[bool] | None) -> pa.Table:
+    return rows if holds is None else rows.filter(pa.array(holds, pa.bool_()))

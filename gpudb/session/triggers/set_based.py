@@ -35,7 +35,6 @@ from gpudb.sql.bind.expressions.operators import conjunction
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.scope import NamespaceItem, Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
-from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     NEW_ROWS,
     Aggregate,
@@ -286,8 +285,8 @@ class _Run:
         return expr
 
     def _bind_condition(self, fragment: Fragment) -> Expr:
-        test = coerce_condition(self._binder, self._bind(fragment), "IF")
-        if has_volatile(test):
+        test = self._bind(fragment)
+        if test.type != BOOL or has_volatile(test):
             raise _NotSetBased
         return test
 

@@ -57,7 +57,7 @@ def comment(context: Context) -> Result:
     if what in {"FOREIGN_SERVER", "FDW"}:
         return comment_on_foreign_object(context, inner(node.object).sval, text, what)
     if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"}:
-        raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
+        raise FeatureNotSupported(f"COMMENT ON {what.replace('_', ' ')} is not supported")
     names = strings(inner(node.object).items)
     path = names[:-1] if what == "COLUMN" else names
     relation = catalog.find(path[-1], path[-2:-1] or context.session.search_path())

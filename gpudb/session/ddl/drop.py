@@ -53,7 +53,7 @@ def drop(context: Context) -> Result:
     if what in {"FOREIGN_SERVER", "FDW"}:
         return drop_foreign_objects(context, node, {"FDW": "FOREIGN DATA WRAPPER"}.get(what, "SERVER"))
     if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW", "FOREIGN TABLE"}:
-        raise FeatureNotSupported(f"DROP {what} is not supported")
+        raise FeatureNotSupported(f"DROP {what.replace('_', ' ')} is not supported")
     relations: list[Relation] = []
     for each in node.objects:
         if what == "SCHEMA":

@@ -1,6 +1,6 @@
 create table account (id int primary key, held numeric(10,2), note text)
 ---
-create table audit (line int generated always as identity, op text, was text, became text, by text)
+create table audit (line serial, op text, was text, became text, by text)
 ---
 create function record_change() returns trigger language plpgsql as $$
 begin

@@ -142,4 +142,4 @@ select tgname, pg_get_triggerdef(oid), pg_get_triggerdef(oid, true), tgenabled, 
 ---
 select trigger_name, event_manipulation, event_object_table, action_order, action_condition, action_statement, action_orientation, action_timing, action_reference_old_table from information_schema.triggers where event_object_table = 'item' order by 1, 2
 ---
-select * from information_schema.triggered_update_columns order by trigger_name, event_object_column
+select trigger_name, event_object_table, event_object_column from information_schema.triggered_update_columns order by 1, 3

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
@@ -254,6 +255,7 @@ class Table:
     past_of: int = 0
     foreign: ForeignSource | None = None
     format: str = ""
+    triggers: tuple[Trigger, ...] = ()
 
     @property
     def is_elsewhere(self) -> bool:

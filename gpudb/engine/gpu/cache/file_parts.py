@@ -110,7 +110,7 @@ def estimate_width(part: FilePart, column: Column) -> float:
     group = read_footer(part.stamp).row_group(part.parts[0])
     chunks = (group.column(number) for number in range(group.num_columns))
     sizes = [chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == name]
-    return sum(sizes) / max(group.num_rows, 1)
+    return float(sum(sizes) / max(group.num_rows, 1))
 
 
 def _find_column(part: FilePart, column: Column, found: Mapping[str, pa.ChunkedArray], rows: int) -> pa.ChunkedArray:

@@ -1,8 +1,8 @@
 """Reads columns of files that a statement reads as tables into GPU memory.
 
 libcudf decodes Parquet. KvikIO reads the buffers of Arrow's record batches from the file straight into the columns:
-there is nothing to decode. Kernels parse plain csv. Columns of other forms (compressed batches, timestamps in nanoseconds, other types than
-their column's) are read on the host, as on CPU workers, and copied.
+there is nothing to decode. Kernels parse plain csv. Columns of other forms (compressed batches, timestamps in
+nanoseconds, other types than their column's, quoted text, JSON) are read on the host, as on CPU workers, and copied.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ def _list_direct(part: FilePart, columns: Sequence[Column]) -> list[Column]:
     if part.blocks:
         return own if part.format == "csv" else []
     schema = _read_schema(part.stamp, part.format)
+    if part.format == "parquet":
+        own = [column for column in own if "." not in part.names[column.field_id]]  # libcudf takes it for a path
     return [column for column in own if is_stored_as(schema.field(part.names[column.field_id]).type, column.type)]
 
 

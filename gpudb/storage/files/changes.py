@@ -15,7 +15,7 @@ _REQUESTS = 16
 
 def find_change(tables: Sequence[FileTable]) -> GpudbError | None:
     """Returns 55000 for a file that is not as it was when the statement was bound, 58P01 if it is gone; else None."""
-    files = [file for table in tables for file in table.files]
+    files = [file for table in tables if table.lake is None for file in table.files]
     remote = [file for file in files if file.store is not None]
     found = [_check(file) for file in files if file.store is None]
     if len(remote) == 1:

@@ -37,9 +37,9 @@ def open_iceberg(place: Place, options: Mapping[str, object]) -> tuple[Sequence[
         raise
     except FileNotFoundError as error:
         raise SqlError.of("undefined_file", f'a file of Iceberg table "{place.root}" is missing: {error}') from None
-    except (NotImplementedError, ValidationError) as error:
+    except NotImplementedError as error:
         raise FeatureNotSupported(f'Iceberg table "{place.root}" cannot be read: {error}') from None
-    except ValueError as error:
+    except (ValueError, ValidationError) as error:
         if "delete" in str(error).lower():
             raise FeatureNotSupported(f'Iceberg table "{place.root}" cannot be read: {error}') from None
         raise damaged_file_error(place.root, str(error).partition("\n")[0]) from None

@@ -84,7 +84,7 @@ def _open_files(place: Place) -> FileIO:
     store = place.store
     if store is not None:
         # Credentials are those of the place, whatever the metadata say
-        files.fs_by_scheme = lambda scheme, bucket: connect(store.scheme, bucket or "", store.options)  # type: ignore[method-assign]
+        files.fs_by_scheme = lambda scheme, bucket: connect(store.scheme, bucket or "", store.options)
     return files
 
 

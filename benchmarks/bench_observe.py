@@ -1,6 +1,7 @@
 """What metrics and traces cost short statements, side by side in one process, and what a scrape takes.
 
-    python -m benchmarks.bench_observe [--pairs 1500] [--statements 100] [--connections 1000] [--machine LABEL]
+    python -m benchmarks.bench_observe [--pairs 1500] [--statements 100] [--connections 1000] [--engine twin|gpu]
+        [--machine LABEL]
 
 One server in this process has two clients, which are one child process: the statements of one client are recorded,
 those of the other are not. Short blocks of statements go through both in turns (ABBA), so that whatever else the
@@ -10,7 +11,7 @@ difference of a pair of blocks is the share of its throughput that recording tak
 happens later, by statement: the records are added up, and those that the settings' defaults let be traced are traced
 and sent to a collector. All together has to be below 1 %.
 
-Two statements are measured: `SELECT 1`, and a short one on a worker (the fast path, on the engine twin). Then
+Two statements are measured: `SELECT 1`, and a short one on a worker (the fast path, on the engine twin or a GPU). Then
 `--connections` clients connect, and scrapes are timed, which have to be below 20 ms in the median. With --machine
 results are written to results/observe.MACHINE.json.
 """
@@ -33,10 +34,11 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
-from benchmarks.harness import Row, make_row, save_results
+from benchmarks.harness import Row, make_row, save_results, visible_gpus
 from gpudb.config import Settings
 from gpudb.observe.batches import Batch, make_batch
 from gpudb.observe.traces import TraceExporter
@@ -188,12 +190,13 @@ class Costs:
         return statistics.stdev(Costs(list(plain), list(recorded), [], []).record_share for plain, recorded in drawn)
 
 
-def measure_costs(sql: str, workers: int, pairs: int, statements: int) -> Costs:
-    """Returns the costs of a statement."""
+def measure_costs(sql: str, workers: int, gpu: bool, pairs: int, statements: int) -> Costs:
+    """Returns the costs of a statement, whose workers have a GPU each or are twins."""
     with ExitStack() as stack:
         traces = TraceExporter(stack.enter_context(collecting()), ratio=1.0)
         stack.callback(traces.close)
-        database = Database(workers=workers, query_log_rows=Settings().query_log_rows)
+        where: dict[str, Any] = {"gpus": visible_gpus(workers).split(",")} if gpu and workers else {"workers": workers}
+        database = Database(query_log_rows=Settings().query_log_rows, **where)
         last = _LastBatch()
         database.recorder.add_consumer(last)
         server = stack.enter_context(serving(database))
@@ -286,6 +289,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=1500)
     parser.add_argument("--statements", type=int, default=100)
     parser.add_argument("--connections", type=int, default=1000)
+    parser.add_argument("--engine", choices=("twin", "gpu"), default="twin")
     parser.add_argument("--machine")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -293,7 +297,7 @@ def main() -> int:
     rows: list[Row] = []
     within = True
     for case, (sql, workers, shorter) in CASES.items():
-        costs = measure_costs(sql, workers, options.pairs, options.statements // shorter)
+        costs = measure_costs(sql, workers, options.engine == "gpu", options.pairs, options.statements // shorter)
         shares = costs.record_share, costs.add_share, costs.trace_share
         within &= sum(shares) < LARGEST_SHARE
         record, add, trace = (f"{100 * each:.2f} %" for each in shares)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from gpudb.catalog.tables import DataFile
 from gpudb.types import SqlType
 
 if TYPE_CHECKING:
@@ -99,3 +100,31 @@ class FileTable:
     def size(self) -> int:
         """The bytes of all files on disk."""
         return sum(file.size for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart(DataFile):
+    """Rows of a file that a statement reads as a table: row groups of Parquet, record batches of Arrow, blocks of text.
+
+    `parts` are their numbers in the file, `groups` is how many of them it has, `place` the number by which a worker is
+    assigned. `names` are the names of columns in the file by field id, `values` those columns' texts that its path
+    gives (None is NULL). Of text, `blocks` are the offset, bytes and rows of each part, `options` those of its reader,
+    and `columns` the names of all its columns. The data file's `path` is unique for this part of this state of the
+    file.
+    """
+
+    stamp: FileStamp = field(default=FileStamp("", 0, 0), compare=False)
+    format: FileFormat = field(default="parquet", compare=False)
+    parts: tuple[int, ...] = ()
+    groups: int = field(default=1, compare=False)
+    place: int = field(default=0, compare=False)
+    names: Mapping[int, str] = field(default_factory=dict, compare=False)
+    values: Mapping[int, str | None] = field(default_factory=dict, compare=False)
+    blocks: tuple[tuple[int, int, int], ...] = field(default=(), compare=False)
+    options: Mapping[str, object] = field(default_factory=dict, compare=False)
+    columns: tuple[str, ...] = field(default=(), compare=False)
+
+
+def get_file_path(path: str) -> str:
+    """Returns the path on disk of a data file's `path`."""
+    return path.partition("\0")[0]

@@ -61,6 +61,14 @@ class OperatorFigures(NamedTuple):
     milliseconds: float
 
 
+class FileReads(NamedTuple):
+    """Bytes that were read of files that a statement reads as tables, by what, and for how many milliseconds."""
+
+    way: str
+    bytes: int
+    milliseconds: float
+
+
 class StageFigures(NamedTuple):
     """What a stage did on a partition, from `started` (seconds since 1970 UTC) on.
 
@@ -79,6 +87,7 @@ class StageFigures(NamedTuple):
     kernels: tuple[KernelFigures, ...] = ()
     narrowed: tuple[NarrowedScan, ...] = ()
     operators: tuple[OperatorFigures, ...] = ()
+    reads: tuple[FileReads, ...] = ()
 
     def to_wire(self) -> Wire:
         """Returns the fields as plain tuples."""
@@ -87,9 +96,10 @@ class StageFigures(NamedTuple):
     @classmethod
     def from_wire(cls, wire: Wire) -> StageFigures:
         """Returns the figures of such fields."""
-        kernels, narrowed, operators = wire[8:]
+        kernels, narrowed, operators, reads = wire[8:]
         return cls(*wire[:8])._replace(
             kernels=tuple([KernelFigures(*each) for each in kernels]),
             narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
             operators=tuple([OperatorFigures(*each) for each in operators]),
+            reads=tuple([FileReads(*each) for each in reads]),
         )

@@ -37,8 +37,7 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         """Returns name, type and bytes of an object."""
-        _, held = _find(path)
-        return {"name": path, "type": "file", "size": held.size}
+        return {"name": path, "type": "file", "size": _find(path)[1].size}
 
     def modified(self, path: str) -> datetime:
         """Returns the time of an object's last change."""

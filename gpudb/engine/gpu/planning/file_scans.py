@@ -15,8 +15,8 @@ from gpudb.storage.files.parts import get_obstacle, open_part_table
 def open_file_scans(query: bound.Query) -> bound.Query:
     """Returns a query with scans of tables in the place of its scans of files.
 
-    NotSupportedOnWorkers for objects, tables of others and formats that only the embedded engine reads; see `open_part_table` for
-    other errors.
+    NotSupportedOnWorkers for objects, tables of others and formats that only the embedded engine reads; for other
+    errors see `open_part_table`.
     """
 
     def open_scan(node: Any) -> bound.Scan | None:

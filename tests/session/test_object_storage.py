@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 
 from gpudb.observe.redaction import redact_passwords
 from tests.support.s3.proxy import Proxy, running_proxy
@@ -243,3 +245,47 @@ def test_slow_answers_are_waited_for_and_silence_is_not(client: Connection, prox
     proxy.stalls = 3
     error = _fail(client, "SELECT sum(c10) FROM 's3://lake/wide.parquet'")
     assert (error.sqlstate, "timed out" in str(error)) == ("58030", True)
+
+
+# ---- tables of others
+
+
+def test_tables_of_iceberg_and_delta_are_read_with_the_credentials_of_their_server(
+    client: Connection, proxy: Proxy, tmp_path: Path
+) -> None:
+    options = {
+        "s3.endpoint": proxy.endpoint,
+        "s3.access-key-id": KEY,
+        "s3.secret-access-key": SECRET,
+        "s3.region": "any",
+    }
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse="s3://lake/tables", **options)
+    catalog.create_namespace("n")
+    rows = pa.table({"id": range(1000), "note": ["x" * 50] * 1000})
+    table = catalog.create_table("n.notes", schema=rows.schema)
+    table.append(rows)
+    table.delete("id < 10")
+    folder = table.location()
+    catalog.close()
+    proxy.reset()
+    proxy.key = KEY
+    assert _rows(client, f"SELECT count(*), sum(id) FROM '{folder}'") == [(990, 499_455)]
+    assert _rows(client, f"SELECT min(filename) LIKE 's3://lake/tables/%' FROM read_iceberg('{folder}')") == [(True,)]
+    client.execute(f"CALL gpudb_register('notes', '{folder}', server => 'store')")
+    assert _rows(client, "SELECT count(*) FROM notes WHERE id >= 990") == [(10,)]
+    deltalake = pytest.importorskip("deltalake")
+    local = tmp_path / "delta"
+    deltalake.write_deltalake(local, rows.append_column("part", [["a b"] * 1000]), partition_by=["part"])
+    proxy.key = None
+    files = pyarrow.fs.S3FileSystem(
+        access_key=KEY, secret_key=SECRET, region="any", scheme="http",
+        endpoint_override=proxy.endpoint.removeprefix("http://"),
+    )  # fmt: skip
+    pyarrow.fs.copy_files(str(local), "lake/tables/delta", destination_filesystem=files)
+    proxy.key = KEY
+    assert _rows(client, "SELECT part, count(*) FROM 's3://lake/tables/delta' GROUP BY part") == [("a b", 1000)]
+    proxy.key = "another"
+    for name in (folder, "s3://lake/tables/delta"):
+        assert _fail(client, f"SELECT * FROM '{name}'").sqlstate in ("28000", "42501")
+    assert _fail(client, "SELECT * FROM read_delta('s3://lake/tables/delta')").sqlstate in ("28000", "42501")
+    assert _fail(client, f"SELECT * FROM read_iceberg('{folder}')").sqlstate in ("28000", "42501")

@@ -74,7 +74,7 @@ def run_load_call(context: Context) -> Result | None:
     call = _find_call(context.statement) if named and context.statement.kind == "SelectStmt" else None
     if call is None:
         return None
-    arguments = [_argument_text(context, each) for each in call.args]
+    arguments = [read_argument(context, each) for each in call.args]
     function = strings(call.funcname)[0]
     if function == "add_files":
         return _add_files(context, arguments)
@@ -227,7 +227,7 @@ def _find_call(statement: RawStatement) -> Any:
     return call if len(call.funcname) == 1 and strings(call.funcname)[0] in _FUNCTIONS else None
 
 
-def _argument_text(context: Context, node: Any) -> str | None:
+def read_argument(context: Context, node: Any) -> str | None:
     """The text of a constant or a parameter; 0A000 for any other expression."""
     while kind(node) == "type_cast":
         node = inner(node).arg

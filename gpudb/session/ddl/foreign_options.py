@@ -17,7 +17,7 @@ from gpudb.session.execution.foreign_tables import split_paths
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.copy.options import OptionError, RawOption, validate_options
 
-_LAKE_FORMATS = ("arrow", "csv", "json", "parquet")
+_LAKE_FORMATS = ("arrow", "csv", "delta", "iceberg", "json", "parquet")
 _FORCE = ("force_not_null", "force_null")
 
 

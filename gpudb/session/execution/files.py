@@ -14,13 +14,13 @@ READERS = "pg_read_server_files"
 
 
 def open_files(context: Context, request: FileRequest, role: str | None) -> FileTable:
-    """Returns the files that a statement names, as a table (see `storage.files.schema`).
+    """Returns the files that a statement names, as a table (see `storage.files.tables`).
 
     42501 unless the role (None: the current one) is a superuser or a member of pg_read_server_files. For addresses of
     object storages see `find_store`; the option `server` names a foreign server.
     """
     # Heavy, and for few statements
-    from gpudb.storage.files.schema import open_file_table
+    from gpudb.storage.files.tables import open_table
 
     reader = role or context.session.user
     check_reader(context, reader)
@@ -28,7 +28,7 @@ def open_files(context: Context, request: FileRequest, role: str | None) -> File
     server = options.pop("server", None)
     request = replace(request, options=options)
     name = None if server is None else str(server)
-    return open_file_table(request, lambda address: find_store(context, address, reader, name))
+    return open_table(request, lambda address: find_store(context, address, reader, name))
 
 
 def check_reader(context: Context, role: str) -> None:

@@ -42,7 +42,7 @@ def open_foreign_table(context: Context, query: Query, scan: ForeignScan) -> Fil
     55000 for a wrapper without a handler; 58P01, 42501 and XX001 for the files; 42804 and 42703 if they have other
     columns.
     """
-    from gpudb.storage.files.schema import open_file_table
+    from gpudb.storage.files.tables import open_table
 
     table = scan.table
     assert table.foreign is not None
@@ -63,13 +63,13 @@ def open_foreign_table(context: Context, query: Query, scan: ForeignScan) -> Fil
         case "postgres_fdw":
             return open_remote_table(context, query, scan, server)
         case "parquet_fdw":
-            return open_file_table(FileRequest(split_paths(options["filename"]), "parquet", plain, declared))
+            return open_table(FileRequest(split_paths(options["filename"]), "parquet", plain, declared))
         case "arrow_fdw":
-            return open_file_table(FileRequest(_list_arrow_files(dict(options)), "arrow", plain, declared))
+            return open_table(FileRequest(_list_arrow_files(dict(options)), "arrow", plain, declared))
         case "lake_fdw":
             role = scan.role or context.session.user
             request = _make_lake_request(options, declared)
-            return open_file_table(request, lambda address: open_server_store(context, address, role, server))
+            return open_table(request, lambda address: open_server_store(context, address, role, server))
     raise FeatureNotSupported(f'foreign tables of "{known.name}" cannot be read')
 
 

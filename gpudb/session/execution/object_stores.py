@@ -24,11 +24,16 @@ def find_store(context: Context, address: Address, role: str, name: str | None =
     Without such a server the environment of the process has the credentials. 42501 for a role without USAGE on the
     server, 42704 without a user mapping, and for a name that is no server's.
     """
-    server = _find_named(context, name) if name is not None else _find_by_scope(context, address)
+    server = find_server(context, str(address), name)
     if server is None:
         return ObjectStore(address.scheme, read_environment())
     check_privilege(context.transaction.catalog, role, server, "U")
     return open_server_store(context, address, role, server)
+
+
+def find_server(context: Context, address: str, name: str | None) -> ForeignServer | None:
+    """Returns the server of a name, or the one with the longest scope that an address begins with; 42704 for a name."""
+    return _find_named(context, name) if name is not None else _find_by_scope(context, address)
 
 
 def open_server_store(context: Context, address: Address, role: str, server: ForeignServer) -> ObjectStore:
@@ -52,12 +57,12 @@ def _find_named(context: Context, name: str) -> ForeignServer:
     return server
 
 
-def _find_by_scope(context: Context, address: Address) -> ForeignServer | None:
+def _find_by_scope(context: Context, address: str) -> ForeignServer | None:
     """The server whose scope is the longest part of an address; of several the first by name."""
     best: tuple[int, str, ForeignServer] | None = None
     for server in context.transaction.catalog.servers.values():
         scope = read_foreign_options(server.options).get("scope", _SCOPE)
-        if server.options and str(address).startswith(scope) and _is_lake(context, server):
+        if server.options and address.startswith(scope) and _is_lake(context, server):
             found = (-len(scope), server.name, server)
             best = found if best is None else min(best, found, key=lambda each: each[:2])
     return None if best is None else best[2]

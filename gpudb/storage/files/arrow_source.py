@@ -80,8 +80,8 @@ def open_arrow_file(file: FileStamp) -> Source:
     path = file.path
     location = Path(path)
     with convert_errors(location):
-        with location.open("rb") as file:
-            is_file = file.read(len(_FILE)) == _FILE
+        with location.open("rb") as opened:
+            is_file = opened.read(len(_FILE)) == _FILE
         if is_file:
             source: Source = ds.dataset(path, format="ipc")
             return source

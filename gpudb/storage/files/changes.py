@@ -22,7 +22,7 @@ def check_unchanged(file: FileStamp) -> None:
 
 def find_change(tables: Sequence[FileTable]) -> GpudbError | None:
     """Returns the error of a file that is not as it was when the statement was bound; None if all are."""
-    files = [file for table in tables for file in table.files]
+    files = [file for table in tables if table.lake is None for file in table.files]
     remote = [file for file in files if file.store is not None]
     found = [_find_change(file) for file in files if file.store is None]
     if len(remote) == 1:

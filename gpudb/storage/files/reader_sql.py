@@ -11,7 +11,8 @@ from gpudb.storage.files.types import render_value
 from gpudb.storage.object_stores.addresses import read_address
 from gpudb.storage.object_stores.duckdb_files import PROTOCOL, make_path
 
-_PATH = "gpudb$path"
+PATH = "gpudb$path"
+"""The column of the path of each row's file, as DuckDB names the file."""
 _STORED = rf"^{PROTOCOL}://\d+/([a-z0-9]+)/"
 
 
@@ -54,9 +55,14 @@ def render_files(table: FileTable) -> str:
 
 def _render_column(column: FileColumn, *, remote: bool) -> str:
     if column.origin == "path":
-        path = quote_identifier(_PATH)
-        return f"regexp_replace({path}, '{_STORED}', '\\1://')" if remote else path
+        return render_path(remote=remote)
     return render_value(quote_identifier(column.name), column.held, column.type)
+
+
+def render_path(*, remote: bool) -> str:
+    """Returns the SQL of a file's path or address; `remote` is whether it may be an address."""
+    path = quote_identifier(PATH)
+    return f"regexp_replace({path}, '{_STORED}', '\\1://')" if remote else path
 
 
 def render_sources(table: FileTable, sources: Sequence[tuple[str, Collection[str]]]) -> str:
@@ -85,7 +91,7 @@ def _render_reader(table: FileTable) -> str:
     paths = ", ".join(quote_path(file) for file in table.files)
     own = [column for column in table.columns if column.origin == "file"]
     folders = [column for column in table.columns if column.origin == "folder"]
-    options = [f"filename = {quote_literal(_PATH)}", f"hive_partitioning = {str(bool(folders)).lower()}"]
+    options = [f"filename = {quote_literal(PATH)}", f"hive_partitioning = {str(bool(folders)).lower()}"]
     if folders:
         options.append(f"hive_types = {_render_types(folders)}")
     if table.by_name:

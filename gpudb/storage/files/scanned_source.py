@@ -17,7 +17,7 @@ Read = Callable[[Sequence[str], Any], Iterable[pa.RecordBatch]]
 """Yields rows with some columns in their order; may leave out rows for which an expression, if given, is not true."""
 
 
-class ScannedSource(ds.Dataset):
+class ScannedSource(ds.Dataset):  # type: ignore[misc]
     """A dataset whose rows `read` yields anew for each scan; `name` is what errors call it.
 
     pyarrow's own datasets hold Python's lock while they open a file, for as long as an object storage takes.

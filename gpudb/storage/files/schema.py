@@ -173,11 +173,30 @@ def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> lis
 def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
     found = []
     for stamp in stamps:
-        schema = open_arrow_file(stamp).schema
-        with _lock, _open().cursor() as cursor:
-            cursor.register("schema", schema.empty_table())
-            found.append(tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall()))
+        found.append(describe_arrow(open_arrow_file(stamp).schema))
     return found
+
+
+def describe_arrow(schema: pa.Schema) -> _Held:
+    """Returns the columns of an Arrow schema with the types that DuckDB gives them."""
+    with _lock:
+        connection = _open()
+    with connection.cursor() as cursor:
+        cursor.register("schema", schema.empty_table())
+        return tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall())
+
+
+def list_field_ids(stamps: Sequence[FileStamp]) -> list[list[int | None]]:
+    """Returns the Iceberg fields of the columns of Parquet files; None for a column without."""
+    result = []
+    for stamp in stamps:
+        with convert_errors(stamp.path), _open_file(stamp) as file:
+            import pyarrow.parquet as pq
+
+            schema = pq.read_schema(file)
+        ids = [(field.metadata or {}).get(b"PARQUET:field_id") for field in schema]
+        result.append([None if each is None else int(each) for each in ids])
+    return result
 
 
 _READERS: dict[FileFormat, Callable[[Sequence[FileStamp], Mapping[str, object]], list[_Held]]] = {

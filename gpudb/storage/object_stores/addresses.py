@@ -45,9 +45,10 @@ def read_address(text: str) -> Address:
     bucket = path.partition("/")[0]
     if "@" in bucket or not bucket or ":" in bucket or _MAGIC.search(bucket):
         reason = "it must be scheme://bucket/key"
-        hint = "Credentials come from the environment, or from the user mapping of a server." if "@" in bucket else None
-        shown = f"{scheme}://…" if "@" in bucket else text
-        raise SqlError.of("invalid_parameter_value", f'"{shown}" is not an address: {reason}', hint=hint)
+        has_name = "@" in bucket
+        shown = f"{scheme}://…" if has_name else text
+        source = "Credentials come from the environment, or from the user mapping of a server." if has_name else None
+        raise SqlError.of("invalid_parameter_value", f'"{shown}" is not an address: {reason}', hint=source)
     return Address(known, re.sub("/+", "/", path))
 
 

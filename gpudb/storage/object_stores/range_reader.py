@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 from fsspec import AbstractFileSystem
@@ -28,8 +28,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 class ObjectFiles(AbstractFileSystem):  # type: ignore[misc]
     """What DuckDB asks for of fsspec's interface; it asks for ranges of bytes."""
 
-    protocol = PROTOCOL
-    cachable = False
+    protocol: ClassVar[str] = PROTOCOL
+    cachable: ClassVar[bool] = False
 
     def glob(self, path: str, **_: Any) -> list[str]:
         """Returns the one path that is meant: patterns are matched before."""
@@ -37,8 +37,7 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         """Returns name, type and bytes of an object."""
-        _, held = _find(path)
-        return {"name": path, "type": "file", "size": held.size}
+        return {"name": path, "type": "file", "size": _find(path)[1].size}
 
     def modified(self, path: str) -> datetime:
         """Returns the time of an object's last change."""

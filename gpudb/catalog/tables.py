@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
@@ -228,7 +229,7 @@ class Table:
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
     `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
     OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
-    is of no other table.
+    is of no other table. The same holds for files of a `format` that a statement reads as a table.
     """
 
     oid: int
@@ -253,6 +254,8 @@ class Table:
     acl: Acl | None = None
     past_of: int = 0
     foreign: ForeignSource | None = None
+    format: str = ""
+    triggers: tuple[Trigger, ...] = ()
 
     @property
     def is_elsewhere(self) -> bool:

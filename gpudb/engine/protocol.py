@@ -206,9 +206,9 @@ class Request:
     def table(self, bound: Table) -> Table:
         """Returns a table of the query in the snapshot; 55000 for an unpopulated materialized view.
 
-        An earlier snapshot is the one that the query was bound to.
+        An earlier snapshot is the one that the query was bound to, and so are files.
         """
-        if bound.past_of:
+        if bound.past_of or bound.format:
             return bound
         found = self.snapshot.relations.get((bound.schema, bound.name))
         if not isinstance(found, Table) or found.oid != bound.oid:

@@ -61,6 +61,14 @@ class OperatorFigures(NamedTuple):
     milliseconds: float
 
 
+class FileReads(NamedTuple):
+    """Bytes that were read of files that a statement reads as tables, by what, and for how many milliseconds."""
+
+    way: str
+    bytes: int
+    milliseconds: float
+
+
 class ExchangeFigures(NamedTuple):
     """Rows of a stage that a partition of another stage has fetched, from `started` (seconds since 1970 UTC) on.
 
@@ -98,6 +106,7 @@ class StageFigures(NamedTuple):
     kernels: tuple[KernelFigures, ...] = ()
     narrowed: tuple[NarrowedScan, ...] = ()
     operators: tuple[OperatorFigures, ...] = ()
+    reads: tuple[FileReads, ...] = ()
     exchanges: tuple[ExchangeFigures, ...] = ()
     """What it has fetched from other workers, if exchanges are measured."""
 
@@ -108,10 +117,11 @@ class StageFigures(NamedTuple):
     @classmethod
     def from_wire(cls, wire: Wire) -> StageFigures:
         """Returns the figures of such fields."""
-        kernels, narrowed, operators, exchanges = wire[8:]
+        kernels, narrowed, operators, reads, exchanges = wire[8:]
         return cls(*wire[:8])._replace(
             kernels=tuple([KernelFigures(*each) for each in kernels]),
             narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
             operators=tuple([OperatorFigures(*each) for each in operators]),
+            reads=tuple([FileReads(*each) for each in reads]),
             exchanges=tuple([ExchangeFigures(*each) for each in exchanges]),
         )

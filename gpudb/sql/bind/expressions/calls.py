@@ -239,6 +239,9 @@ def _bind_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence
 
 
 def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
+    if routine.result.name == "trigger":
+        where = f'compilation of PL/pgSQL function "{routine.name}" near line 1'
+        raise FeatureNotSupported("trigger functions can only be called as triggers", where=where)
     if routine.result.name == "record" and not routine.outputs:
         message = f"function {routine.name} returns records: it is called in FROM, with a column definition list"
         raise FeatureNotSupported(message)
@@ -310,6 +313,7 @@ LATERAL_HINT = "You might be able to move the set-returning function into a LATE
 _NO_SETS = (
     frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
     | STORED_CLAUSES
+    | {"trigger WHEN conditions"}
 )
 
 

@@ -20,7 +20,8 @@ from gpudb.engine.gpu.cluster.security import load_security
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left
-from tests.support.sessions import run, wait_until
+from tests.support.http_client import wait_for
+from tests.support.sessions import run
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -107,7 +108,7 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         database.close()
     # Their processes are new, and know nothing of the server that has left them.
     with _client(scheduler, server) as client:
-        wait_until(lambda: are_workers_left(client, WORKERS), "the workers without plugins")
+        wait_for(lambda: are_workers_left(client, WORKERS), START_S)
 
 
 def test_what_is_wrong_with_a_scheduler_is_told(

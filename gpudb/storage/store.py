@@ -298,7 +298,7 @@ class Store:
             self._publish(transaction, self._drop_contents(merged))
         if self._compactor is not None and not transaction.compacting:
             for change in merged.changes:
-                if isinstance(change.new, Table) and change.added:
+                if isinstance(change.new, Table) and change.new.is_readable:
                     self._compactor.schedule(transaction.base.database, change.new)
 
     def expire_snapshots(self, oid: int | None = None) -> int:
@@ -475,8 +475,8 @@ class Store:
         if transaction.compacting:
             for change in merged.changes:
                 if isinstance(change.old, Table) and isinstance(change.new, Table):
-                    after = {file.path for file in change.new.files}
-                    inputs = tuple(file for file in change.old.files if file.path not in after)
+                    after = {file.id for file in change.new.files}
+                    inputs = tuple(file for file in change.old.files if file.id not in after)
                     self._compactions.append(Compaction(self._commits, change.oid, inputs, change.added))
 
     # ---- opening

@@ -3,7 +3,8 @@
 A *segment* is a DuckDB table made of some of a table's immutable files. A snapshot is read from the segments whose
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
 read from Parquet. A segment is dropped when nothing reads it any more: at the latest at a loading after its files
-were removed.
+were removed. Where a newer snapshot has fewer rows of the same files, they are deleted from the segment, or left out
+while other statements read it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import duckdb
+import numpy as np
 
-from gpudb.catalog.tables import DataFile, Table
+from gpudb.catalog.deleted_rows import Rows
+from gpudb.catalog.tables import DataFile, Table, get_id_path
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
-from gpudb.storage.iceberg.scan import scan_sql
+from gpudb.storage.iceberg.scan import order_files, render_exclusion, scan_sql
 
 SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
@@ -37,17 +40,86 @@ _POLL_SECONDS = 0.05
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A loaded part of a table, in use by `readers` statements."""
+    """A loaded part of a table, in use by `readers` statements.
+
+    `loaded` are the files in the order of their rows, as they were loaded. `gone` are the row ids of those deleted since,
+    ascending, and `files` the ids of the files without them.
+    """
 
     name: str
     oid: int
     columns: tuple[object, ...]
+    loaded: Sequence[DataFile]
     files: frozenset[str]
     bytes: int
     table: str = ""
     readers: int = 0
     dropped: bool = False
     used: int = field(default=0)
+    gone: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRows:
+    """A segment without the rows `excluded`: their row ids."""
+
+    segment: Segment
+    excluded: Rows | None = None
+
+    @property
+    def query(self) -> str:
+        """A SELECT of the rows."""
+        where = "" if self.excluded is None else f" WHERE {render_exclusion('rowid', self.excluded)}"
+        return f"SELECT * FROM {self.segment.name}{where}"
+
+
+def _find_fewer_rows(segment: Segment, table: Table) -> tuple[list[DataFile], Rows] | None:
+    """Returns a segment's files in a snapshot that lacks some of their rows, and the row ids of these.
+
+    None if the snapshot lacks none, or lacks a whole file, or has rows that the segment lacks.
+    """
+    known = {file.path: file for file in table.files}
+    now = [known.get(file.path) for file in segment.loaded]
+    files = [file for file in now if file is not None]
+    if len(files) < len(now) or segment.files == {file.id for file in files}:
+        return None
+    excluded: list[Rows] = []
+    start = 0
+    for file, loaded in zip(files, segment.loaded, strict=True):
+        if file.has_rows_beside(loaded):
+            return None
+        if file.deleted is not None:
+            rows = file.deleted.rows
+            if loaded.deleted is not None:
+                rows = np.setdiff1d(rows, loaded.deleted.rows, assume_unique=True)
+                rows = rows - np.searchsorted(loaded.deleted.rows, rows)
+            excluded.append(start + rows)
+        start += loaded.rows
+    lacking = np.concatenate(excluded) if excluded else np.zeros(0, np.int64)
+    if not np.isin(segment.gone, lacking, assume_unique=True).all():
+        return None  # an older snapshot
+    return files, np.setdiff1d(lacking, segment.gone, assume_unique=True)
+
+
+def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows) -> bool:
+    """Deletes rows from a segment by their row ids; returns False, and changes nothing, if the ids are not those any
+    more with which it was loaded.
+    """
+    kept = sum(file.rows for file in segment.loaded)
+    for row in reversed(segment.gone):
+        if row != kept - 1:
+            break
+        kept -= 1
+    listed = ",".join(map(str, rows.tolist()))
+    cursor.execute("BEGIN")
+    # DuckDB closes gaps at checkpoints: then the last row has another id.
+    last = cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone()
+    done = cursor.execute(
+        f"DELETE FROM {segment.name} WHERE rowid IN (SELECT unnest(string_split('{listed}', ','))::BIGINT)"
+    ).fetchone()
+    sound = last == (1,) and done == (len(rows),)
+    cursor.execute("COMMIT" if sound else "ROLLBACK")
+    return sound
 
 
 class LoadedTables:
@@ -77,14 +149,17 @@ class LoadedTables:
         finally:
             reader.close()
 
-    def acquire(self, table: Table, cancel: Cancel) -> tuple[list[Segment], list[str]]:
-        """Acquires the segments that hold parts of a snapshot; also returns the paths that are in none of them."""
+    def acquire(self, table: Table, cancel: Cancel) -> tuple[list[SegmentRows], list[str]]:
+        """Acquires the segments that hold parts of a snapshot; also returns the ids of files that are in none."""
         signature = tuple((c.name, c.type, c.field_id) for c in table.columns)
-        paths = {file.path for file in table.files}
+        paths = {file.id for file in table.files}
         with self._lock:
+            self._delete_rows(table, signature)
             self._uses[table.oid] = self._uses.get(table.oid, 0) + 1
             lock = self._loading.setdefault(table.oid, threading.Lock())
             found, rest = self._find_segments(table.oid, signature, paths)
+            if rest:
+                found, rest = self._find_larger(table, signature, found, rest)
             if not rest or not self._should_load(table, rest):
                 return self._pin(found), sorted(rest)
         with _acquire_lock(lock, cancel):
@@ -92,7 +167,7 @@ class LoadedTables:
                 found, rest = self._find_segments(table.oid, signature, paths)
                 if not rest or len(found) >= MAX_SEGMENTS:
                     rest = paths if rest else rest
-                missing = {file.path: file for file in table.files if file.path in rest}
+                missing = {file.id: file for file in table.files if file.id in rest}
                 if not rest:
                     return self._pin(found), []
                 self._names += 1
@@ -106,7 +181,8 @@ class LoadedTables:
                     found, rest = self._find_segments(table.oid, signature, paths)
                     return self._pin(found), sorted(rest)
             with self._lock:
-                result = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
+                loaded = order_files(table, list(missing.values()))
+                result = Segment(name, table.oid, signature, loaded, frozenset(rest), size, table.name)
                 if result.files == frozenset(paths):
                     for old in [s for s in self._segments if s.oid == table.oid]:
                         self._drop(old)
@@ -128,7 +204,7 @@ class LoadedTables:
             return
         self._next_check = now + CHECK_SECONDS
         for segment in list(self._segments):
-            if not all(map(os.path.exists, segment.files)):
+            if not all(os.path.exists(get_id_path(id)) for id in segment.files):
                 self._drop(segment)
         loaded = {segment.oid for segment in self._segments}
         self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}
@@ -136,14 +212,52 @@ class LoadedTables:
 
     def _find_segments(
         self, oid: int, signature: tuple[object, ...], paths: set[str]
-    ) -> tuple[list[Segment], set[str]]:
-        found: list[Segment] = []
+    ) -> tuple[list[SegmentRows], set[str]]:
+        found: list[SegmentRows] = []
         rest = set(paths)
         for segment in sorted(self._segments, key=lambda s: -len(s.files)):
             if segment.oid == oid and segment.columns == signature and segment.files <= rest:
-                found.append(segment)
+                found.append(SegmentRows(segment))
                 rest -= segment.files
         return found, rest
+
+    def _find_larger(
+        self, table: Table, signature: tuple[object, ...], found: list[SegmentRows], rest: set[str]
+    ) -> tuple[list[SegmentRows], set[str]]:
+        """Adds segments in use that have more rows of the `rest` of a snapshot's files than it has."""
+        found, rest = list(found), set(rest)
+        used = {each.segment.name for each in found}
+        for segment in self._segments:
+            if segment.oid != table.oid or segment.columns != signature or segment.name in used:
+                continue
+            fewer = _find_fewer_rows(segment, table)
+            ids = set() if fewer is None else {file.id for file in fewer[0]}
+            if fewer is not None and ids <= rest:
+                found.append(SegmentRows(segment, fewer[1]))
+                rest -= ids
+        return found, rest
+
+    def _delete_rows(self, table: Table, signature: tuple[object, ...]) -> None:
+        """Deletes from a table's segments that nothing reads the rows that its snapshot lacks."""
+        for segment in list(self._segments):
+            if segment.oid != table.oid or segment.columns != signature or segment.readers:
+                continue
+            fewer = _find_fewer_rows(segment, table)
+            if fewer is None:
+                continue
+            files, rows = fewer
+            try:
+                with self._database.cursor() as cursor:
+                    done = _delete_rows(cursor, segment, rows)
+            except duckdb.Error as error:
+                if is_fatal(error):
+                    raise  # the engine replaces the instance
+                done = False
+            if not done:
+                self._drop(segment)
+                continue
+            segment.files = frozenset(file.id for file in files)
+            segment.gone = np.union1d(segment.gone, rows)
 
     def _should_load(self, table: Table, rest: set[str]) -> bool:
         size = sum(file.bytes for file in table.files)
@@ -151,12 +265,12 @@ class LoadedTables:
             return False
         return size <= SMALL_TABLE_BYTES or self._uses[table.oid] > 1
 
-    def _pin(self, segments: list[Segment]) -> list[Segment]:
+    def _pin(self, found: list[SegmentRows]) -> list[SegmentRows]:
         self._clock += 1
-        for segment in segments:
-            segment.readers += 1
-            segment.used = self._clock
-        return segments
+        for each in found:
+            each.segment.readers += 1
+            each.segment.used = self._clock
+        return found
 
     def release(self, segments: list[Segment]) -> None:
         """Releases segments; removes those dropped in the meantime."""
@@ -225,15 +339,15 @@ class TableReader:
     def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
         """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
         segments, rest = self._tables.acquire(table, self._cancel)
-        self._pinned += segments
+        self._pinned += [each.segment for each in segments]
         if not table.files:
             return f"({scan_sql(table)})"
-        parts = [f"SELECT * FROM {segment.name}" for segment in segments]
+        parts = [each.query for each in segments]
         if rest:
-            paths = set(rest)
-            parts.append(scan_sql(table, prune_files([file for file in table.files if file.path in paths], ranges)))
-        if len(parts) == 1 and segments:
-            return segments[0].name
+            ids = set(rest)
+            parts.append(scan_sql(table, prune_files([file for file in table.files if file.id in ids], ranges)))
+        if len(parts) == 1 and segments and segments[0].excluded is None:
+            return segments[0].segment.name
         return f"({' UNION ALL '.join(parts)})"
 
     def names(self) -> dict[str, str]:

@@ -35,7 +35,7 @@ def sample_column(table: Table, column: Column) -> Sample | None:
     read.
     """
     files = _select_spread(table.files, [file.rows for file in table.files], MAX_FILES)
-    key = column.field_id, tuple(file.path for file in files)
+    key = column.field_id, tuple(file.id for file in files)
     known = _known.get(key)
     if known is not None:
         return known[0]

@@ -80,10 +80,12 @@ class DataFile:
         return row if self.deleted is None else row - self.deleted.count_before(row)
 
     def with_deleted(self, deleted: DeletedRows | None) -> DataFile:
-        """Returns the file with other deleted rows, which include those deleted before."""
+        """Returns the file with other deleted rows, which include those deleted before. ValueError for other rows."""
         if deleted is None or not len(deleted):
             return self
         stored = self.stored_rows
+        if deleted.rows[-1] >= stored or (self.deleted is not None and not self.deleted.is_within(deleted)):
+            raise ValueError(f"rows to delete are not those of file {self.path}")
         live = stored - len(deleted)
         nulls = {id: live if count else 0 for id, count in self.nulls.items() if count in {0, self.rows}}
         return replace(self, rows=live, nulls=nulls, deleted=deleted)

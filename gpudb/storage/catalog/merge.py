@@ -225,7 +225,9 @@ class _RelationMerge:
         if not removed <= {file.id for file in files}:
             raise _conflict_error(f"{old.schema}.{old.name}")
         joined = list_added_rows(self._undo_compactions(now.files, None), old.files)
-        merged = tuple(file for file in files if file.id not in removed) + entered
+        shrunk = {file.path: file for file in entered if not list_added_rows([file], old.files)}
+        staying = (shrunk.get(file.path, file) for file in files if file.id not in removed or file.path in shrunk)
+        merged = (*staying, *(file for file in entered if file.path not in shrunk))
         paths = {file.path for file in merged}
         if len(paths) < len(merged):
             # One restored a file of which the other kept another state.

@@ -24,7 +24,7 @@ from gpudb.catalog.tables import DataFile, Table, get_id_path
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
-from gpudb.storage.iceberg.scan import order_files, render_exclusion, scan_sql
+from gpudb.storage.iceberg.scan import MAX_COMPARED_ROWS, order_files, render_exclusion, scan_sql
 
 SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
@@ -73,6 +73,11 @@ class SegmentRows:
         return f"SELECT * FROM {self.segment.name}{where}"
 
 
+def _get_signature(table: Table) -> tuple[object, ...]:
+    """Returns what segments of a table have in common while its columns stay."""
+    return tuple((c.name, c.type, c.field_id) for c in table.columns)
+
+
 def _find_fewer_rows(segment: Segment, table: Table) -> tuple[list[DataFile], Rows] | None:
     """Returns a segment's files in a snapshot that lacks some of their rows, and the row ids of these.
 
@@ -111,12 +116,12 @@ def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows
             break
         kept -= 1
     listed = ",".join(map(str, rows.tolist()))
+    if len(rows) > MAX_COMPARED_ROWS:
+        listed = f"SELECT unnest(string_split('{listed}', ','))::BIGINT"
     cursor.execute("BEGIN")
     # DuckDB closes gaps at checkpoints: then the last row has another id.
     last = cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone()
-    done = cursor.execute(
-        f"DELETE FROM {segment.name} WHERE rowid IN (SELECT unnest(string_split('{listed}', ','))::BIGINT)"
-    ).fetchone()
+    done = cursor.execute(f"DELETE FROM {segment.name} WHERE rowid IN ({listed})").fetchone()
     sound = last == (1,) and done == (len(rows),)
     cursor.execute("COMMIT" if sound else "ROLLBACK")
     return sound
@@ -151,7 +156,7 @@ class LoadedTables:
 
     def acquire(self, table: Table, cancel: Cancel) -> tuple[list[SegmentRows], list[str]]:
         """Acquires the segments that hold parts of a snapshot; also returns the ids of files that are in none."""
-        signature = tuple((c.name, c.type, c.field_id) for c in table.columns)
+        signature = _get_signature(table)
         paths = {file.id for file in table.files}
         with self._lock:
             self._delete_rows(table, signature)
@@ -165,8 +170,9 @@ class LoadedTables:
         with _acquire_lock(lock, cancel):
             with self._lock:
                 found, rest = self._find_segments(table.oid, signature, paths)
-                if not rest or len(found) >= MAX_SEGMENTS:
-                    rest = paths if rest else rest
+                if rest and len(found) >= MAX_SEGMENTS:
+                    # The largest stays: after many small changes it has nearly all rows.
+                    rest = paths - max((each.segment for each in found), key=lambda s: s.bytes).files
                 missing = {file.id: file for file in table.files if file.id in rest}
                 if not rest:
                     return self._pin(found), []
@@ -183,14 +189,19 @@ class LoadedTables:
             with self._lock:
                 loaded = order_files(table, list(missing.values()))
                 result = Segment(name, table.oid, signature, loaded, frozenset(rest), size, table.name)
-                if result.files == frozenset(paths):
-                    for old in [s for s in self._segments if s.oid == table.oid]:
+                for old in [s for s in self._segments if s.oid == table.oid]:
+                    if old.files <= result.files or result.files == paths:
                         self._drop(old)
                 self._segments.append(result)
                 self.loads += 1
                 self.read_bytes += sum(file.bytes for file in missing.values())
                 found, rest = self._find_segments(table.oid, signature, paths)
                 return self._pin(found), sorted(rest)
+
+    def follow(self, table: Table) -> None:
+        """Deletes from a table's segments that nothing reads the rows that its snapshot lacks."""
+        with self._lock:
+            self._delete_rows(table, _get_signature(table))
 
     def measure(self) -> tuple[int, int]:
         """Returns the estimated bytes of the loaded segments, and their limit."""
@@ -238,7 +249,6 @@ class LoadedTables:
         return found, rest
 
     def _delete_rows(self, table: Table, signature: tuple[object, ...]) -> None:
-        """Deletes from a table's segments that nothing reads the rows that its snapshot lacks."""
         for segment in list(self._segments):
             if segment.oid != table.oid or segment.columns != signature or segment.readers:
                 continue

@@ -1,7 +1,8 @@
 """Samples of columns for the planner: some tens of thousands of values out of a few files, read once.
 
 A sample is cached under the files that it was read from. These are chosen by their position among the rows, so that
-small appends leave the choice unchanged. Only the one column is read; of a large chunk only its first rows.
+small appends leave the choice unchanged. Deleted rows count like others, since they are few. Only the one column is
+read; of a large chunk only its first rows.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def sample_column(table: Table, column: Column) -> Sample | None:
     read.
     """
     files = _select_spread(table.files, [file.rows for file in table.files], MAX_FILES)
-    key = column.field_id, tuple(file.id for file in files)
+    key = column.field_id, tuple(file.path for file in files)
     known = _known.get(key)
     if known is not None:
         return known[0]

@@ -28,10 +28,10 @@ SCANS = {
 CHANGES = {"delete": "DELETE FROM few WHERE id = {}", "update": "UPDATE few SET amount = amount + 1 WHERE id = {}"}
 
 
-def _time(run: Callable[[], Answer | None]) -> tuple[float, Answer | None]:
+def _time(run: Callable[[str], object], statement: str) -> float:
     start = time.perf_counter()
-    answer = run()
-    return time.perf_counter() - start, answer
+    run(statement)
+    return time.perf_counter() - start
 
 
 def measure(
@@ -58,12 +58,11 @@ def measure(
             for number in range(ROUNDS):
                 key = (key * 48271 + number) % size + 1
                 system.query(query)
-                before.append(_time(lambda: system.query(query))[0])
-                changed.append(_time(lambda: system.query_none(statement.format(key)))[0])
-                after.append(_time(lambda: system.query(query))[0])
-                taken, found = _time(lambda: system.query(query))
-                later.append(taken)
-            assert found is not None
+                before.append(_time(system.query, query))
+                changed.append(_time(system.query_none, statement.format(key)))
+                after.append(_time(system.query, query))
+                later.append(_time(system.query, query))
+            found = system.query(query)
             case = f"{scan} after {change}"
             answers[case, system.name] = found
             rows.append(make_row(case, system.name, after, size, result_rows=len(found)))

@@ -2,8 +2,9 @@
 
 A table with more than SMALL_FILES files below SMALL_BYTES each gets those merged in the background after a commit. In a
 table that is distributed by hash, each bucket's small files are merged if they are more than BUCKET_FILES. A file with
-many deleted rows is written anew without them, and small files lose theirs as they are merged. An UPDATE or DELETE that began earlier and replaces a merged file undoes the merge (see `merge`). No compaction starts while such a
-statement holds the table's lock.
+many deleted rows is written anew without them; small files lose theirs as they are merged. An UPDATE or DELETE that
+began earlier and changes a merged file undoes the merge (see `merge`). No compaction starts while such a statement
+holds the table's lock.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ SMALL_ROWS = 1024
 
 
 def is_rewritten(file: DataFile, deleted: DeletedRows) -> bool:
-    """Returns whether a statement that leaves rows of a file deleted writes the file anew, instead of a list of them."""
+    """Returns whether a statement that leaves rows of a file deleted writes the file anew, instead of their list."""
     count = len(deleted)
     if count == file.stored_rows:
         return False  # nothing of it stays

@@ -42,7 +42,7 @@ _POLL_SECONDS = 0.05
 class Segment:
     """A loaded part of a table, in use by `readers` statements.
 
-    `loaded` are the files in the order of their rows, as they were loaded. `gone` are the row ids of those deleted since,
+    `loaded` are the files in the order of their rows, as they were loaded. `gone` are the ids of rows deleted since,
     ascending, and `files` the ids of the files without them.
     """
 
@@ -215,7 +215,7 @@ class LoadedTables:
             return
         self._next_check = now + CHECK_SECONDS
         for segment in list(self._segments):
-            if not all(os.path.exists(get_id_path(id)) for id in segment.files):
+            if not all(map(os.path.exists, map(get_id_path, segment.files))):
                 self._drop(segment)
         loaded = {segment.oid for segment in self._segments}
         self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}

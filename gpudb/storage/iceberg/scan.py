@@ -17,8 +17,9 @@ from gpudb.storage.iceberg.column_layout import is_stored_as_struct, render_rest
 
 FILE_COLUMN = "gpudb$filename"
 ROW_COLUMN = "gpudb$file_row_number"
-"""A row's position: its file's path, and its number in it from 0 (BIGINT), deleted rows included. No user column has such
-a name.
+"""A row's position: its file's path, and its number in it from 0 (BIGINT); deleted rows have numbers too.
+
+No user column has such a name.
 """
 MAX_COMPARED_ROWS = 16
 """Maximum deleted rows of a file that are compared one by one; more are looked up in a hash table."""

@@ -20,6 +20,7 @@ from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.recovery.check import check
 from gpudb.storage.store import Store
+from tests.support.duckdb_iceberg.reader import build_environment, query
 from tests.support.store_tables import AB, ab, arrow, create, created, files_under, insert, rows, table_of
 
 COUNT = 2000
@@ -241,6 +242,22 @@ def test_other_readers_of_iceberg_leave_deleted_rows_out(tmp_path: Path) -> None
             _delete(store, oid, key)
         sums = _sums_of(table_of(store, oid).metadata_location)
     assert sums == [(COUNT - 1, sum(_all_but(1, 1234)) + COUNT + 1)] * 2
+
+
+def test_duckdb_leaves_deleted_rows_out(tmp_path: Path) -> None:
+    with Store(tmp_path / "data", compaction=False) as store:
+        oid = _filled(store)
+        insert(store, oid, (COUNT + 1, "another file"))
+        for key in (1, 1234):
+            _delete(store, oid, key)
+        location = table_of(store, oid).metadata_location
+    python = build_environment(tmp_path)
+    found = query(python, f"SELECT count(*), sum(a)::BIGINT, max(b) FROM iceberg_scan('{location}')")
+    assert found == [[COUNT - 1, sum(_all_but(1, 1234)) + COUNT + 1, "row 999"]]
+    assert query(python, f"SELECT a FROM iceberg_scan('{location}') WHERE a BETWEEN 1233 AND 1235 ORDER BY a") == [
+        [1233],
+        [1235],
+    ]
 
 
 def test_a_moved_directory_has_its_deletions(tmp_path: Path) -> None:

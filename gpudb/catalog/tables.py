@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from gpudb.catalog.deleted_rows import DeletedRows
+from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
@@ -96,12 +97,7 @@ class DataFile:
 
 
 _DIGEST = "\0"
-"""Separates path and digest in `DataFile.id`; no path contains it."""
-
-
-def get_id_path(id: str) -> str:
-    """Returns the path of the file that `DataFile.id` identifies."""
-    return id.partition(_DIGEST)[0]
+"""Separates path and digest in `DataFile.id`; no path on disk contains it (see `file_tables.get_file_path`)."""
 
 
 def list_added_rows(files: Iterable[DataFile], known: Iterable[DataFile]) -> tuple[DataFile, ...]:
@@ -281,7 +277,7 @@ class Table:
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
     `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
     OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
-    is of no other table.
+    is of no other table. The same holds for files of a `format` that a statement reads as a table.
     """
 
     oid: int
@@ -306,6 +302,8 @@ class Table:
     acl: Acl | None = None
     past_of: int = 0
     foreign: ForeignSource | None = None
+    format: str = ""
+    triggers: tuple[Trigger, ...] = ()
 
     @property
     def is_elsewhere(self) -> bool:

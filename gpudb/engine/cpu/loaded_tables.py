@@ -20,7 +20,8 @@ import duckdb
 import numpy as np
 
 from gpudb.catalog.deleted_rows import Rows
-from gpudb.catalog.tables import DataFile, Table, get_id_path
+from gpudb.catalog.file_tables import get_file_path
+from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
@@ -215,7 +216,7 @@ class LoadedTables:
             return
         self._next_check = now + CHECK_SECONDS
         for segment in list(self._segments):
-            if not all(map(os.path.exists, map(get_id_path, segment.files))):
+            if not all(map(os.path.exists, map(get_file_path, segment.files))):
                 self._drop(segment)
         loaded = {segment.oid for segment in self._segments}
         self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}

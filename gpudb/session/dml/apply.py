@@ -16,9 +16,10 @@ import pyarrow as pa
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import DataFile, Table
+from gpudb.catalog.triggers import BEFORE, DELETE, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.dml.outcomes import TableChange
+from gpudb.session.dml.outcomes import Batches, TableChange
 from gpudb.session.dml.references import (
     find_key_changes,
     find_missing_keys,
@@ -28,17 +29,58 @@ from gpudb.session.dml.references import (
 )
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.state.deferral import Change, ReferencedChange, ReferencingChange
+from gpudb.session.triggers.firing import (
+    AfterEvents,
+    collect_row_events,
+    fire_after,
+    fire_before_rows,
+    fire_for_statement,
+)
+from gpudb.session.triggers.rows import as_rows, rename_rows
 from gpudb.storage.compaction import is_rewritten
 from gpudb.storage.constraints.references import still_referenced_error
 
 
 def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
-    """Writes computed changes. 23502, 23503, 23505, 23514."""
+    """Writes computed changes. 23502, 23503, 23505, 23514.
+
+    Then it fires the AFTER triggers of the changes, and of those that foreign keys cause.
+    """
+    after: list[AfterEvents] = []
+    _apply(context, changes, after)
+    fire_after(context, after, append_rows)
+
+
+def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after: list[AfterEvents]) -> None:
+    """Writes changes, and adds what they leave to AFTER triggers."""
+    after += [_collect_events(context, table, change) for table, change in changes if table.triggers]
+    changes = [(table, change) for table, change in changes if table.kind != "v"]
     before = context.transaction.catalog
     key_changes = find_key_changes(context, changes)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         _write_table(context, oid, [change for table, change in changes if table.oid == oid])
-    _enforce_references(context, before, changes, key_changes)
+    _enforce_references(context, before, changes, key_changes, after)
+
+
+def append_rows(context: Context, table: Table, batches: Sequence[pa.RecordBatch]) -> None:
+    """Appends rows to a table without triggers. 23502, 23503, 23505, 23514."""
+    context.transaction.append(table.oid, check_batches(context, table, batches))
+    check_inserted(context, table)
+
+
+def _collect_events(context: Context, table: Table, change: TableChange) -> AfterEvents:
+    """Returns what a change leaves to the AFTER triggers of its table."""
+    after = AfterEvents(table, change.events, change.named)
+    if table.kind != "v":
+        after.rows = collect_row_events(
+            context,
+            table,
+            lambda: as_rows(table, change.inserted),
+            lambda: as_rows(table, change.updated),
+            change.updated_positions,
+            change.deleted,
+        )
+    return after
 
 
 def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> None:
@@ -108,11 +150,12 @@ def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def check_inserted(context: Context, before: Table) -> None:
     """23503 if a row added to a table since it was `before` references no row."""
     for foreign in context.transaction.table(before.oid).foreign_keys if before.foreign_keys else ():
-        _check_or_defer(context, ReferencingChange(before.oid, foreign, before.files))
+        _check_or_defer(context, ReferencingChange(before.oid, foreign, before.files), [])
 
 
 def check_deferred(context: Context, changes: Iterable[Change]) -> None:
     """23503 for deferred checks, of tables and foreign keys that still exist."""
+    after: list[AfterEvents] = []
     for change in changes:
         owner = context.transaction.catalog.find_relation_by_oid(change.owner)
         known = owner.foreign_keys if isinstance(owner, Table) else ()
@@ -120,10 +163,11 @@ def check_deferred(context: Context, changes: Iterable[Change]) -> None:
         if foreign is not None and isinstance(change, ReferencingChange):
             context.transaction.check_references(change.owner, change.files, foreign)
         elif foreign is not None and isinstance(change, ReferencedChange):
-            _run_action(context, replace(change, foreign=foreign))
+            _run_action(context, replace(change, foreign=foreign), after)
+    fire_after(context, after, append_rows)
 
 
-def _check_or_defer(context: Context, change: Change) -> None:
+def _check_or_defer(context: Context, change: Change, after: list[AfterEvents]) -> None:
     """Checks a change against its foreign key, or defers the check to the end of the transaction."""
     deferred = context.session.deferred_checks
     if deferred.is_deferred(change.foreign):
@@ -131,7 +175,7 @@ def _check_or_defer(context: Context, change: Change) -> None:
     elif isinstance(change, ReferencingChange):
         context.transaction.check_references(change.owner, change.files, change.foreign)
     else:
-        _run_action(context, change)
+        _run_action(context, change, after)
 
 
 def _enforce_references(
@@ -139,23 +183,24 @@ def _enforce_references(
     before: Catalog,
     changes: Sequence[tuple[Table, TableChange]],
     key_changes: Iterable[ReferencedChange],
+    after: list[AfterEvents],
 ) -> None:
     """Runs the actions of ON DELETE and ON UPDATE, then the checks: 23503."""
     for each in sorted(key_changes, key=lambda each: each.action not in "cnd"):
         if each.action == "a":
-            _check_or_defer(context, each)
+            _check_or_defer(context, each, after)
         else:
-            _run_action(context, each)
+            _run_action(context, each, after)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         known = before.find_relation_by_oid(oid)
         files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
         for foreign in context.transaction.table(oid).foreign_keys:
             own = [change for table, change in changes if table.oid == oid]
             if any(change.inserted or change.may_update(foreign.columns) for change in own):
-                _check_or_defer(context, ReferencingChange(oid, foreign, files))
+                _check_or_defer(context, ReferencingChange(oid, foreign, files), after)
 
 
-def _run_action(context: Context, change: ReferencedChange) -> None:
+def _run_action(context: Context, change: ReferencedChange, after: list[AfterEvents]) -> None:
     """Runs the action of a foreign key for rows that reference changed keys: refuses, deletes or updates them."""
     action = change.action
     referenced = context.transaction.table(change.referenced)
@@ -171,16 +216,55 @@ def _run_action(context: Context, change: ReferencedChange) -> None:
         width = 2 + len(owner.columns)
         row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
         raise still_referenced_error(owner, change.foreign, referenced, row)
-    positions = pa.table({"file": found.column(0), "row": found.column(1)})
     if action == "c" and change.deleted:
-        apply_changes(context, [(owner, TableChange(found.num_rows, [], positions, deleted=positions))])
+        _delete_referencing(context, owner, found, after)
         return
     columns = (change.deleted and change.foreign.delete_columns) or change.foreign.columns
     if action == "c":
         updated = rows_with_new_keys(owner, columns, found)
     else:
         updated = rows_without_reference(context, owner, columns, found, default=action == "d")
-    follow_up = TableChange(
-        found.num_rows, updated, positions, updated, assigned=frozenset(columns), updated_positions=positions
+    _update_referencing(context, owner, found, updated, frozenset(columns), after)
+
+
+def _delete_referencing(context: Context, owner: Table, found: pa.Table, after: list[AfterEvents]) -> None:
+    if owner.triggers:
+        fire_for_statement(context, owner, DELETE, BEFORE)
+        old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
+        _, kept = fire_before_rows(context, owner, DELETE, None, old, None, append_rows)
+        found = found.filter(pa.array(kept))
+    positions = _positions(found)
+    change = TableChange(found.num_rows, [], positions, deleted=positions, events=(DELETE,))
+    _apply(context, [(owner, change)], after)
+
+
+def _update_referencing(
+    context: Context,
+    owner: Table,
+    found: pa.Table,
+    updated: Batches,
+    columns: frozenset[str],
+    after: list[AfterEvents],
+) -> None:
+    assigned: frozenset[str] | None = columns
+    positions = _positions(found)
+    if owner.triggers:
+        fire_for_statement(context, owner, UPDATE, BEFORE, columns)
+        old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
+        rows, kept = fire_before_rows(context, owner, UPDATE, as_rows(owner, updated), old, columns, append_rows)
+        positions, updated, assigned = positions.filter(pa.array(kept)), rows.combine_chunks().to_batches(), None
+    change = TableChange(
+        positions.num_rows,
+        updated,
+        positions,
+        updated,
+        assigned=assigned,
+        updated_positions=positions,
+        events=(UPDATE,),
+        named=columns,
     )
-    apply_changes(context, [(owner, follow_up)])
+    _apply(context, [(owner, change)], after)
+
+
+def _positions(found: pa.Table) -> pa.Table:
+    return pa.table({"file": found.column(0), "row": found.column(1)})

@@ -3,8 +3,8 @@
 A *segment* is a DuckDB table made of some of a table's immutable files. A snapshot is read from the segments whose
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
 read from Parquet. A segment is dropped when nothing reads it any more: at the latest at a loading after its files
-were removed. Where a newer snapshot has fewer rows of the same files, they are deleted from the segment, or left out
-while other statements read it.
+were removed. Rows that a commit deleted from files that stay are deleted from their segment once nothing reads it.
+Until then, and for a transaction's own deletions, statements leave them out by a condition.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRows:
-    """A segment without the rows `excluded`: their row ids."""
+    """A segment without the rows `excluded`, given by their row ids; `files` are the ids of its files in a snapshot."""
 
     segment: Segment
+    files: frozenset[str]
     excluded: Rows | None = None
 
     @property
@@ -141,6 +142,8 @@ class LoadedTables:
         self._segments: list[Segment] = []
         self._loading: dict[int, threading.Lock] = {}
         self._uses: dict[int, int] = {}
+        self._committed: dict[int, Table] = {}
+        """The last committed snapshots of tables with deleted rows."""
         self._next_check = 0.0
         self._clock = 0
         self._names = 0
@@ -160,20 +163,18 @@ class LoadedTables:
         signature = _get_signature(table)
         paths = {file.id for file in table.files}
         with self._lock:
-            self._delete_rows(table, signature)
+            self._catch_up(table.oid)
             self._uses[table.oid] = self._uses.get(table.oid, 0) + 1
             lock = self._loading.setdefault(table.oid, threading.Lock())
-            found, rest = self._find_segments(table.oid, signature, paths)
-            if rest:
-                found, rest = self._find_larger(table, signature, found, rest)
+            found, rest = self._find_segments(table, signature, paths)
             if not rest or not self._should_load(table, rest):
                 return self._pin(found), sorted(rest)
         with _acquire_lock(lock, cancel):
             with self._lock:
-                found, rest = self._find_segments(table.oid, signature, paths)
+                found, rest = self._find_segments(table, signature, paths)
                 if rest and len(found) >= MAX_SEGMENTS:
                     # The largest stays: after many small changes it has nearly all rows.
-                    rest = paths - max((each.segment for each in found), key=lambda s: s.bytes).files
+                    rest = paths - max(found, key=lambda each: each.segment.bytes).files
                 missing = {file.id: file for file in table.files if file.id in rest}
                 if not rest:
                     return self._pin(found), []
@@ -185,7 +186,7 @@ class LoadedTables:
                 self._make_room(size)
             if not self._load(name, table, list(missing.values()), cancel):
                 with self._lock:
-                    found, rest = self._find_segments(table.oid, signature, paths)
+                    found, rest = self._find_segments(table, signature, paths)
                     return self._pin(found), sorted(rest)
             with self._lock:
                 loaded = order_files(table, list(missing.values()))
@@ -196,13 +197,15 @@ class LoadedTables:
                 self._segments.append(result)
                 self.loads += 1
                 self.read_bytes += sum(file.bytes for file in missing.values())
-                found, rest = self._find_segments(table.oid, signature, paths)
+                found, rest = self._find_segments(table, signature, paths)
                 return self._pin(found), sorted(rest)
 
     def follow(self, table: Table) -> None:
-        """Deletes from a table's segments that nothing reads the rows that its snapshot lacks."""
+        """Deletes from memory the rows that a committed snapshot of a table lacks, now or when nothing reads them."""
         with self._lock:
-            self._delete_rows(table, _get_signature(table))
+            if any(segment.oid == table.oid for segment in self._segments):
+                self._committed[table.oid] = table
+                self._catch_up(table.oid)
 
     def measure(self) -> tuple[int, int]:
         """Returns the estimated bytes of the loaded segments, and their limit."""
@@ -220,38 +223,37 @@ class LoadedTables:
                 self._drop(segment)
         loaded = {segment.oid for segment in self._segments}
         self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}
+        self._committed = {oid: table for oid, table in self._committed.items() if oid in loaded}
         self._loading = {oid: lock for oid, lock in self._loading.items() if oid in loaded or lock.locked()}
 
     def _find_segments(
-        self, oid: int, signature: tuple[object, ...], paths: set[str]
+        self, table: Table, signature: tuple[object, ...], ids: set[str]
     ) -> tuple[list[SegmentRows], set[str]]:
+        """Returns segments that hold a snapshot's files, or more rows of them, and the ids of the other files."""
         found: list[SegmentRows] = []
-        rest = set(paths)
-        for segment in sorted(self._segments, key=lambda s: -len(s.files)):
-            if segment.oid == oid and segment.columns == signature and segment.files <= rest:
-                found.append(SegmentRows(segment))
+        rest = set(ids)
+        known = [each for each in self._segments if each.oid == table.oid and each.columns == signature]
+        for segment in sorted(known, key=lambda s: -len(s.files)):
+            if segment.files <= rest:
+                found.append(SegmentRows(segment, segment.files))
                 rest -= segment.files
-        return found, rest
-
-    def _find_larger(
-        self, table: Table, signature: tuple[object, ...], found: list[SegmentRows], rest: set[str]
-    ) -> tuple[list[SegmentRows], set[str]]:
-        """Adds segments in use that have more rows of the `rest` of a snapshot's files than it has."""
-        found, rest = list(found), set(rest)
         used = {each.segment.name for each in found}
-        for segment in self._segments:
-            if segment.oid != table.oid or segment.columns != signature or segment.name in used:
-                continue
-            fewer = _find_fewer_rows(segment, table)
-            ids = set() if fewer is None else {file.id for file in fewer[0]}
-            if fewer is not None and ids <= rest:
-                found.append(SegmentRows(segment, fewer[1]))
-                rest -= ids
+        for segment in known if rest else ():
+            fewer = None if segment.name in used else _find_fewer_rows(segment, table)
+            files = frozenset() if fewer is None else frozenset(file.id for file in fewer[0])
+            if fewer is not None and files <= rest:
+                found.append(SegmentRows(segment, files, fewer[1]))
+                rest -= files
         return found, rest
 
-    def _delete_rows(self, table: Table, signature: tuple[object, ...]) -> None:
+    def _catch_up(self, oid: int) -> None:
+        """Deletes from a table's segments that nothing reads the rows that its committed snapshot lacks."""
+        table = self._committed.get(oid)
+        if table is None:
+            return
+        signature = _get_signature(table)
         for segment in list(self._segments):
-            if segment.oid != table.oid or segment.columns != signature or segment.readers:
+            if segment.oid != oid or segment.columns != signature or segment.readers:
                 continue
             fewer = _find_fewer_rows(segment, table)
             if fewer is None:

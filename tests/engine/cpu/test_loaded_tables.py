@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import Table
 from gpudb.engine.cpu import loaded_tables
 from gpudb.engine.cpu.engine import CpuEngine
@@ -20,7 +21,9 @@ from tests.support.lab import Lab, answer
 @pytest.fixture
 def cpu(lab: Lab) -> Iterator[CpuEngine]:
     made = CpuEngine(spill=lab.database.store.spill)
+    lab.database.store.followers.append(made.follow)
     yield made
+    lab.database.store.followers.remove(made.follow)
     made.close()
 
 
@@ -270,6 +273,19 @@ def test_a_segment_in_use_keeps_its_rows(cpu: CpuEngine, lab: Lab, holed: str) -
     assert cpu.instance.loaded.loads == 1
     (name,) = _names(cpu)
     assert cpu.instance.connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (2000 - 34,)
+
+
+def test_a_transactions_own_deletion_leaves_the_segment_to_others(cpu: CpuEngine, lab: Lab, holed: str) -> None:
+    assert answer(cpu, lab.request(COUNTED)) == _expected()
+    with lab.database.store.begin() as own:
+        table = own.catalog.relation("public", "holed")
+        assert isinstance(table, Table)
+        own.replace(table.oid, (), [], deleted={table.files[0].path: DeletedRows.of([6])})
+        for _ in range(2):
+            assert answer(cpu, lab.request(COUNTED, transaction=own)) == _expected(7)
+            assert answer(cpu, lab.request(COUNTED)) == _expected()
+    assert answer(cpu, lab.request(COUNTED)) == _expected()
+    assert cpu.instance.loaded.loads == 1
 
 
 def test_an_older_snapshot_is_not_read_from_a_segment_with_fewer_rows(cpu: CpuEngine, lab: Lab, holed: str) -> None:

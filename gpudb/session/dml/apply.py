@@ -100,7 +100,8 @@ def _rewrite_files(context: Context, table: Table, removed: pa.Table, changes: S
     files = [file for file in table.files if file.path in paths]
     if len(files) != len(paths):
         message = "tuple to be updated was already modified by an operation triggered by the current command"
-        raise SqlError.of("triggered_data_change_violation", message)
+        hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
+        raise SqlError.of("triggered_data_change_violation", message, hint=hint)
     updated = check_batches(context, table, [batch for change in changes for batch in change.updated])
     check_keys = any(change.may_update(key.columns) for change in changes for key in table.keys)
     survivors = context.session.database.cpu.remaining_rows(table, files, removed, context.cancel)

@@ -229,7 +229,7 @@ class Table:
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
     `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
     OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
-    is of no other table.
+    is of no other table. The same holds for files of a `format` that a statement reads as a table.
     """
 
     oid: int
@@ -254,6 +254,7 @@ class Table:
     acl: Acl | None = None
     past_of: int = 0
     foreign: ForeignSource | None = None
+    format: str = ""
     triggers: tuple[Trigger, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ for _name in (
     " pg_client_encoding pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until"
     " pg_stat_reset pg_stat_reset_shared pg_stat_reset_single_table_counters"
     # carried out around the engine: `gpudb.session.execution.session_calls`
-    " nextval currval lastval setval pg_cancel_backend pg_terminate_backend"
+    " nextval currval lastval setval pg_cancel_backend pg_terminate_backend pg_stat_statements_reset"
     " pg_advisory_lock pg_advisory_lock_shared pg_advisory_xact_lock pg_advisory_xact_lock_shared"
     " pg_try_advisory_lock pg_try_advisory_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared"
     " pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all pg_notify"

@@ -266,6 +266,10 @@ class Store:
         """Returns whether the table outlives the store."""
         return self.durable and not table.temporary
 
+    def find_state(self, table: Table) -> TableState | None:
+        """Returns the committed Iceberg metadata of a durable table; None for others."""
+        return self._states.get(table.oid)
+
     def folder(self, oid: int) -> Path:
         """Returns the folder of a table."""
         return self._tables_folder / str(oid)

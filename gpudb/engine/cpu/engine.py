@@ -242,7 +242,8 @@ class CpuEngine:
                 request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
-                raise self._translate_error(instance, error) from error
+                failure = find_failure(list_file_tables(request.query), error)
+                raise failure or self._translate_error(instance, error) from error
             finally:
                 request.cancel.measure = None
             assert row is not None
@@ -354,7 +355,7 @@ class DuckStream:
     def _to_sql_error(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
-        if isinstance(error, ENGINE_ERRORS) and (failure := find_failure(self._opened.files)) is not None:
+        if isinstance(error, ENGINE_ERRORS) and (failure := find_failure(self._opened.files, error)) is not None:
             return failure
         if isinstance(error, ENGINE_ERRORS):
             return self._translate_error(error)

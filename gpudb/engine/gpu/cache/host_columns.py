@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -22,9 +23,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
+from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import TextCodes
 from gpudb.engine.gpu.lower.arrow import series
@@ -201,7 +204,7 @@ class ResidentTables:
         if now >= self._next_check:
             self._next_check = now + CHECK_SECONDS
             exists = cache(os.path.exists)
-            self.columns.discard_where(lambda key: not exists(key[0]))
+            self.columns.discard_where(lambda key: not exists(get_file_path(key[0])))
 
     @property
     def bytes(self) -> int:
@@ -224,7 +227,8 @@ def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], mo
     with ThreadPoolExecutor(min(most, len(parts))) as pool:
         coming: deque[Future[_Read]] = deque()
         for part in parts:
-            coming.append(pool.submit(read, part))
+            # The statement's variables, to which reads are recorded.
+            coming.append(pool.submit(copy_context().run, read, part))
             if len(coming) == most:
                 yield coming.popleft().result()
         while coming:
@@ -236,7 +240,7 @@ def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[i
 
     Runs end where row groups end: a row group that is split is decoded once for each of its runs.
     """
-    ends = _group_ends(file.path) if last - first > step else ()
+    ends = _group_ends(file) if last - first > step else ()
     found: list[tuple[int, int]] = []
     while first < last:
         place = bisect_right(ends, min(first + step, last)) - 1
@@ -246,13 +250,15 @@ def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[i
     return found
 
 
-def _group_ends(path: str) -> tuple[int, ...]:
+def _group_ends(file: DataFile) -> tuple[int, ...]:
     """Returns the row count up to the end of each row group.
 
     Empty for an unreadable file, whose reader raises the error.
     """
+    if isinstance(file, FilePart):
+        return list_part_ends(file)
     try:
-        return _read_group_ends(path, Path(path).stat().st_mtime_ns)
+        return _read_group_ends(file.path, Path(file.path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException):
         return ()
 
@@ -265,6 +271,8 @@ def _read_group_ends(path: str, changed: int) -> tuple[int, ...]:
 
 def stored_width(file: DataFile, column: Column) -> float:
     """Returns the average uncompressed bytes of a column's value in a file; 0 if unknown."""
+    if isinstance(file, FilePart):
+        return estimate_width(file, column)
     try:
         return _read_widths(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
     except (OSError, pa.ArrowException):
@@ -299,6 +307,8 @@ def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int)
     """Reads rows of a file's columns, each as the physical columns of its type, named by suffix."""
     if first == last:
         return [pl.DataFrame(schema=physical_columns(column.type)) for column in columns]
+    if isinstance(file, FilePart):
+        return read_lanes_of_part(file, columns, first, last)
     arrays = _read_arrays(file, columns, first, last)
     return [
         repeat_text_value(column.initial, column.type, last - first)

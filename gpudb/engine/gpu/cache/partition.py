@@ -2,7 +2,8 @@
 
 A table distributed by hash gives each worker the files of its buckets; a replicated table gives each worker all files.
 Any other table gives each worker a run of each file's rows: of N workers, worker i has those from rows·i/N on. So a new
-snapshot reads only new files, and a file always stays on the same workers.
+snapshot reads only new files, and a file always stays on the same workers. Row groups and record batches of files that
+a statement reads as a table are assigned whole, in turn, since each worker would decode all of them.
 
 A statement larger than memory is cut into more partitions than there are workers: `chunks` consecutive partitions
 belong to one worker. Together they are the worker's partition, cut by the order of its rows, so that each chunk touches
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudb.catalog.distribution import BUCKETS, get_bucket_worker
+from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.plan.tree.nodes import Scan
 
@@ -69,7 +71,13 @@ WHOLE = Partition(0, 1)
 """All rows."""
 
 
+SPLIT_ROWS = 1 << 22
+"""Rows of a part of a file from which on several workers read it, if the file has fewer parts than workers."""
+
+
 def _owned(file: DataFile, worker: int, workers: int, *, bucketed: bool) -> tuple[int, int]:
+    if isinstance(file, FilePart) and (file.groups >= workers or file.rows < SPLIT_ROWS):
+        return 0, file.rows * (file.place % workers == worker)
     if file.bucket is None or not bucketed:
         return file.rows * worker // workers, file.rows * (worker + 1) // workers
     return 0, file.rows * (get_bucket_worker(file.bucket, workers) == worker)

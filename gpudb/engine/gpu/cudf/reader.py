@@ -6,7 +6,6 @@ on CPU workers, and copied.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,10 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pylibcudf as plc
 
+from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
+from gpudb.engine.gpu.cudf.footers import read_footer
+from gpudb.engine.gpu.cudf.part_reader import read_part_columns
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
@@ -30,8 +32,6 @@ from gpudb.storage.iceberg.column_layout import names_by_id
 _DIRECT = frozenset(
     "bool int2 int4 int8 float4 float8 text varchar bpchar json date timestamp timestamptz numeric".split()
 )
-_END = 8
-"""Bytes of a file after its footer: the footer's length, and PAR1."""
 _DECIMALS = {
     plc.TypeId.DECIMAL32: plc.DataType(plc.TypeId.INT32),
     plc.TypeId.DECIMAL64: plc.DataType(plc.TypeId.INT64),
@@ -47,6 +47,15 @@ def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: in
     """
     if first == last:
         return [empty_columns(column) for column in columns]
+    if isinstance(file, FilePart):
+        read = read_part_columns(file, columns, first, last)
+        return [
+            [
+                _to_physical(each, data_type(kind).plc_type)
+                for each, kind in zip(some, physical_columns(column.type).values(), strict=True)
+            ]
+            for column, some in zip(columns, read, strict=True)
+        ]
     names = _column_names(file.path)
     direct = {
         column.field_id: names[column.field_id]
@@ -94,20 +103,6 @@ def _column_names(path: str) -> Mapping[int, str]:
         return _read_column_names(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
-
-
-@lru_cache(64)
-def read_footer(path: str, changed: int) -> list[Any]:
-    """Reads a file's metadata as libcudf takes it; cached, so that reading a file in chunks parses it once.
-
-    Without page indexes: each read would copy those of the whole file, which takes longer than decoding a few row
-    groups; pages have headers.
-    """
-    with Path(path).open("rb") as file:
-        file.seek(-_END, os.SEEK_END)
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(-_END - length, os.SEEK_END)
-        return [plc.io.parquet_metadata.FileMetaData.from_bytes(file.read(length))]
 
 
 @lru_cache(4096)

@@ -16,6 +16,7 @@ import pylibcudf as plc
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
+from gpudb.engine.gpu.cache.file_parts import merge_parts
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import MOSTLY, SAMPLE_ROWS
@@ -38,6 +39,8 @@ column is its codes.
 """
 
 
+MERGED_ROWS = 1 << 24
+"""Maximum rows of parts of a file that are read at once."""
 _WIDTH = 16
 """Assumed bytes of a value, texts included."""
 _Rows = tuple[int, int]
@@ -281,10 +284,19 @@ def _read_files(
     known = old or {}
     if not columns:
         return []
-    missing = [(file, rows) for file, rows in files if file.path not in known]
-    made = read_concurrently(lambda one: read_columns(one[0], columns, *one[1]), missing, CONCURRENT_READS)
-    fresh = {file.path: found for (file, _), found in zip(missing, made, strict=True)}
-    parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
+    ahead: list[tuple[DataFile, int, int]] = []
+    reads: list[list[list[Any]] | None] = []
+    for file, (first, last) in files:
+        if file.path in known:
+            reads.append(known[file.path])
+        else:
+            ahead.append((file, first, last))
+            reads.append(None)
+    if len(ahead) == len(files):  # no other column is between them
+        ahead = merge_parts(ahead, MERGED_ROWS)
+        reads = [None] * len(ahead)
+    fresh = read_concurrently(lambda one: read_columns(one[0], columns, *one[1:]), ahead, CONCURRENT_READS)
+    parts = [next(fresh) if each is None else each for each in reads]
     if not parts:
         return [empty_columns(column) for column in columns]
     return [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpudb.catalog.postgres.extension_objects import has_extension_object
 from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
@@ -51,7 +52,12 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     names = strings(node.funcname)
     name = names[-1]
     routines = find_routines(binder, names)
-    if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"} and not routines:
+    if (
+        len(names) > 1
+        and names[0] not in {"pg_catalog", "information_schema"}
+        and not routines
+        and not has_extension_object(binder.catalog, names[0], name)
+    ):
         raise _missing_function(binder, scope, names, node)
     candidates = functions_by_name().get(name, ())
     aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}

@@ -247,7 +247,8 @@ class PackedSource:
 
     def __init__(self, tables: PackedTables, scan: Scan, partition: Partition, files: Sequence[DataFile]) -> None:
         self._tables = tables
-        self._table = scan.table
+        # A run is read whole, and of files only the needed parts are.
+        self._table = replace(scan.table, files=tuple(files)) if scan.table.format else scan.table
         self._columns = [scan.table.columns[index] for index in scan.columns]
         self._share = partition
         self._files = files

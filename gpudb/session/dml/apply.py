@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.catalog.triggers import BEFORE, DELETE, UPDATE
@@ -35,11 +37,12 @@ from gpudb.session.triggers.firing import (
     fire_for_statement,
 )
 from gpudb.session.triggers.rows import as_rows, rename_rows
+from gpudb.storage.compaction import is_rewritten
 from gpudb.storage.constraints.references import still_referenced_error
 
 
 def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
-    """Writes computed changes; rewrites each file with a row that is deleted or updated. 23502, 23503, 23505, 23514.
+    """Writes computed changes. 23502, 23503, 23505, 23514.
 
     Then it fires the AFTER triggers of the changes, and of those that foreign keys cause.
     """
@@ -83,7 +86,7 @@ def _collect_events(context: Context, table: Table, change: TableChange) -> Afte
 def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> None:
     removed = [change.removed for change in changes if change.removed is not None and change.removed.num_rows]
     if removed:
-        _rewrite_files(context, context.transaction.table(oid), pa.concat_tables(removed), changes)
+        _replace_rows(context, context.transaction.table(oid), pa.concat_tables(removed), changes)
         context.session.database.store.activity.add_changes(
             oid,
             updated=sum(each.updated_positions.num_rows for each in changes if each.updated_positions is not None),
@@ -95,20 +98,46 @@ def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> 
         context.transaction.append(oid, check_batches(context, context.transaction.table(oid), inserted))
 
 
-def _rewrite_files(context: Context, table: Table, removed: pa.Table, changes: Sequence[TableChange]) -> None:
-    paths = set(pc.unique(removed["file"]).to_pylist())
-    files = [file for file in table.files if file.path in paths]
-    if len(files) != len(paths):
-        message = "tuple to be updated was already modified by an operation triggered by the current command"
-        hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
-        raise SqlError.of("triggered_data_change_violation", message, hint=hint)
+def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Sequence[TableChange]) -> None:
+    """Removes rows from their files and appends their new versions.
+
+    A file of which many rows go is written anew without them; of any other, the rows are listed as deleted.
+    """
+    known = {file.path: file for file in table.files}
+    deleted: dict[str, DeletedRows] = {}
+    rewritten: list[DataFile] = []
+    for path, rows in _group_rows(removed):
+        file = known.get(path)
+        gone = DeletedRows.of(rows)
+        if file is None or (file.deleted is not None and np.isin(rows, file.deleted.rows).any()):
+            message = "tuple to be updated was already modified by an operation triggered by the current command"
+            hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
+            raise SqlError.of("triggered_data_change_violation", message, hint=hint)
+        if file.deleted is not None:
+            gone = DeletedRows.of(np.concatenate([file.deleted.rows, gone.rows]))
+        if is_rewritten(file, gone):
+            rewritten.append(file)
+        else:
+            deleted[path] = gone
     updated = check_batches(context, table, [batch for change in changes for batch in change.updated])
     check_keys = any(change.may_update(key.columns) for change in changes for key in table.keys)
-    survivors = context.session.database.cpu.remaining_rows(table, files, removed, context.cancel)
+    if not rewritten:
+        context.transaction.replace(table.oid, (), updated, deleted=deleted, check_keys=check_keys)
+        return
+    survivors = context.session.database.cpu.remaining_rows(table, rewritten, removed, context.cancel)
     try:
-        context.transaction.replace(table.oid, files, _chain(survivors, updated), check_keys=check_keys)
+        batches = _chain(survivors, updated)
+        context.transaction.replace(table.oid, rewritten, batches, deleted=deleted, check_keys=check_keys)
     finally:
         survivors.close()
+
+
+def _group_rows(positions: pa.Table) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+    """Yields the path of each file among positions, and the numbers of its rows."""
+    files = positions["file"].combine_chunks().dictionary_encode()
+    codes, rows = files.indices.to_numpy(), positions["row"].to_numpy()
+    for code, path in enumerate(files.dictionary.to_pylist()):
+        yield path, rows[codes == code]
 
 
 def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

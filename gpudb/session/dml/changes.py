@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE: an engine computes the rows, storage writes whole files."""
+"""INSERT, UPDATE, DELETE and MERGE: an engine computes the rows, storage writes them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _reads_tables(query: Query | None) -> bool:
 
 
 def update_delete_or_merge(context: Context) -> Result:
-    """UPDATE, DELETE and MERGE: every file with a row that changes is rewritten."""
+    """UPDATE, DELETE and MERGE: the rows that change leave their files, and their new versions are appended."""
     _lock_targets(context)
     return _run_change(context, context.session.bind(context))
 
@@ -144,7 +144,7 @@ def _result(context: Context, bound: DataChange, count: int, rows: list[pa.Recor
 
 
 def _lock_targets(context: Context) -> None:
-    """Locks the tables whose files may be rewritten; 25006 if a table may not be written.
+    """Locks the tables whose rows may change; 25006 if a table may not be written.
 
     A transaction without changes then continues from what the writers before it committed.
     """

@@ -108,23 +108,29 @@ def _find_fewer_rows(segment: Segment, table: Table) -> tuple[list[DataFile], Ro
     return files, np.setdiff1d(lacking, segment.gone, assume_unique=True)
 
 
-def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows) -> bool:
-    """Deletes rows from a segment by their row ids; returns False, and changes nothing, if the ids are not those any
-    more with which it was loaded.
+def _has_row_ids(cursor: duckdb.DuckDBPyConnection, segment: Segment) -> bool:
+    """Returns whether a segment's rows have the ids with which they were loaded.
+
+    DuckDB may close the gaps of deleted rows where it writes checkpoints; then the last row has another id. It writes
+    none of tables in memory.
     """
     kept = sum(file.rows for file in segment.loaded)
     for row in reversed(segment.gone):
         if row != kept - 1:
             break
         kept -= 1
+    return cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone() == (1,)
+
+
+def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows) -> bool:
+    """Deletes rows from a segment by their ids; returns False, and changes nothing, if its rows have other ids."""
     listed = ",".join(map(str, rows.tolist()))
     if len(rows) > MAX_COMPARED_ROWS:
         listed = f"SELECT unnest(string_split('{listed}', ','))::BIGINT"
     cursor.execute("BEGIN")
-    # DuckDB closes gaps at checkpoints: then the last row has another id.
-    last = cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone()
+    sound = _has_row_ids(cursor, segment)
     done = cursor.execute(f"DELETE FROM {segment.name} WHERE rowid IN ({listed})").fetchone()
-    sound = last == (1,) and done == (len(rows),)
+    sound = sound and done == (len(rows),)
     cursor.execute("COMMIT" if sound else "ROLLBACK")
     return sound
 
@@ -241,10 +247,17 @@ class LoadedTables:
         for segment in known if rest else ():
             fewer = None if segment.name in used else _find_fewer_rows(segment, table)
             files = frozenset() if fewer is None else frozenset(file.id for file in fewer[0])
-            if fewer is not None and files <= rest:
+            if fewer is not None and files <= rest and self._is_sound(segment):
                 found.append(SegmentRows(segment, files, fewer[1]))
                 rest -= files
         return found, rest
+
+    def _is_sound(self, segment: Segment) -> bool:
+        """Returns whether a segment's rows have known ids."""
+        if not len(segment.gone):
+            return True
+        with self._database.cursor() as cursor:
+            return _has_row_ids(cursor, segment)
 
     def _catch_up(self, oid: int) -> None:
         """Deletes from a table's segments that nothing reads the rows that its committed snapshot lacks."""

@@ -307,3 +307,13 @@ def test_a_segment_whose_rows_have_other_ids_is_loaded_again(cpu: CpuEngine, lab
     lab.run("DELETE FROM holed WHERE a = 1700")
     assert answer(cpu, lab.request(COUNTED)) == _expected(4, 1700)
     assert cpu.instance.loaded.loads == 2
+
+
+def test_duckdb_keeps_the_row_ids_of_tables_in_memory(cpu: CpuEngine) -> None:
+    connection = cpu.instance.connection
+    connection.execute("CREATE TABLE gaps AS SELECT i FROM range(500000) r(i)")
+    connection.execute("DELETE FROM gaps WHERE i < 200000 OR i % 3 = 0")
+    for statement in ("CHECKPOINT", "VACUUM"):
+        connection.execute(statement)
+        assert connection.execute("SELECT count(*) FROM gaps WHERE rowid <> i").fetchone() == (0,)
+    connection.execute("DROP TABLE gaps")

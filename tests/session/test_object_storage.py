@@ -269,6 +269,23 @@ def test_an_object_that_changes_while_it_is_read_ends_the_statement(client: Conn
     assert _fail(client, reading).sqlstate == "55000"
 
 
+def test_errors_in_objects_name_their_addresses(client: Connection, proxy: Proxy) -> None:
+    rows = "".join(f"{number},x\n" for number in range(30_000))
+    for name, text in {
+        "a.csv": f"a,b\n{rows}oops,y\n",
+        "b.jsonl": '{"a":1}\n{"a":',
+        "c.parquet": "PAR1 is not all",
+    }.items():
+        with _files(proxy).open_output_stream(f"lake/bad/{name}") as stream:
+            stream.write(text.encode())
+    for name, state in (("a.csv", "22P02"), ("b.jsonl", "XX001"), ("c.parquet", "XX001")):
+        error = _fail(client, f"SELECT sum(a) FROM 's3://lake/bad/{name}'")
+        shown = f"{error.diag.message_primary} {error.diag.message_detail}"
+        assert (error.sqlstate, f"s3://lake/bad/{name}" in shown, "gpudb://" in shown) == (state, True, False)
+    plan = _rows(client, "EXPLAIN ANALYZE SELECT sum(c1) FROM 's3://lake/wide.parquet' WHERE id < 10")
+    assert any("s3://lake/wide.parquet" in line for (line,) in plan)
+
+
 # ---- tables of others
 
 

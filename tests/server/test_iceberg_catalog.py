@@ -132,7 +132,7 @@ def test_changes_and_other_databases_are_refused(program: Program) -> None:
             urlopen(request, timeout=30)
         with caught.value as error:
             assert (error.code, "read only" in error.read().decode()) == (406, True)
-    with pytest.raises(RESTError, match="NoSuchWarehouse"):
+    with pytest.raises(RESTError, match="does not exist"):
         _catalog(program, credential="gpudb:", warehouse="none")
     with psycopg.connect(program.dsn, autocommit=True) as connection:
         connection.execute("CREATE DATABASE closed; REVOKE CONNECT ON DATABASE closed FROM PUBLIC")

@@ -255,6 +255,15 @@ def test_slow_answers_are_waited_for_and_silence_is_not(client: Connection, prox
     assert (error.sqlstate, "timed out" in str(error)) == ("58030", True)
 
 
+def test_a_statement_does_not_wait_for_a_silent_storage_beyond_its_end(client: Connection, proxy: Proxy) -> None:
+    client.execute("ALTER SERVER store OPTIONS (SET request_timeout '30')")
+    proxy.method, proxy.stalls, proxy.stall_seconds = "HEAD", 1, 5
+    client.execute("SET statement_timeout = '300ms'")
+    assert _fail(client, "SELECT * FROM 's3://lake/silent.parquet'").sqlstate == "57014"
+    client.execute("RESET statement_timeout")
+    assert proxy.stalls == 0
+
+
 def test_an_object_that_changes_while_it_is_read_ends_the_statement(client: Connection, proxy: Proxy) -> None:
     rows = "SELECT g AS a FROM generate_series(1, 1000) AS g"
     client.execute(f"COPY ({rows}) TO 's3://lake/changing.parquet' (FORMAT parquet)")

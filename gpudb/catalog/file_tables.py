@@ -126,5 +126,5 @@ class FilePart(DataFile):
 
 
 def get_file_path(path: str) -> str:
-    """Returns the path on disk of a data file's `path`."""
+    """Returns the path on disk of a data file's `path` or `id`."""
     return path.partition("\0")[0]

@@ -33,6 +33,7 @@ from gpudb.session.ddl import (
     schemas,
     sequences,
     temporary_tables,
+    triggers,
     types,
     views,
 )
@@ -101,6 +102,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "CreateSeqStmt": sequences.create_sequence,
     "CreateStmt": create_table.create_table,
     "CreateTableAsStmt": create_table.create_table_as,
+    "CreateTrigStmt": triggers.create_trigger,
     "CreateUserMappingStmt": foreign_objects.create_user_mapping,
     "CreatedbStmt": databases.create_database,
     "DeallocateStmt": prepared.deallocate,

@@ -220,6 +220,14 @@ class CpuEngine:
                 raise translated from error
         return self.instance.system.columns(schema, relation)
 
+    def follow(self, table: Table) -> None:
+        """Deletes rows from the engine's memory that are deleted from a table, which the next scan would else do."""
+        try:
+            self.instance.loaded.follow(table)
+        except duckdb.Error as error:
+            # The next statement gets it.
+            _LOG.warning('rows of table "%s" stay in memory: %s', table.name, error)
+
     def warm(self) -> None:
         """Loads the system catalog, which would delay the first statement that reads it by a second."""
         try:

@@ -11,9 +11,9 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from gpudb.engine.nvml import read_devices
 from gpudb.observe import metrics
 from gpudb.observe.totals import BUCKETS, NO_ENGINE
-from gpudb.server.http.devices import read_devices
 from gpudb.server.http.iceberg.login import Sources
 from gpudb.server.http.readiness import Readiness
 from gpudb.server.wire.server import PgServer

@@ -64,7 +64,7 @@ def is_stored_as(arrow: pa.DataType, type: SqlType) -> bool:
         return type.name in ("int2", "int4", "int8")
     if _is_text(arrow):
         return type.name in ("text", "varchar")
-    return arrow in (pa.bool_(), pa.float32(), pa.float64(), pa.date32())
+    return bool(arrow in (pa.bool_(), pa.float32(), pa.float64(), pa.date32()))
 
 
 def convert(array: pa.ChunkedArray, type: SqlType) -> pa.ChunkedArray:

@@ -28,6 +28,7 @@ from gpudb.storage.files.text_reader import NotReadAlike, read_csv_block, read_j
 from gpudb.storage.load.files import convert_errors
 from gpudb.types import DATE, INT8, SqlType
 
+_TEXTS = ("text", "varchar")
 _LOG = logging.getLogger(__name__)
 
 
@@ -109,12 +110,14 @@ def estimate_width(part: FilePart, column: Column) -> float:
     group = read_footer(part.stamp).row_group(part.parts[0])
     chunks = (group.column(number) for number in range(group.num_columns))
     sizes = [chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == name]
-    return sum(sizes) / max(group.num_rows, 1)
+    return float(sum(sizes) / max(group.num_rows, 1))
 
 
 def _find_column(part: FilePart, column: Column, found: Mapping[str, pa.ChunkedArray], rows: int) -> pa.ChunkedArray:
     name = part.names.get(column.field_id)
     if name is not None:
+        if column.type.name in _TEXTS:
+            found[name].validate(full=True)  # that it is UTF-8
         return convert(found[name], column.type)
     return pa.chunked_array([pa.repeat(constant_value(part, column), rows)])
 

@@ -1,15 +1,15 @@
 """Reads columns of files that a statement reads as tables into GPU memory.
 
 libcudf decodes Parquet. KvikIO reads the buffers of Arrow's record batches from the file straight into the columns:
-there is nothing to decode. Columns of other forms (compressed batches, timestamps in nanoseconds, other types than
-their column's) are read on the host, as on CPU workers, and copied.
+there is nothing to decode. Kernels parse plain csv. Columns of other forms (compressed batches, timestamps in
+nanoseconds, other types than their column's, quoted text, JSON) are read on the host, as on CPU workers, and copied.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from gpudb.engine.gpu.cache.file_parts import count_bytes, list_part_rows, read_
 from gpudb.engine.gpu.cache.file_reads import track_read
 from gpudb.engine.gpu.cudf.arrow_columns import read_arrow_column
 from gpudb.engine.gpu.cudf.convert import to_device
+from gpudb.engine.gpu.cudf.csv_columns import read_csv_columns
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
 from gpudb.engine.gpu.cudf.footers import read_footer
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
@@ -34,6 +35,7 @@ from gpudb.storage.files.arrow_reader import find_column, overlapping_rows
 from gpudb.storage.files.arrow_types import is_stored_as
 from gpudb.storage.files.changes import check_unchanged
 from gpudb.storage.files.parquet_groups import read_footer as read_parquet_footer
+from gpudb.types import SqlType
 
 MAX_THREADS = 16
 """Maximum number of threads that read from files into GPU memory."""
@@ -49,23 +51,12 @@ def read_part_columns(part: FilePart, columns: Sequence[Column], first: int, las
     """
     check_unchanged(part.stamp)
     prepare_threads()
-    schema = pa.schema([]) if part.blocks else _read_schema(part.stamp, part.format)
-    names = (
-        {}
-        if part.blocks
-        else {
-            column.field_id: part.names[column.field_id]
-            for column in columns
-            if column.field_id in part.names
-            and is_stored_as(schema.field(part.names[column.field_id]).type, column.type)
-        }
-    )
-    read = _decode_parquet if part.format == "parquet" else _read_arrow
+    names = {column.field_id: part.names[column.field_id] for column in _list_direct(part, columns)}
     found: Mapping[str, Any] = {}
     if names:
-        some = list(names.values())
-        with track_read(_describe_way(part.format), count_bytes(part, some, first, last)):
-            found = read(part, some, first, last)
+        types = {names[column.field_id]: column.type for column in columns if column.field_id in names}
+        with track_read(_describe_way(part.format), count_bytes(part, list(types), first, last)):
+            found = _READERS[part.format](part, types, first, last)
             synchronize()
     made = []
     for column in columns:
@@ -80,6 +71,17 @@ def read_part_columns(part: FilePart, columns: Sequence[Column], first: int, las
     synchronize()
     check_unchanged(part.stamp)
     return made
+
+
+def _list_direct(part: FilePart, columns: Sequence[Column]) -> list[Column]:
+    """Returns the columns that may be read without the host."""
+    own = [column for column in columns if column.field_id in part.names]
+    if part.blocks:
+        return own if part.format == "csv" else []
+    schema = _read_schema(part.stamp, part.format)
+    if part.format == "parquet":
+        own = [column for column in own if "." not in part.names[column.field_id]]  # libcudf takes it for a path
+    return [column for column in own if is_stored_as(schema.field(part.names[column.field_id]).type, column.type)]
 
 
 def prepare_threads() -> None:
@@ -114,12 +116,12 @@ def _repeat_constant(part: FilePart, column: Column, rows: int) -> Any:
 # ---- Parquet
 
 
-def _decode_parquet(part: FilePart, names: list[str], first: int, last: int) -> dict[str, Any]:
+def _decode_parquet(part: FilePart, names: Mapping[str, SqlType], first: int, last: int) -> dict[str, Any]:
     source = plc.io.SourceInfo([part.stamp.path])
     known = read_footer(part.stamp.path, part.stamp.changed)
     tables = []
     for wanted in _select_rows(part, first, last):
-        options = plc.io.parquet.ParquetReaderOptions.builder(source).column_names(names).build()
+        options = plc.io.parquet.ParquetReaderOptions.builder(source).column_names(list(names)).build()
         if isinstance(wanted, list):
             options.set_row_groups([wanted])
         else:
@@ -167,7 +169,7 @@ def _concatenate(columns: Sequence[Any]) -> Any:
 # ---- Arrow
 
 
-def _read_arrow(part: FilePart, names: Sequence[str], first: int, last: int) -> Mapping[str, Any]:
+def _read_arrow(part: FilePart, names: Mapping[str, SqlType], first: int, last: int) -> Mapping[str, Any]:
     layout: ArrowLayout = read_arrow_layout(part.stamp)
     batches = [layout.batches[number] for number in part.parts]
     wanted = overlapping_rows([batch.rows for batch in batches], first, last)
@@ -185,3 +187,21 @@ def _read_arrow(part: FilePart, names: Sequence[str], first: int, last: int) -> 
             if made is not None:
                 found[name] = made
     return found
+
+
+def _read_csv(part: FilePart, names: Mapping[str, SqlType], first: int, last: int) -> Mapping[str, Any]:
+    if (first, last) != (0, part.rows):
+        return {}
+    path = Path(part.stamp.path)
+    try:
+        with kvikio.CuFile(path, "r") as file:
+            return read_csv_columns(file, part.blocks, part.columns, names, part.options)
+    except (EOFError, OSError) as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+
+
+_READERS: dict[str, Callable[[FilePart, Mapping[str, SqlType], int, int], Mapping[str, Any]]] = {
+    "parquet": _decode_parquet,
+    "arrow": _read_arrow,
+    "csv": _read_csv,
+}

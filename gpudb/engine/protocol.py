@@ -31,8 +31,47 @@ class MeasuredKernel(Protocol):
     def declined(self) -> str: ...
 
 
+class MeasuredExchange(Protocol):
+    """Rows that a stage's partition fetched from another worker: from when on (seconds since 1970 UTC), from where.
+
+    The milliseconds until they existed, of their encoding, and of their transfer.
+    """
+
+    @property
+    def stage(self) -> int: ...
+
+    @property
+    def source(self) -> int: ...
+
+    @property
+    def target(self) -> int: ...
+
+    @property
+    def started(self) -> float: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def waited(self) -> float: ...
+
+    @property
+    def encoded(self) -> float: ...
+
+    @property
+    def transferred(self) -> float: ...
+
+    @property
+    def transport(self) -> str: ...
+
+
 class MeasuredStage(Protocol):
-    """What a stage did on a partition: from when on (seconds since 1970 UTC), for how long, its output, its kernels."""
+    """What a stage did on a partition: from when on (seconds since 1970 UTC), for how long, its output, its kernels,
+    and what it fetched before.
+    """
 
     @property
     def stage(self) -> int: ...
@@ -54,6 +93,9 @@ class MeasuredStage(Protocol):
 
     @property
     def kernels(self) -> Sequence[MeasuredKernel]: ...
+
+    @property
+    def exchanges(self) -> Sequence[MeasuredExchange]: ...
 
 
 class Measures(TypedDict, total=False):

@@ -18,8 +18,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import StaticTable
 
 from tests.support.lab import ENGINES, client_of_engine
+from tests.support.lake_deletes import add_position_deletes
 
 Client = psycopg.Connection[tuple[Any, ...]]
 _ROWS = 1000
@@ -303,3 +306,23 @@ def test_what_workers_do_not_read_is_said(client: Client, tmp_path: Path, engine
         assert client.execute(query).fetchall() == rows
         assert engine_name == "cpu" or "runs on the embedded engine" in notices[0]
         client.execute(_NO_FALLBACK)
+
+
+def test_tables_of_others_are_left_to_the_embedded_engine(
+    client: Client, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("n")
+    rows = _make_rows(2024).select(["id", "note"]).cast(pa.schema([("id", pa.int64()), ("note", pa.string())]))
+    table = catalog.create_table("n.rides", schema=rows.schema)
+    table.append(rows)
+    (task,) = table.scan().plan_files()
+    add_position_deletes(StaticTable.from_metadata(table.metadata_location), task.file.file_path, [0])
+    catalog.close()
+    query = f"SELECT count(*), min(id) FROM '{tmp_path}/n/rides'"
+    if "cpu" not in request.node.callspec.id:
+        with pytest.raises(psycopg.errors.FeatureNotSupported):
+            client.execute(query)
+    with client.transaction():
+        client.execute("SET LOCAL gpudb.fallback = on")
+        assert client.execute(query).fetchall() == [(len(rows) - 1, 2024 * _ROWS + 1)]

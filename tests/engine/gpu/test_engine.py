@@ -331,8 +331,10 @@ def test_columns_are_loaded_pinned_and_let_go(session: Session) -> None:
     assert run(session, "SELECT sum(hits) FROM gpudb_resident") > before
     assert run(session, "SELECT gpudb_unpin('kinds')") == [(size,)]
     assert run(session, "SELECT gpudb_evict('kinds')") == [(size,)]
-    devices = run(session, "SELECT worker, kind, memory_bytes > 0 FROM gpudb_devices ORDER BY 1")
-    assert devices == [(0, "cpu", True), (1, "cpu", True)]
+    devices = run(
+        session, "SELECT worker, kind, memory_bytes > 0, utilization, memory_utilization FROM gpudb_devices ORDER BY 1"
+    )
+    assert devices == [(0, "cpu", True, None, None), (1, "cpu", True, None, None)]
     facts = run(session, "SELECT DISTINCT att_name FROM pgstrom_device_info()")
     assert ("DEVICE_TOTAL_MEM",) in facts
 

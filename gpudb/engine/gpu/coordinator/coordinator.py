@@ -246,6 +246,7 @@ class Execution:
             self._measure,
             self._bound,
             self._share,
+            self._cluster.measures_exchanges,
         )
         reply = await self._call(address, request)
         if reply == Refused(Refusal.PLAN_UNKNOWN):

@@ -11,11 +11,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pylibcudf as plc
 
+from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_lanes
@@ -40,7 +42,7 @@ _DECIMALS = {
 
 
 def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
-    """Reads rows `first` to `last` of a file's columns; returns a libcudf column per physical column, complete.
+    """Reads live rows `first` to `last` of a file's columns; returns a libcudf column per physical column, complete.
 
     Columns that were added after the file was written are NULL. libcudf decodes its columns in one call: the columns of
     a row group are adjacent in the file.
@@ -62,7 +64,7 @@ def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: in
         for column in columns
         if column.type.name in _DIRECT and not column.type.is_carried and column.field_id in names
     }
-    found = _decode(file.path, list(direct.values()), first, last) if direct else {}
+    found = _decode(file, list(direct.values()), first, last) if direct else {}
     made: list[list[Any]] = []
     for column in columns:
         if column.field_id in direct:
@@ -75,7 +77,9 @@ def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: in
     return made
 
 
-def _decode(path: str, names: list[str], first: int, last: int) -> dict[str, Any]:
+def _decode(file: DataFile, names: list[str], first: int, last: int) -> dict[str, Any]:
+    path = file.path
+    first, last = file.stored_range(first, last)
     verify_columns(path, names, first, last)
     options = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([path])).column_names(names).build()
     options.set_skip_rows(first)
@@ -83,13 +87,25 @@ def _decode(path: str, names: list[str], first: int, last: int) -> dict[str, Any
     try:
         known = read_footer(path, Path(path).stat().st_mtime_ns)
         made = plc.io.parquet.read_parquet(options, parquet_metadatas=known, stream=current_stream())
+        columns = made.tbl.columns()
+        if file.deleted is not None and len(deleted := file.deleted.within(first, last)):
+            columns = _remove_rows(made.tbl, deleted)
     except OSError as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
     except RuntimeError as error:
         if is_out_of_memory(error):
             raise MemoryError(str(error)[:200]) from error
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
-    return dict(zip(made.column_names(), made.tbl.columns(), strict=True))
+    return dict(zip(made.column_names(), columns, strict=True))
+
+
+def _remove_rows(table: Any, rows: Rows) -> list[Any]:
+    """Returns the columns of a libcudf table without some rows, given by their numbers."""
+    kept = np.ones(table.num_rows(), np.bool_)
+    kept[rows] = False
+    (mask,) = to_device(pl.DataFrame({"": kept})).columns
+    columns: list[Any] = plc.stream_compaction.apply_boolean_mask(table, mask.obj, stream=current_stream()).columns()
+    return columns
 
 
 def empty_columns(column: Column) -> list[Any]:

@@ -15,12 +15,17 @@ from gpudb.storage.files.parts import get_obstacle, open_part_table
 def open_file_scans(query: bound.Query) -> bound.Query:
     """Returns a query with scans of tables in the place of its scans of files.
 
-    NotSupportedOnWorkers for a format that only the embedded engine reads; see `open_part_table` for other errors.
+    NotSupportedOnWorkers for objects, tables of others and formats that only the embedded engine reads; for other
+    errors see `open_part_table`.
     """
 
     def open_scan(node: Any) -> bound.Scan | None:
         if not isinstance(node, bound.FileScan):
             return None
+        if any(file.store is not None for file in node.files.files):
+            raise NotSupportedOnWorkers("a scan of an object storage's files")
+        if node.files.lake is not None:
+            raise NotSupportedOnWorkers("a scan of a table of Iceberg or Delta")
         table = open_part_table(node.files)
         if table is None:
             raise NotSupportedOnWorkers(f"a scan of {node.files.format} files")

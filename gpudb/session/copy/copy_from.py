@@ -133,7 +133,8 @@ def from_file(
     paths = [] if is_remote(name) else _list_paths(name)
     progress.bytes_total = _count_bytes(paths) if len(paths) > 1 else 0
     try:
-        for path in paths or [None]:
+        sources: Sequence[Path | None] = paths or [None]
+        for path in sources:
             source = f'file "{path}"' if len(paths) > 1 else f"COPY {table.name}"
             flow = target.open_stream(source)
             with open_object_input(context, name) if path is None else _open_local(path) as (file, size):

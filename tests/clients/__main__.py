@@ -1,7 +1,8 @@
 """Runs the scenarios of all clients, or of those named; writes matrix.json and the table in docs/clients.md.
 
 Arguments: names of families (`node`) or of scenarios' files (`pg_client`). `--engine twin` goes to the server,
-`--dry` writes nothing. Exits with 1 if a check failed that the matrix has as passed.
+`--dry` writes nothing. `--given` runs against the server that PGHOST, PGPORT, PGUSER, PGPASSWORD and PGSSLROOTCERT name,
+such as a PostgreSQL to compare with, and writes nothing. Exits with 1 if a check failed that the matrix has as passed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import datetime as dt
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import gpudb
@@ -25,15 +27,15 @@ def main() -> int:
     options.add_argument("names", nargs="*")
     options.add_argument("--engine", default="cpu")
     options.add_argument("--dry", action="store_true")
+    options.add_argument("--given", action="store_true")
     given = options.parse_args()
     chosen = [(family, each) for family in FAMILIES for each in family.scenarios() if _chosen(each, given.names)]
     earlier = matrix.load() if matrix.MATRIX.exists() else Matrix(gpudb.__version__, "", [])
     known = {result.client: {check.name for check in result.failed} for result in earlier.results}
     results, worse = [], 0
-    with (
-        tempfile.TemporaryDirectory(prefix="gpudb-clients-") as folder,
-        server.running(Path(folder), "--engine", given.engine) as running,
-    ):
+    with tempfile.TemporaryDirectory(prefix="gpudb-clients-") as folder, ExitStack() as stack:
+        own_server = server.running(Path(folder), "--engine", given.engine)
+        running = server.given() if given.given else stack.enter_context(own_server)
         for number, (family, scenario) in enumerate(chosen):
             own = Path(folder) / str(number)
             own.mkdir()
@@ -41,7 +43,7 @@ def main() -> int:
             results.append(result)
             _show(result)
             worse += len({check.name for check in result.failed} - known.get(result.client, set()))
-    if not given.dry:
+    if not (given.dry or given.given):
         made = earlier.merge(Matrix(gpudb.__version__, dt.date.today().isoformat(), results))
         matrix.save(made)
         matrix.write_page(made)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.clients.matrix import Check, Result, shorten
 
 HERE = Path(__file__).parent
-TIMEOUT_S = 300.0
+TIMEOUT_S = 900.0
 
 
 class MissingError(Exception):

@@ -25,10 +25,15 @@ class Server:
     environment: Mapping[str, str]
 
     def connect(self) -> psycopg.Connection[tuple[object, ...]]:
-        """A connection to the database gpudb, which commits each statement."""
+        """A connection to the database postgres, which commits each statement."""
         known = self.environment
         return psycopg.connect(
-            host=known["PGHOST"], port=known["PGPORT"], user=USER, password=PASSWORD, dbname="gpudb", autocommit=True
+            host=known["PGHOST"],
+            port=known["PGPORT"],
+            user=known["PGUSER"],
+            password=known["PGPASSWORD"],
+            dbname="postgres",
+            autocommit=True,
         )
 
     @contextmanager
@@ -43,6 +48,14 @@ class Server:
         finally:
             with self.connect() as connection:
                 connection.execute(drop)
+
+
+VARIABLES = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGSSLROOTCERT")
+
+
+def given() -> Server:
+    """The server that libpq's variables name, such as a PostgreSQL to compare with. Raises KeyError without them."""
+    return Server({name: os.environ[name] for name in VARIABLES} | {"PGCONNECT_TIMEOUT": "20"})
 
 
 @contextmanager

@@ -87,11 +87,13 @@ with check("transactions", "rollback"):
     same(connection.execute("SELECT count(*) FROM t").fetchone(), (0,))
 with check("transactions", "savepoint after an error"), connection.transaction():
     connection.execute("INSERT INTO t (name) VALUES ('b')")
+    name = None
     try:
         with connection.transaction():
             connection.execute("INSERT INTO t (name) VALUES ('b')")
     except psycopg.errors.UniqueViolation as error:
-        same(error.diag.constraint_name, "t_name_key")
+        name = error.diag.constraint_name
+    same(name, "t_name_key")
     same(connection.execute("SELECT count(*) FROM t").fetchone(), (1,))
 with check("copy", "rows in"):
     with connection.cursor().copy("COPY t (id, name) FROM STDIN") as copy:

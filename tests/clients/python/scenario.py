@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 ENDLESS = "SELECT sum(a.n % b.n) FROM generate_series(1, 100000) a(n), generate_series(1, 100000) b(n)"
 """A statement that does not end by itself."""
@@ -39,11 +41,13 @@ def refused(run: Callable[[], object], sqlstate: str) -> None:
     try:
         run()
     except Exception as error:
-        for each in (error, getattr(error, "orig", None), error.__cause__):
-            code = getattr(each, "sqlstate", None) or getattr(each, "pgcode", None)
+        inner: BaseException | None = error
+        while inner is not None:
+            code = getattr(inner, "sqlstate", None) or getattr(inner, "pgcode", None)
             if code is not None:
                 same(code, sqlstate)
                 return
+            inner = getattr(inner, "orig", None) or inner.__cause__
         raise
     raise AssertionError(f"no error {sqlstate}")
 
@@ -65,3 +69,11 @@ def cancelling(running: Callable[[], bool], cancel: Callable[[], object]) -> Ite
         yield
     finally:
         thread.join()
+
+
+def url(scheme: str) -> str:
+    """The server as a URL."""
+    known = {
+        name: quote(os.environ[name], safe="") for name in ("PGUSER", "PGPASSWORD", "PGHOST", "PGPORT", "PGDATABASE")
+    }
+    return "{scheme}://{PGUSER}:{PGPASSWORD}@{PGHOST}:{PGPORT}/{PGDATABASE}".format(scheme=scheme, **known)

@@ -253,6 +253,7 @@ class Table:
     acl: Acl | None = None
     past_of: int = 0
     foreign: ForeignSource | None = None
+    primary_key_comment: str | None = None
 
     @property
     def is_elsewhere(self) -> bool:

@@ -1,6 +1,6 @@
 """Runs the scenarios of all clients, or of those named; writes matrix.json and the table in docs/clients.md.
 
-Arguments: names of families (`node`) or of scenarios' files (`pg_client`). `--engine twin` goes to the server,
+Arguments: names of families (`node`) or of scenarios (`pg_client`). `--engine twin` goes to the server,
 `--dry` writes nothing. `--given` runs against the server that PGHOST, PGPORT, PGUSER, PGPASSWORD and PGSSLROOTCERT name,
 such as a PostgreSQL to compare with, and writes nothing. Exits with 1 if a check failed that the matrix has as passed.
 """
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _chosen(scenario: Scenario, names: list[str]) -> bool:
-    return not names or scenario.family in names or scenario.source.stem in names
+    return not names or scenario.family in names or scenario.name in names
 
 
 def _result(family: Family, scenario: Scenario, running: server.Server, folder: Path) -> Result:

@@ -74,7 +74,60 @@ class Node(Family):
         return folder
 
 
-FAMILIES: Sequence[Family] = (Python(), Node())
+class Go(Family):
+    """One module with its checksums for all; each scenario is a program of it."""
+
+    name, pattern = "go", "*/main.go"
+
+    def command(self, scenario: Scenario) -> list[str]:
+        program = CACHE / "go" / scenario.name
+        build = [tool("go"), "build", "-p", "2", "-o", str(program), f"./{scenario.name}"]
+        install(build, {"GOFLAGS": "-mod=readonly -buildvcs=false"}, HERE / "go")
+        return [str(program)]
+
+
+class Java(Family):
+    """One pom.xml a folder; Maven copies the libraries, and a scenario is compiled beside what all share."""
+
+    name, pattern = "java", "**/*Client.java"
+
+    def command(self, scenario: Scenario) -> list[str]:
+        java, compiler, maven = tool("java"), tool("javac"), tool("mvn")
+        folder = scenario.source.parent
+        libraries, classes = CACHE / "java" / folder.name, CACHE / "java" / scenario.name
+        stamp, wanted = libraries / ".wanted", (folder / "pom.xml").read_bytes()
+        if not stamp.exists() or stamp.read_bytes() != wanted:
+            copy = ["-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libraries}"]
+            install([maven, *copy], {}, folder)
+            stamp.write_bytes(wanted)
+        path = f"{classes}:{libraries}/*"
+        shared = HERE / "java" / "Scenario.java"
+        install([compiler, "-d", str(classes), "-cp", path, str(shared), str(scenario.source)], {})
+        return [java, "-Xmx1g", *_OPENED, "-cp", path, scenario.name]
+
+
+# Spark reaches into these packages of Java; its own start script opens them.
+_OPENED = [
+    part
+    for package in ("java.lang", "java.lang.invoke", "java.net", "java.nio", "java.util", "java.util.concurrent", "sun.nio.ch", "sun.util.calendar")
+    for part in ("--add-opens", f"java.base/{package}=ALL-UNNAMED")
+]
+
+
+class Rust(Family):
+    """One Cargo.toml for all; each scenario is a program of it."""
+
+    name, pattern = "rust", "src/bin/*.rs"
+
+    def command(self, scenario: Scenario) -> list[str]:
+        target = CACHE / "rust"
+        build = [tool("cargo"), "build", "--quiet", "--bin", scenario.name]
+        shutil.copytree(HERE / "rust", target / "source", dirs_exist_ok=True)
+        install(build, {"CARGO_TARGET_DIR": str(target / "target"), "CARGO_BUILD_JOBS": "2"}, target / "source")
+        return [str(target / "target" / "debug" / scenario.name)]
+
+
+FAMILIES: Sequence[Family] = (Python(), Node(), Go(), Java(), Rust())
 
 
 def tool(name: str) -> str:

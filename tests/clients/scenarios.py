@@ -33,9 +33,14 @@ class Scenario:
         return first.strip(' #/!*"\n').partition(": ")[0]
 
     @property
+    def name(self) -> str:
+        """Its name in commands: of its file, or of its folder where each has a main file."""
+        return self.source.parent.name if self.source.stem == "main" else self.source.stem
+
+    @property
     def database(self) -> str:
         """The name of its database."""
-        return f"{self.family}_{self.source.stem}".lower()
+        return f"{self.family}_{self.name}".lower()
 
 
 def run(scenario: Scenario, command: list[str], environment: Mapping[str, str], folder: Path) -> Result:

@@ -44,7 +44,8 @@ def main() -> int:
             _show(result)
             worse += len({check.name for check in result.failed} - known.get(result.client, set()))
     if not (given.dry or given.given):
-        made = earlier.merge(Matrix(gpudb.__version__, dt.date.today().isoformat(), results))
+        now = matrix.load() if matrix.MATRIX.exists() else earlier  # another run may have written it meanwhile
+        made = now.merge(Matrix(gpudb.__version__, dt.date.today().isoformat(), results))
         matrix.save(made)
         matrix.write_page(made)
     checks = [check for result in results for check in result.checks]

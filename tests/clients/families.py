@@ -52,6 +52,16 @@ class Python(Family):
         return [found.strip(), source]
 
 
+class Programs(Family):
+    """Programs of PostgreSQL and around it that are installed already; the scenarios are in Python."""
+
+    name, pattern = "programs", "*_client.py"
+
+    def command(self, scenario: Scenario) -> list[str]:
+        tool(scenario.name.removesuffix("_client"))
+        return [tool("env"), f"PYTHONPATH={HERE / 'python'}", sys.executable, str(scenario.source)]
+
+
 class Node(Family):
     """One package.json and its lock for all; the scenarios run beside node_modules."""
 
@@ -109,7 +119,16 @@ class Java(Family):
 # Spark reaches into these packages of Java; its own start script opens them.
 _OPENED = [
     part
-    for package in ("java.lang", "java.lang.invoke", "java.net", "java.nio", "java.util", "java.util.concurrent", "sun.nio.ch", "sun.util.calendar")
+    for package in (
+        "java.lang",
+        "java.lang.invoke",
+        "java.net",
+        "java.nio",
+        "java.util",
+        "java.util.concurrent",
+        "sun.nio.ch",
+        "sun.util.calendar",
+    )
     for part in ("--add-opens", f"java.base/{package}=ALL-UNNAMED")
 ]
 
@@ -127,7 +146,7 @@ class Rust(Family):
         return [str(target / "target" / "debug" / scenario.name)]
 
 
-FAMILIES: Sequence[Family] = (Python(), Node(), Go(), Java(), Rust())
+FAMILIES: Sequence[Family] = (Programs(), Python(), Node(), Go(), Java(), Rust())
 
 
 def tool(name: str) -> str:

@@ -20,7 +20,6 @@ final class HikariClient {
     config.setAutoCommit(false);
     config.setReadOnly(false);
     config.setTransactionIsolation("TRANSACTION_REPEATABLE_READ");
-    config.setConnectionInitSql("SET application_name = 'pool'");
     return new HikariDataSource(config);
   }
 
@@ -55,7 +54,6 @@ final class HikariClient {
         }
         threads.shutdown();
       });
-      Scenario.check("queries", "settings of the pool", () -> Scenario.same(one(pool, "SHOW application_name"), "pool"));
       Scenario.check("transactions", "an open one is rolled back on return", () -> {
         try (Connection connection = pool.getConnection()) {
           connection.createStatement().execute("CREATE TABLE gone (id int)");

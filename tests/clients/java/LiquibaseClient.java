@@ -21,12 +21,12 @@ import liquibase.structure.core.Index;
 import liquibase.structure.core.Table;
 
 final class LiquibaseClient {
-  static Liquibase liquibase;
+  static Liquibase changes;
 
   static void open(String url) throws Exception {
     Connection connection = DriverManager.getConnection(url, Scenario.login());
     Database database = DatabaseFactory.getInstance().findCorrectDatabaseImplementation(new JdbcConnection(connection));
-    liquibase = new Liquibase("changes.sql", new DirectoryResourceAccessor(Path.of(".")), database);
+    changes = new Liquibase("changes.sql", new DirectoryResourceAccessor(Path.of(".")), database);
   }
 
   public static void main(String[] arguments) throws Exception {
@@ -42,31 +42,31 @@ final class LiquibaseClient {
         "--rollback DROP TABLE book;"));
     Scenario.check("tls", "verify-full", () -> {
       open(Scenario.TLS);
-      liquibase.close();
+      changes.close();
     });
     Scenario.check("connect", "with a password", () -> open(Scenario.URL));
     Contexts all = new Contexts();
     Scenario.check("migrations", "update", () -> {
-      liquibase.update(all);
-      Scenario.same(liquibase.listUnrunChangeSets(all, new LabelExpression()).size(), 0);
+      changes.update(all);
+      Scenario.same(changes.listUnrunChangeSets(all, new LabelExpression()).size(), 0);
     });
     Scenario.check("migrations", "SQL for rollback, rollback, update", () -> {
-      liquibase.tag("two");
+      changes.tag("two");
       StringWriter out = new StringWriter();
-      liquibase.rollback(1, null, all, new LabelExpression(), out);
+      changes.rollback(1, null, all, new LabelExpression(), out);
       Scenario.same(out.toString().contains("DROP TABLE book"), true);
-      liquibase.rollback(1, all, new LabelExpression());
-      liquibase.update(all);
+      changes.rollback(1, all, new LabelExpression());
+      changes.update(all);
     });
     Scenario.check("metadata", "snapshot", () -> {
-      Database database = liquibase.getDatabase();
+      Database database = changes.getDatabase();
       DatabaseSnapshot seen = SnapshotGeneratorFactory.getInstance()
           .createSnapshot(CompareControl.STANDARD.getSchemas(CompareControl.DatabaseRole.REFERENCE)[0], database, new SnapshotControl(database));
       Scenario.same(seen.get(Table.class).stream().map(Table::getName).filter(name -> !name.startsWith("database")).sorted().toList().toString(), "[author, book]");
       Scenario.same(seen.get(ForeignKey.class).size(), 1);
       Scenario.same(seen.get(Index.class).stream().anyMatch(each -> "book_price".equals(each.getName())), true);
     });
-    Scenario.check("migrations", "drop all", () -> liquibase.dropAll());
-    liquibase.close();
+    Scenario.check("migrations", "drop all", () -> changes.dropAll());
+    changes.close();
   }
 }

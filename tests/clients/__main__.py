@@ -41,13 +41,10 @@ def main() -> int:
             own.mkdir()
             result = _result(family, scenario, running, own)
             results.append(result)
+            if not (given.dry or given.given):
+                _write(result)
             _show(result)
             worse += len({check.name for check in result.failed} - known.get(result.client, set()))
-    if not (given.dry or given.given):
-        now = matrix.load() if matrix.MATRIX.exists() else earlier  # another run may have written it meanwhile
-        made = now.merge(Matrix(gpudb.__version__, dt.date.today().isoformat(), results))
-        matrix.save(made)
-        matrix.write_page(made)
     checks = [check for result in results for check in result.checks]
     skipped = sum(result.skipped is not None for result in results)
     failed = sum(check.error is not None for check in checks)
@@ -55,6 +52,14 @@ def main() -> int:
         f"{len(results) - skipped} clients, {skipped} skipped: {len(checks) - failed} passed, {failed} failed, {worse} new"
     )
     return 1 if worse else 0
+
+
+def _write(result: Result) -> None:
+    """Puts a result into the matrix, which another run may write meanwhile, and into the guide."""
+    earlier = matrix.load() if matrix.MATRIX.exists() else Matrix(gpudb.__version__, "", [])
+    made = earlier.merge(Matrix(gpudb.__version__, dt.date.today().isoformat(), [result]))
+    matrix.save(made)
+    matrix.write_page(made)
 
 
 def _chosen(scenario: Scenario, names: list[str]) -> bool:

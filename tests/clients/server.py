@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,8 @@ class Server:
         try:
             yield {**os.environ, **self.environment, "PGDATABASE": name}
         finally:
-            with self.connect() as connection:
+            # a session that has not noticed yet that its client is gone ends with the server
+            with self.connect() as connection, suppress(psycopg.errors.ObjectInUse):
                 connection.execute(drop)
 
 

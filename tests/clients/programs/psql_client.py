@@ -38,7 +38,7 @@ with check("queries", "variables, \\gset, \\if, \\gexec"):
 with check("queries", "\\crosstabview, \\watch"):
     same(
         psql("SELECT * FROM (VALUES ('a', 'x', 1), ('a', 'y', 2)) c (r, h, v) \\crosstabview", tuples=False),
-        "r|x|y\na|1|2\n",
+        "r|x|y\na|1|2\n(1 row)\n",
     )
 with check("prepared", "PREPARE, EXECUTE, \\gdesc"):
     same(psql("PREPARE p AS SELECT $1::int * 2;", "EXECUTE p(4);"), "8\n")
@@ -61,7 +61,7 @@ with check("copy", "\\copy and COPY in a script"):
     psql("DELETE FROM t;", "\\copy t (id, name) FROM 'out.csv' CSV HEADER")
     same(psql("SELECT count(*) FROM t"), "3\n")
 for command, expected in {
-    "\\d t": "FOREIGN KEY (t_id)", "\\d+ t": "said", "\\dt": "t|table", "\\dv+ v": "v|view", "\\di": "t_name", "\\ds": "s|sequence",
+    "\\d t": "FOREIGN KEY (t_id)", "\\dt+ t": "said", "\\dt": "t|table", "\\dv+ v": "v|view", "\\di": "t_name", "\\ds": "s|sequence",
     "\\dm": "materialized view", "\\df+ f": "integer", "\\dT+ mood": "sad", "\\dD small": "VALUE < 9", "\\dn": "other",
     "\\du": "Superuser", "\\l": "postgres", "\\dp t": "table", "\\dd": "", "\\dx": "plpgsql", "\\sf f": "SELECT $1 + 1",
     "\\sv v": "SELECT", "\\da count": "bigint", "\\do ||": "", "\\dC": "", "\\dF": "", "\\drds": "", "\\db": "", "\\dconfig work_mem": "work_mem",

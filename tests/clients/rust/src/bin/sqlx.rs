@@ -8,7 +8,7 @@ use futures_util::TryStreamExt;
 use gpudb_clients::{ENDLESS, Outcome, check, refused, same, variable, version};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolCopyExt, PgPoolOptions, PgSslMode};
-use sqlx::{Connection, Executor, PgConnection, Row};
+use sqlx::{Column, Connection, Executor, PgConnection, Row, Statement, TypeInfo};
 use uuid::Uuid;
 
 #[derive(sqlx::Type, Debug, PartialEq, Clone, Copy)]
@@ -173,14 +173,17 @@ async fn main() -> Outcome {
         same(many, vec![Mood::Sad, Mood::Ok])
     })
     .await;
-    check("metadata", "describe tells what may be NULL", async {
-        let described = (&pool)
-            .describe(sqlx::SqlStr::from_static("SELECT id, name, m FROM t"))
+    check("metadata", "types of parameters and columns", async {
+        let statement = (&pool)
+            .prepare(sqlx::SqlStr::from_static(
+                "SELECT id, m FROM t WHERE id = $1",
+            ))
             .await?;
         same(
-            (0..3).map(|n| described.nullable(n)).collect(),
-            vec![Some(false), Some(false), Some(true)],
-        )
+            statement.columns().iter().map(|each| each.name()).collect(),
+            vec!["id", "m"],
+        )?;
+        same(statement.columns()[0].type_info().name(), "INT4")
     })
     .await;
     check("prepared", "reused", async {

@@ -1,6 +1,7 @@
 """What metrics and traces cost short statements, side by side in one process, and what a scrape takes.
 
-    python -m benchmarks.bench_observe [--pairs 1500] [--statements 100] [--connections 1000] [--machine LABEL]
+    python -m benchmarks.bench_observe [--pairs 1500] [--statements 100] [--connections 1000] [--engine twin|gpu]
+        [--machine LABEL]
 
 One server in this process has two clients, which are one child process: the statements of one client are recorded,
 those of the other are not. Short blocks of statements go through both in turns (ABBA), so that whatever else the
@@ -10,7 +11,7 @@ difference of a pair of blocks is the share of its throughput that recording tak
 happens later, by statement: the records are added up, and those that the settings' defaults let be traced are traced
 and sent to a collector. All together has to be below 1 %.
 
-Two statements are measured: `SELECT 1`, and a short one on a worker (the fast path, on the engine twin). Then
+Two statements are measured: `SELECT 1`, and a short one on a worker (the fast path, on the engine twin or a GPU). Then
 `--connections` clients connect, and scrapes are timed, which have to be below 20 ms in the median. With --machine
 results are written to results/observe.MACHINE.json.
 """
@@ -33,10 +34,11 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
-from benchmarks.harness import Row, make_row, save_results
+from benchmarks.harness import Row, make_row, save_results, visible_gpus
 from gpudb.config import Settings
 from gpudb.observe.batches import Batch, make_batch
 from gpudb.observe.traces import TraceExporter
@@ -154,30 +156,32 @@ def collecting() -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Processor times in seconds: by statement, of blocks without and with recording, of which those of a number are a
-    pair; of adding a record up; of a trace.
+    pair; of adding a record up; of a trace. `limits` are the seconds by statement that limit the throughput, without
+    recording.
     """
 
     plain: list[float]
     recorded: list[float]
     added_up: list[float]
     traced: list[float]
+    limits: list[float]
 
     @property
     def record_share(self) -> float:
         """What to record adds to a statement, as a share of it: the median difference of a pair."""
         differences = [recorded - plain for plain, recorded in zip(self.plain, self.recorded, strict=True)]
-        return statistics.median(differences) / statistics.median(self.plain)
+        return statistics.median(differences) / statistics.median(self.limits)
 
     @property
     def add_share(self) -> float:
         """The share of a statement that its record takes later."""
-        return statistics.median(self.added_up) / statistics.median(self.plain)
+        return statistics.median(self.added_up) / statistics.median(self.limits)
 
     @property
     def trace_share(self) -> float:
         """The share of a processor that traces take while it runs such statements."""
         defaults = Settings()
-        each_second = min(defaults.trace_ratio / statistics.median(self.plain), defaults.trace_limit)
+        each_second = min(defaults.trace_ratio / statistics.median(self.limits), defaults.trace_limit)
         return statistics.median(self.traced) * each_second
 
     def estimate_error(self, draws: int = 200) -> float:
@@ -185,22 +189,25 @@ class Costs:
         pairs = list(zip(self.plain, self.recorded, strict=True))
         source = random.Random(1)
         drawn = (zip(*source.choices(pairs, k=len(pairs)), strict=True) for _ in range(draws))
-        return statistics.stdev(Costs(list(plain), list(recorded), [], []).record_share for plain, recorded in drawn)
+        return statistics.stdev(
+            Costs(list(plain), list(recorded), [], [], self.limits).record_share for plain, recorded in drawn
+        )
 
 
-def measure_costs(sql: str, workers: int, pairs: int, statements: int) -> Costs:
-    """Returns the costs of a statement."""
+def measure_costs(sql: str, workers: int, gpu: bool, pairs: int, statements: int) -> Costs:
+    """Returns the costs of a statement, whose workers have a GPU each or are twins."""
     with ExitStack() as stack:
         traces = TraceExporter(stack.enter_context(collecting()), ratio=1.0)
         stack.callback(traces.close)
-        database = Database(workers=workers, query_log_rows=Settings().query_log_rows)
+        where: dict[str, Any] = {"gpus": visible_gpus(workers).split(",")} if gpu and workers else {"workers": workers}
+        database = Database(query_log_rows=Settings().query_log_rows, **where)
         last = _LastBatch()
         database.recorder.add_consumer(last)
         server = stack.enter_context(serving(database))
         with psycopg.connect(f"host=127.0.0.1 port={server.address[1]} user=gpudb", autocommit=True) as setup:
             setup.execute(TABLE)
         blocks = stack.enter_context(closing(Blocks(server.address[1], sql)))
-        costs = Costs([], [], [], [])
+        costs = Costs([], [], [], [], [])
         for number in range(pairs):
             if number % DRAINED == 0:  # anew, since which of two connections is faster is chance
                 for recorder in (None, database.recorder) if number % (2 * DRAINED) else (database.recorder, None):
@@ -210,9 +217,12 @@ def measure_costs(sql: str, workers: int, pairs: int, statements: int) -> Costs:
                     blocks.run(which, statements)
                 database.recorder.drain()
             for which in (0, 1) if number % 2 else (1, 0):
-                started = time.process_time()
+                began, started = time.perf_counter(), time.process_time()
                 blocks.run(which, statements)
-                (costs.plain, costs.recorded)[which].append((time.process_time() - started) / statements)
+                took = (time.process_time() - started) / statements
+                (costs.plain, costs.recorded)[which].append(took)
+                if which == 0:
+                    costs.limits.append((time.perf_counter() - began) / statements if workers else took)
             if number % DRAINED == DRAINED - 1:
                 started = time.process_time()
                 database.recorder.drain()
@@ -286,6 +296,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=1500)
     parser.add_argument("--statements", type=int, default=100)
     parser.add_argument("--connections", type=int, default=1000)
+    parser.add_argument("--engine", choices=("twin", "gpu"), default="twin")
     parser.add_argument("--machine")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -293,14 +304,16 @@ def main() -> int:
     rows: list[Row] = []
     within = True
     for case, (sql, workers, shorter) in CASES.items():
-        costs = measure_costs(sql, workers, options.pairs, options.statements // shorter)
+        costs = measure_costs(sql, workers, options.engine == "gpu", options.pairs, options.statements // shorter)
         shares = costs.record_share, costs.add_share, costs.trace_share
         within &= sum(shares) < LARGEST_SHARE
         record, add, trace = (f"{100 * each:.2f} %" for each in shares)
         note = f"record {record} (standard error {100 * costs.estimate_error():.2f}), add up {add}, trace {trace}"
-        print(f"{case}: {1e6 * statistics.median(costs.plain):.1f} us of processor time; {note}", flush=True)
+        times = [1e6 * statistics.median(each) for each in (costs.plain, costs.limits)]
+        print(f"{case}: {times[0]:.1f} us of processor time, limited by {times[1]:.1f} us; {note}", flush=True)
         rows.append(make_row(f"{case}, processor time", "not recorded", costs.plain, 0))
         rows.append(make_row(f"{case}, processor time", "recorded", costs.recorded, 0, note=note))
+        rows.append(make_row(f"{case}, time that limits", "not recorded", costs.limits, 0))
         rows.append(make_row(f"{case}, a record added up", "recorded", costs.added_up, 0))
         rows.append(make_row(f"{case}, a trace", "recorded", costs.traced, 0))
     scrapes = measure_scrapes(options.connections)

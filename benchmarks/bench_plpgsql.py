@@ -1,4 +1,4 @@
-"""PL/pgSQL beside PostgreSQL: loops of arithmetic, of rows, of statements and of handled errors.
+"""PL/pgSQL beside PostgreSQL: loops of arithmetic, of rows, of statements and of handled errors, and triggers.
 
     python -m benchmarks.bench_plpgsql [--machine LABEL]
 
@@ -49,6 +49,25 @@ CASES = {
 }
 """By case: the argument, the declarations and the body."""
 
+_AUDIT = "INSERT INTO bench_audit VALUES (tg_op, new.id, new.name, now()); RETURN NULL;"
+_COUNT = "PERFORM count(*) FROM generate_series(1, new.id % 5); RETURN NULL;"
+TRIGGERS = {
+    "no trigger": (20_000, "", ""),
+    "before row": (
+        20_000,
+        "BEFORE INSERT ON bench_rows FOR EACH ROW",
+        "IF new.name IS NULL THEN new.name := 'none'; END IF; new.held := new.held * 2; RETURN new;",
+    ),
+    "after row": (20_000, "AFTER INSERT ON bench_rows FOR EACH ROW", _AUDIT),
+    "after statement": (
+        20_000,
+        "AFTER INSERT ON bench_rows REFERENCING NEW TABLE AS added FOR EACH STATEMENT",
+        "INSERT INTO bench_audit SELECT tg_op, id, name, now() FROM added; RETURN NULL;",
+    ),
+    "row by row": (500, "AFTER INSERT ON bench_rows FOR EACH ROW", _COUNT),
+}
+"""By case: the rows of an INSERT, the trigger, and the body of its function."""
+
 
 def measure(system: Wire) -> tuple[list[Row], dict[tuple[str, str], Answer]]:
     """Times each case on a system; its rows and answers."""
@@ -67,6 +86,32 @@ def measure(system: Wire) -> tuple[list[Row], dict[tuple[str, str], Answer]]:
     return rows, answers
 
 
+def measure_triggers(system: Wire) -> tuple[list[Row], dict[tuple[str, str], Answer]]:
+    """Times an INSERT of rows under each trigger on a system; its rows, and what the tables hold afterwards."""
+    rows, answers = [], {}
+    run = system.connection.execute
+    run(b"CREATE TABLE bench_rows (id int, name text, held int)")
+    run(b"CREATE TABLE bench_audit (op text, id int, name text, at timestamptz)")
+    for case, (size, declared, body) in TRIGGERS.items():
+        name = "bench_" + case.replace(" ", "_")
+        if declared:
+            run(f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$".encode())
+            run(f"CREATE TRIGGER bench {declared} EXECUTE FUNCTION {name}()".encode())
+        sql = f"INSERT INTO bench_rows SELECT g, 'n' || g, g FROM generate_series(1, {size}) g".encode()
+
+        def insert(sql: bytes = sql) -> Answer:
+            run(b"TRUNCATE bench_rows, bench_audit")
+            run(sql)
+            return run(b"SELECT count(*), sum(held), (SELECT count(*) FROM bench_audit) FROM bench_rows").fetchall()
+
+        times, answer = time_runs(insert, warm=1, budget_s=20)
+        rows.append(make_row(case, system.name, times, size, result_rows=1))
+        answers[case, system.name] = answer
+        if declared:
+            run(b"DROP TRIGGER bench ON bench_rows")
+    return rows, answers
+
+
 def main() -> int:
     """Measures both systems and prints their times; 1 if answers differ or the additions take too long."""
     parser = argparse.ArgumentParser()
@@ -74,12 +119,14 @@ def main() -> int:
     options = parser.parse_args()
     with postgres() as peer, gpudb_server() as server:
         versions = {"PostgreSQL": peer.version, "gpudb": server.version}
-        rows, answers = measure(peer)
-        own_rows, own_answers = measure(server)
-    rows, answers = rows + own_rows, answers | own_answers
+        rows, answers = [], {}
+        for run in (measure, measure_triggers):
+            for system in (peer, server):
+                found, known = run(system)
+                rows, answers = rows + found, answers | known
     check_answers(rows, answers, peer.name)
     times = {(row.case, row.system): row.median_s or 0.0 for row in rows}
-    for case in CASES:
+    for case in (*CASES, *TRIGGERS):
         theirs, ours = times[case, peer.name], times[case, server.name]
         print(f"{case:16}PostgreSQL {1000 * theirs:8.1f} ms   gpudb {1000 * ours:8.1f} ms   {ours / theirs:6.1f} times")
     if options.machine:

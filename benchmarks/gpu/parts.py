@@ -207,6 +207,12 @@ def _loading(options: Options, _: float) -> list[Command]:
     return [module("benchmarks.gpu.loading", "--scale", f"{options.scale:g}", *disk, *_common_arguments(options))]
 
 
+def _file_scans(options: Options, seconds: float) -> list[Command]:
+    sizes = ["--scale", f"{options.scale:g}", "--seconds", f"{0.85 * seconds:.0f}", "--out", options.output / "files"]
+    sizes += ["--csv-rows", options.rows] if options.rows else []
+    return [module("benchmarks.gpu.files", *sizes, *_common_arguments(options))]
+
+
 def _scheduled(options: Options, _: float) -> list[Command]:
     sizes = ["--scale", f"{options.scale:g}", "--workers", options.gpus]
     return [module("benchmarks.gpu.scheduled", *sizes, *_common_arguments(options))]
@@ -275,6 +281,7 @@ ONE: dict[str, Part] = {
     "groups": Part(60, 120, _device_step("groups")),
     "keep": Part(5, 30, _device_step("keep")),
     "sanitizer": Part(200, 345, _device_step("sanitizer")),
+    "file-scans": Part(150, 290, _file_scans, ("files-*",)),
 }
 """Parts for one GPU."""
 TWO: dict[str, Part] = {
@@ -298,7 +305,7 @@ TWO: dict[str, Part] = {
 """Parts for several GPUs."""
 ORDER = {
     1: "kernels+beyond+files survey+tests power-100 power-30 taxi peers".split()
-    + "beside served roofline groups keep sanitizer ssb".split(),
+    + "beside served file-scans roofline groups keep sanitizer ssb".split(),
     2: "data tpch ssb exchange trace kills scheduled served".split()
     + "loading dispatch scaling speedup general clustered tests".split(),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpudb.catalog.tables import Column, Table
+from gpudb.catalog.triggers import Trigger
 from gpudb.types import BOOL, INT8, SqlType
 from gpudb.values.acl import Acl
 
@@ -28,6 +29,7 @@ class View:
     kind: str = "v"
     acl: Acl | None = None
     options: tuple[str, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
 
     @property
     def security_invoker(self) -> bool:

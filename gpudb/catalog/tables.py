@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from gpudb.catalog.deleted_rows import DeletedRows
+from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
@@ -45,6 +47,9 @@ class DataFile:
     if no value is NaN. Strings compare by code point; long ones are truncated, so bounds need not be values. Struct
     columns with a field id above `last_field_id` were added after the file was written. `bucket` is the bucket of all
     its rows (`catalog.distribution`), None if they belong to several.
+
+    `deleted` are rows that are in the file and not in the table; `rows` counts the others, the live rows. Statistics
+    may include deleted rows: bounds stay bounds, and `nulls` has only numbers that are still exact.
     """
 
     path: str
@@ -55,6 +60,50 @@ class DataFile:
     nulls: Mapping[int, int] = field(default_factory=dict, compare=False)
     last_field_id: int = field(default=0, compare=False)
     bucket: int | None = field(default=None, compare=False)
+    deleted: DeletedRows | None = None
+
+    @property
+    def id(self) -> str:
+        """What identifies its live rows, as caches need it: the path, and the digest of the deleted rows."""
+        return self.path if self.deleted is None else f"{self.path}{_DIGEST}{self.deleted.digest}"
+
+    @property
+    def stored_rows(self) -> int:
+        """The number of rows in the file, deleted ones included."""
+        return self.rows if self.deleted is None else self.rows + len(self.deleted)
+
+    def stored_range(self, first: int, last: int) -> tuple[int, int]:
+        """Returns the rows of the file that hold live rows `first` to before `last`."""
+        return (first, last) if self.deleted is None or first >= last else self.deleted.stored_range(first, last)
+
+    def count_live(self, row: int) -> int:
+        """Returns how many live rows are before row number `row` of the file."""
+        return row if self.deleted is None else row - self.deleted.count_before(row)
+
+    def with_deleted(self, deleted: DeletedRows | None) -> DataFile:
+        """Returns the file with other deleted rows, which include those deleted before. ValueError for other rows."""
+        if deleted is None or not len(deleted):
+            return self
+        stored = self.stored_rows
+        if deleted.rows[-1] >= stored or (self.deleted is not None and not self.deleted.is_within(deleted)):
+            raise ValueError(f"rows to delete are not those of file {self.path}")
+        live = stored - len(deleted)
+        nulls = {id: live if count else 0 for id, count in self.nulls.items() if count in {0, self.rows}}
+        return replace(self, rows=live, nulls=nulls, deleted=deleted)
+
+    def has_rows_beside(self, known: DataFile | None) -> bool:
+        """Returns whether it may have live rows that `known`, another state of the same file, lacks."""
+        return known is None or (known.deleted is not None and not known.deleted.is_within(self.deleted))
+
+
+_DIGEST = "\0"
+"""Separates path and digest in `DataFile.id`; no path on disk contains it (see `file_tables.get_file_path`)."""
+
+
+def list_added_rows(files: Iterable[DataFile], known: Iterable[DataFile]) -> tuple[DataFile, ...]:
+    """Returns the files that may have rows which the `known` ones lack."""
+    by_path = {file.path: file for file in known}
+    return tuple(file for file in files if file.has_rows_beside(by_path.get(file.path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +277,7 @@ class Table:
     A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
     `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
     OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
-    is of no other table.
+    is of no other table. The same holds for files of a `format` that a statement reads as a table.
     """
 
     oid: int
@@ -253,6 +302,8 @@ class Table:
     acl: Acl | None = None
     past_of: int = 0
     foreign: ForeignSource | None = None
+    format: str = ""
+    triggers: tuple[Trigger, ...] = ()
     primary_key_comment: str | None = None
 
     @property

@@ -81,6 +81,34 @@ _KNOWN = (
         options={"table": ("max_size", "index")},
         stored=True,
     ),
+    KnownWrapper(
+        "lake_fdw",
+        "files and lake tables in folders and object storages",
+        options={
+            "server": (
+                "scope",
+                "endpoint",
+                "region",
+                "anonymous",
+                "account_name",
+                "connect_timeout",
+                "request_timeout",
+                "attempts",
+            ),
+            "user mapping": (
+                "access_key_id",
+                "secret_access_key",
+                "session_token",
+                "access_token",
+                "account_name",
+                "account_key",
+                "sas_token",
+            ),
+            "table": ("address", "format", "hive_partitioning", "union_by_name", *_COPY[1:6]),
+        },
+        files=("address",),
+        server="lake",
+    ),
 )
 KNOWN: Mapping[str, KnownWrapper] = {each.name: each for each in _KNOWN}
 """By name; also the names of their extensions."""

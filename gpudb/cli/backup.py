@@ -35,14 +35,24 @@ def backup(target: str | Path, destination: str | Path) -> None:
         print(f'not included: "{path}", which was added without a copy')
 
 
-def restore(source: str | Path, directory: Path, *, id: str | None, at: str | None) -> None:
-    """Restores a backup, by its ID, the last one up to a moment (ISO 8601), or the last one, into a new directory."""
+def restore(source: str | Path, directory: Path, *, id: str | None, at: str | None, in_place: bool = False) -> None:
+    """Restores a backup, by its ID, the last one up to a moment (ISO 8601), or the last one, into a new directory.
+
+    With `in_place` the directory may be a data directory, which is kept under another name.
+    """
     from gpudb.storage.backup.manifest import find_manifest
     from gpudb.storage.backup.restore import restore as run
+    from gpudb.storage.backup.restore import restore_in_place
 
     manifest = find_manifest(source, id=id, at=None if at is None else _parse_time(at))
-    run(source, manifest, directory)
+    kept = None
+    if in_place:
+        kept = restore_in_place(source, manifest, directory)
+    else:
+        run(source, manifest, directory)
     print(f"restored backup {manifest.id} of commit {manifest.commit}: {len(manifest.files)} files")
+    if kept is not None:
+        print(f"what was there is in {kept}")
 
 
 def verify(source: str | Path) -> int:

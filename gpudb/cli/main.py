@@ -249,11 +249,14 @@ def restore(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="New data directory.")],
     id: Annotated[str | None, typer.Option("--backup", metavar="ID", help="The backup.  [default: the last]")] = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help="Select the last backup up to a time.")] = None,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Replace the data directory DIR, which is kept under another name.")
+    ] = False,
 ) -> None:
-    """Restore a backup into a new data directory."""
+    """Restore a backup into a new data directory, or with --in-place in the place of one."""
     from gpudb.cli.backup import restore as run
 
-    run(source, directory, id=id, at=at)
+    run(source, directory, id=id, at=at, in_place=in_place)
 
 
 @app.command()

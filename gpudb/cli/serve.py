@@ -138,6 +138,8 @@ def _serve_database(
         query_log_rows=settings.query_log_rows if settings.track_statements else 0,
         query_log_min_duration=settings.query_log_min_duration,
     )
+    if traces is not None and database.cluster is not None:
+        database.cluster.measure_exchanges()
     signals = SignalWait()
     log: StatementLog | None = None
     audit_log: AuditLog | None = None

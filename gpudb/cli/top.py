@@ -26,7 +26,9 @@ FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client b
 ORDER BY state <> 'active', query_start"""
 _STATEMENTS = """
 SELECT userid::bigint, coalesce(queryid, 0), query, calls, total_exec_time, rows FROM pg_stat_statements"""
-_DEVICES = "SELECT worker, kind, name, memory_bytes, resident_bytes FROM gpudb_devices ORDER BY worker"
+_DEVICES = """
+SELECT worker, kind, name, memory_bytes, resident_bytes, utilization, memory_utilization
+FROM gpudb_devices ORDER BY worker"""
 _QUEUES = frozenset({"Admission", "ClusterAdmission"})
 _SHOWN = 12
 
@@ -44,7 +46,8 @@ class Sample:
     changed_rows: int
     activity: Sequence[tuple[int, str, str, str, float, str]]
     statements: dict[Key, Totals] = field(default_factory=dict)
-    devices: Sequence[tuple[int, str, str, int, int]] = ()
+    devices: Sequence[tuple[int, str, str, int, int, float | None, float | None]] = ()
+    """Worker, kind, name, bytes of memory and of columns, the shares of time of computing and of using memory."""
 
 
 def run(target: str | None, *, interval: float, once: bool) -> int:
@@ -134,9 +137,10 @@ def _list_statements(before: Sample | None, now: Sample) -> Table:
 
 
 def _list_devices(now: Sample) -> Table:
-    table = _make_table("Devices", "worker", "kind", "name", "memory", "resident")
-    for worker, kind, name, memory, resident in now.devices:
-        table.add_row(str(worker), kind, escape(name), format_size(memory), format_size(resident))
+    table = _make_table("Devices", "worker", "kind", "name", "memory", "resident", "computes", "bandwidth")
+    for worker, kind, name, memory, resident, *shares in now.devices:
+        used = ("-" if share is None else f"{share:.0%}" for share in shares)
+        table.add_row(str(worker), kind, escape(name), format_size(memory), format_size(resident), *used)
     return table
 
 

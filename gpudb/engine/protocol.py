@@ -31,8 +31,47 @@ class MeasuredKernel(Protocol):
     def declined(self) -> str: ...
 
 
+class MeasuredExchange(Protocol):
+    """Rows that a stage's partition fetched from another worker: from when on (seconds since 1970 UTC), from where.
+
+    The milliseconds until they existed, of their encoding, and of their transfer.
+    """
+
+    @property
+    def stage(self) -> int: ...
+
+    @property
+    def source(self) -> int: ...
+
+    @property
+    def target(self) -> int: ...
+
+    @property
+    def started(self) -> float: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def waited(self) -> float: ...
+
+    @property
+    def encoded(self) -> float: ...
+
+    @property
+    def transferred(self) -> float: ...
+
+    @property
+    def transport(self) -> str: ...
+
+
 class MeasuredStage(Protocol):
-    """What a stage did on a partition: from when on (seconds since 1970 UTC), for how long, its output, its kernels."""
+    """What a stage did on a partition: from when on (seconds since 1970 UTC), for how long, its output, its kernels,
+    and what it fetched before.
+    """
 
     @property
     def stage(self) -> int: ...
@@ -54,6 +93,9 @@ class MeasuredStage(Protocol):
 
     @property
     def kernels(self) -> Sequence[MeasuredKernel]: ...
+
+    @property
+    def exchanges(self) -> Sequence[MeasuredExchange]: ...
 
 
 class Measures(TypedDict, total=False):
@@ -164,9 +206,9 @@ class Request:
     def table(self, bound: Table) -> Table:
         """Returns a table of the query in the snapshot; 55000 for an unpopulated materialized view.
 
-        An earlier snapshot is the one that the query was bound to.
+        An earlier snapshot is the one that the query was bound to, and so are files.
         """
-        if bound.past_of:
+        if bound.past_of or bound.format:
             return bound
         found = self.snapshot.relations.get((bound.schema, bound.name))
         if not isinstance(found, Table) or found.oid != bound.oid:

@@ -66,11 +66,11 @@ def _load_functions() -> Mapping[int, Function]:
 @cache
 def added_names() -> frozenset[str]:
     """Returns the names of the aggregates that PostgreSQL lacks."""
-    return frozenset(row["proname"] for row in _load_added())
+    return frozenset(row["proname"] for row in _load_added() if row["prokind"] == "a")
 
 
 def _load_added() -> tuple[dict[str, str], ...]:
-    """Returns the aggregates that PostgreSQL lacks, in the columns of its functions."""
+    """Returns aggregates that PostgreSQL lacks and functions of extensions, in the columns of its functions."""
     return pgdata.parse_table(files("gpudb.functions").joinpath("added.tsv").read_text(encoding="utf-8"))
 
 

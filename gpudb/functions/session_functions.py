@@ -12,11 +12,11 @@ for _name in (
     "now transaction_timestamp statement_timestamp clock_timestamp timeofday current_user session_user current_schema"
     " current_schemas current_database version set_config pg_backend_pid inet_client_addr"
     " inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time"
-    " txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query"
+    " txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query pg_trigger_depth"
     " pg_client_encoding pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until"
     " pg_stat_reset pg_stat_reset_shared pg_stat_reset_single_table_counters"
     # carried out around the engine: `gpudb.session.execution.session_calls`
-    " nextval currval lastval setval pg_cancel_backend pg_terminate_backend"
+    " nextval currval lastval setval pg_cancel_backend pg_terminate_backend pg_stat_statements_reset"
     " pg_advisory_lock pg_advisory_lock_shared pg_advisory_xact_lock pg_advisory_xact_lock_shared"
     " pg_try_advisory_lock pg_try_advisory_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared"
     " pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all pg_notify"

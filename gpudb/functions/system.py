@@ -97,9 +97,11 @@ def _render_serial_sequence(operands: Operands) -> str:
 
 
 declare("pg_get_serial_sequence", _render_serial_sequence)
-# gpudb has no triggers, rules, partitions, extended statistics or functions in other languages.
+declare("pg_get_triggerdef(oid)", "sys_trigger({0})")
+declare("pg_get_triggerdef(oid,bool)", "(CASE WHEN {1} THEN sys_pretty_trigger({0}) ELSE sys_trigger({0}) END)")
+# gpudb has no rules, partitions, extended statistics or functions in other languages.
 declare(
-    "pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
+    "pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
     " pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
     " pg_get_function_sqlbody pg_get_function_arg_default",
     "CAST(NULL AS VARCHAR)",

@@ -1,6 +1,7 @@
 """Removes passwords from statements that are logged, by the positions of their parse trees.
 
-The password of CREATE and ALTER ROLE is replaced, in whichever way it is quoted. Any other statement that mentions
+The password of CREATE and ALTER ROLE is replaced, in whichever way it is quoted, and so are all constants of CREATE and
+ALTER USER MAPPING. Any other statement that mentions
 passwords in a name or a constant, such as the body of a function, loses all its constants. With constants go all
 comments of the text; a comment that mentions passwords goes by itself. A text that cannot be parsed is not logged: a
 password may be anywhere in it.
@@ -24,8 +25,9 @@ UNPARSED = "<a text that cannot be parsed is not logged>"
 _ROLE_STATEMENTS = frozenset({"CreateRoleStmt", "AlterRoleStmt"})
 _STRINGS = frozenset({pg.SCONST, pg.USCONST})
 _COMMENTS = frozenset({pg.SQL_COMMENT, pg.C_COMMENT})
-_SUSPICIOUS = ("password", "\\", "uescape")
-"""Texts with none of these mention no password: the keyword cannot be written otherwise, but a constant can escape."""
+_MAPPING_STATEMENTS = frozenset({"CreateUserMappingStmt", "AlterUserMappingStmt"})
+_SUSPICIOUS = ("password", "mapping", "\\", "uescape")
+"""Texts with none of these mention no password: the keywords cannot be written otherwise, but a constant can escape."""
 
 
 def redact_passwords(text: str, *, failed: bool = False) -> str:
@@ -67,7 +69,12 @@ def _find_constants(text: str, statements: list[RawStatement]) -> Iterator[tuple
         own = [span for span in tokens if start <= span[0] < end]
         if statement.kind in _ROLE_STATEMENTS:
             yield from _find_role_passwords(statement, start, own)
-        elif statement.node_statement is not None or statement.direct_node is not None or _mentions(statement.node):
+        elif (
+            statement.kind in _MAPPING_STATEMENTS
+            or statement.node_statement is not None
+            or statement.direct_node is not None
+            or _mentions(statement.node)
+        ):
             yield from own
 
 

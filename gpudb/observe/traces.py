@@ -1,4 +1,4 @@
-"""Traces of finished statements, sent by OTLP: spans of statements, of their phases, and of the stages on workers.
+"""Traces of finished statements, sent by OTLP: spans of statements, their phases, and workers' stages and exchanges.
 
 They are made from the record of a statement, by the recorder's thread: a statement that is traced waits for nothing. Of
 phases only the durations are known, so their spans stand one after another.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudb.engine.protocol import MeasuredStage
+from gpudb.engine.protocol import MeasuredExchange, MeasuredStage
 from gpudb.errors import FeatureNotSupported
 from gpudb.observe.batches import Batch
 from gpudb.observe.query_texts import identify
@@ -141,6 +141,34 @@ class TraceExporter:
             span = self._start(f"stage {each.stage}", each.started, context, attributes)
             self._trace_kernels(each, set_span_in_context(span))
             span.end(_to_nanoseconds(each.started + each.milliseconds / 1000))
+            for exchange in each.exchanges:
+                self._trace_exchange(each, exchange, context)
+
+    def _trace_exchange(self, stage: MeasuredStage, exchange: MeasuredExchange, context: Context) -> None:
+        """An exchange is before the stage that reads its rows. Its parts stand one after another."""
+        from opentelemetry.trace import set_span_in_context
+
+        attributes: dict[str, str | int | float] = {
+            "gpudb.stage": stage.stage,
+            "gpudb.partition": stage.partition,
+            "gpudb.exchange.source_worker": exchange.source,
+            "gpudb.exchange.target_worker": exchange.target,
+            "gpudb.exchange.rows": exchange.rows,
+            "gpudb.exchange.bytes": exchange.bytes,
+            "gpudb.exchange.transport": exchange.transport,
+        }
+        started = exchange.started
+        span = self._start(f"exchange {exchange.stage}", started, context, attributes)
+        inside = set_span_in_context(span)
+        for name, milliseconds in (
+            ("wait", exchange.waited),
+            ("encode", exchange.encoded),
+            ("transfer", exchange.transferred),
+        ):
+            part = self._start(name, started, inside)
+            started += milliseconds / 1000
+            part.end(_to_nanoseconds(started))
+        span.end(_to_nanoseconds(started))
 
     def _trace_kernels(self, stage: MeasuredStage, context: Context) -> None:
         """Of kernels only the durations are known, as of phases."""

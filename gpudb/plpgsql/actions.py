@@ -123,6 +123,8 @@ def _write_return(compiler: Compiler, statement: Return) -> None:
     shape = compiler.shape
     if statement.value is None:
         compiler.write_return_outputs()
+    elif shape.kind == "trigger":
+        _write_trigger_return(compiler, statement.value)
     elif shape.kind == "row":
         types = compiler.names.add(shape.types)
         name, values, _ = compiler.expression(statement.value)
@@ -142,6 +144,20 @@ def _write_return(compiler: Compiler, statement: Return) -> None:
         compiler.at_phase("while casting return value to function's return type")
         compiler.write(f"return (rt.convert({row}[1], {row}[0], {compiler.names.add(shape.result)}),)")
         compiler.at_statement(statement)
+
+
+def _write_trigger_return(compiler: Compiler, value: Fragment) -> None:
+    """Writes RETURN of a trigger function: a record itself, so that an unchanged NEW is recognised, or NULL."""
+    words = value.text.split()
+    if [each.lower() for each in words] == ["null"]:
+        compiler.write("return None")
+        return
+    variable = value.scope.find(words[0].lower()) if len(words) == 1 else None
+    if variable is not None and variable.is_record:
+        compiler.write(f"return {variable.local}")
+        return
+    name, values, _ = compiler.expression(value)
+    compiler.write(f"return rt.trigger_row({name}, {values})")
 
 
 def _write_return_next(compiler: Compiler, statement: ReturnNext) -> None:

@@ -39,6 +39,8 @@ def compile_body(body: Body, host: Host, signature: str, shape: Shape) -> Compil
     compiler.at_phase("")
     if shape.kind in {"value", "row"} and not shape.outputs:
         compiler.write("raise rt.no_return()")
+    elif shape.kind == "trigger":
+        compiler.write("raise rt.no_trigger_return()")
     else:
         compiler.write_return_outputs()
     namespace = {**compiler.names.globals, "matches": conditions.matches}

@@ -24,7 +24,7 @@ from gpudb.types import BOOL, SqlType
 class Shape:
     """What a body returns: `types` are those of the columns, `outputs` the places of output parameters.
 
-    `kind` is "value", "row", "set", "nothing" or "procedure".
+    `kind` is "value", "row", "set", "nothing", "procedure" or "trigger".
     """
 
     kind: str

@@ -46,10 +46,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a routine declares: its name, and whether it returns a set, nothing, or the OUT parameters' values."""
+    """What a routine declares: its name, and whether it returns a set, nothing, or the OUT parameters' values.
+
+    `implicit` are the names and types of variables that a trigger's body has beside its own; None is a record.
+    """
 
     name: str
     parameters: tuple[Parameter, ...] = ()
+    implicit: tuple[tuple[str, SqlType | None], ...] = ()
     returns_set: bool = False
     returns_nothing: bool = False
     has_outputs: bool = False
@@ -82,6 +86,10 @@ class Parser(Reader):
             self.scope = self.scope.add(variable, f"${number}")
             if each.name:
                 self.scope = self.scope.add(variable)
+        for name, item in self.declared.implicit:
+            variable = self.new_variable(name, item)
+            parameters.append(variable)
+            self.scope = self.scope.add(variable)
         found = self.new_variable("found", BOOL)
         self.scope = self.scope.add(found)
         self._read_options()

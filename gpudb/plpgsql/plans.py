@@ -5,6 +5,7 @@ An expression that Python can compute becomes a Python function, any other a que
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,12 +20,25 @@ from gpudb.plpgsql.scope import Variable
 from gpudb.plpgsql.tree import Fragment
 from gpudb.sql.bind.expressions.records import get_field
 from gpudb.sql.bind.types.coercion import coerce_to_column
-from gpudb.sql.bound import Call, Column, Derived, Expr, OutputColumn, Parameter, Query, Row, ScalarSubquery, Select
+from gpudb.sql.bound import (
+    Call,
+    Column,
+    Constant,
+    Derived,
+    Expr,
+    OutputColumn,
+    Parameter,
+    Query,
+    Row,
+    ScalarSubquery,
+    Select,
+)
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 from gpudb.values import parse_text
 
 _MAX_PLANS = 64
+_ARGUMENTS = re.compile(r"\btg_argv\s*\[", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -63,8 +77,11 @@ class Sql:
 
     @property
     def text(self) -> str:
-        """The statement."""
-        return self.prefix + self.fragment.text
+        """The statement. Its subscripts of TG_ARGV begin at 1, as those of every array in gpudb, not at 0."""
+        text = self.fragment.text
+        if _ARGUMENTS.search(text) and any(each.name == "tg_argv" for each in self.variables):
+            text = _ARGUMENTS.sub(r"\g<0>1 + ", text)
+        return self.prefix + text
 
     def find_plan(self, host: Host, values: Sequence[object]) -> Plan:
         """Returns the plan for these values' types; binds it first if it is not known."""
@@ -72,7 +89,7 @@ class Sql:
         if version != self.version or len(self.plans) > _MAX_PLANS:
             self.plans.clear()
             self.version = version
-        records = [(place, each) for place, each in enumerate(values) if type(each) is Record]
+        records = [(place, each) for place, each in enumerate(values) if isinstance(each, Record)]
         key = tuple([(place, id(each.names), id(each.types)) for place, each in records]) if records else ()
         plan = self.plans.get(key)
         if plan is None:
@@ -112,7 +129,8 @@ class Sql:
         )
         columns = tuple((each.name, each.type) for each in bound.query.columns)
         plan = Plan(None, bound, used, columns, shown=shown)
-        if target is not None and self.prefix and target.type.fields and not target.type.element:
+        is_null = isinstance(target, Constant) and target.value is None
+        if target is not None and self.prefix and target.type.fields and not target.type.element and not is_null:
             plan.bound = host.prepare_query(_expand(bound.query))
             plan.bound.cacheable = bound.cacheable
             assert plan.bound.query is not None

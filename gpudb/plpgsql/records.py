@@ -39,6 +39,12 @@ class Record:
         return all(each is None for each in self.values)
 
 
+class NullRecord(Record):
+    """A row that is NULL as a whole, as OLD is in a trigger for INSERT; its fields read as NULL."""
+
+    __slots__ = ()
+
+
 _SHAPES: LruCache[object, tuple[tuple[str, ...], tuple[SqlType, ...]]] = LruCache(512)
 _LATEST: dict[int, tuple[object, tuple[str, ...], tuple[SqlType, ...]]] = {}
 
@@ -91,7 +97,7 @@ def iter_rows(
 
 def show_value(item: SqlType, value: object, zone: str) -> str | None:
     """Returns a value as text; None for NULL."""
-    if value is None:
+    if value is None or isinstance(value, NullRecord):
         return None
     if isinstance(value, Record):
         value = tuple(each.values if isinstance(each, Record) else each for each in value.values)

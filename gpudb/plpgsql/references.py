@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpudb.errors import GpudbError, SqlError
-from gpudb.plpgsql.records import Record, copy_array
+from gpudb.plpgsql.records import NullRecord, Record, copy_array
 from gpudb.plpgsql.scope import Reference, Scope, Variable, find_reference
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bound import Constant, Expr, Parameter, Row
@@ -77,10 +77,15 @@ class References(Arguments):
             if self.records.get(variable.number) is None:
                 return Constant(None, UNKNOWN)
         fields = self._fields(variable)
+        if not found.path and self.records is not None:
+            if isinstance(self.records.get(variable.number), NullRecord):
+                return Constant(None, (variable.type or SqlType("record", fields=fields)).plain)
         if not found.path:
             item = variable.type or SqlType("record", fields=fields)
             parts = tuple(self._value(variable, place, each) for place, (_, each) in enumerate(fields))
-            return Row(parts, item.plain, whole=True)
+            # The parts have no modifiers: a numeric is represented otherwise than as the field
+            shape = tuple((name, part.type) for (name, _), part in zip(fields, parts, strict=True))
+            return Row(parts, replace(item.plain, fields=shape), whole=True)
         names = [name for name, _ in fields]
         if found.path[0] not in names:
             message = f'record "{variable.name}" has no field "{found.path[0]}"'
@@ -115,6 +120,8 @@ def _plain(value: object) -> object:
     """Returns a value as the binder's constants hold it."""
     if isinstance(value, list):
         return copy_array(value)
+    if isinstance(value, NullRecord):
+        return None
     return tuple(map(_plain, value.values)) if isinstance(value, Record) else value
 
 

@@ -9,6 +9,7 @@ from gpudb.plpgsql import conditions
 from gpudb.plpgsql.context import add_context, current_context, register_frame
 from gpudb.plpgsql.evaluation import Row, describe_statement
 from gpudb.plpgsql.plans import Sql
+from gpudb.plpgsql.records import Record, new_record
 from gpudb.plpgsql.statement_runner import StatementRunner
 from gpudb.types import SqlType
 
@@ -48,6 +49,17 @@ class Runtime(StatementRunner):
             message = "cannot return non-composite value from function returning composite type"
             raise SqlError.of("datatype_mismatch", message)
         return self.fit_row(columns, row, types, "returned record type does not match expected record type")
+
+    def trigger_row(self, sql: Sql, values: Sequence[object]) -> Record | None:
+        """Evaluates the row that a trigger function returns, None for NULL; 42804 for what is no row."""
+        plan = sql.find_plan(self.host, values)
+        columns, row = self.row(sql, values)
+        if plan.is_row:
+            return new_record(columns, row)
+        if row[0] is None or isinstance(row[0], Record):
+            return row[0]
+        message = "cannot return non-composite value from function returning composite type"
+        raise SqlError.of("datatype_mismatch", message)
 
     def fit_row(
         self, columns: Sequence[tuple[str, SqlType]], row: Sequence[object], types: Sequence[SqlType], message: str
@@ -132,6 +144,11 @@ class Runtime(StatementRunner):
     def no_return(self) -> SqlError:
         """Returns the error for a function that ends without RETURN."""
         return SqlError.of("function_executed_no_return_statement", "control reached end of function without RETURN")
+
+    def no_trigger_return(self) -> SqlError:
+        """Returns the error for a trigger function that ends without RETURN."""
+        message = "control reached end of trigger procedure without RETURN"
+        return SqlError.of("function_executed_no_return_statement", message)
 
     def subtransaction_error(self, commit: bool) -> SqlError:
         """Returns the error for COMMIT or ROLLBACK within a block that has handlers."""

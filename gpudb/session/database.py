@@ -98,6 +98,7 @@ class Database:
             self.system_settings = SystemSettings(self.store.directory)
             self.cpu = CpuEngine(memory_limit, self.store.spill, temp_limit=temp_file_limit)
             self.engine: Engine = self.cpu
+            self.store.followers.append(self.cpu.follow)
             self.cluster: ClusterEngine | None = None
             self.members: Membership | None = None
             log_step("the storage is open")

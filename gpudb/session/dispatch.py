@@ -33,10 +33,12 @@ from gpudb.session.ddl import (
     schemas,
     sequences,
     temporary_tables,
+    triggers,
     types,
     views,
 )
 from gpudb.session.ddl.default_privileges import apply_default_privileges
+from gpudb.session.ddl.register_table import call_procedure, describe_procedure
 from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.execution import row_locks
 from gpudb.session.execution.advisory_locks import unlock_all
@@ -45,7 +47,6 @@ from gpudb.session.ownership.checks import CHECKS, authorize_definition
 from gpudb.session.plan_cache import Plan
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines import aggregates, create_routine
-from gpudb.session.routines.call import call, describe_call
 from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.statements import (
     alter_system,
@@ -82,7 +83,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterSystemStmt": alter_system.alter_system,
     "AlterTableStmt": alter_table.alter_table,
     "AlterUserMappingStmt": foreign_objects.alter_user_mapping,
-    "CallStmt": call,
+    "CallStmt": call_procedure,
     "CheckPointStmt": checkpoint.checkpoint,
     "ClosePortalStmt": cursors.close,
     "CommentStmt": comments.comment,
@@ -101,6 +102,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "CreateSeqStmt": sequences.create_sequence,
     "CreateStmt": create_table.create_table,
     "CreateTableAsStmt": create_table.create_table_as,
+    "CreateTrigStmt": triggers.create_trigger,
     "CreateUserMappingStmt": foreign_objects.create_user_mapping,
     "CreatedbStmt": databases.create_database,
     "DeallocateStmt": prepared.deallocate,
@@ -175,7 +177,7 @@ class StatementDispatcher:
         """The function that describes a statement with parameters but no bound form; None for any other statement."""
         match statement.kind:
             case "CallStmt":
-                return describe_call
+                return describe_procedure
             case "DeclareCursorStmt":
                 return cursors.describe_declare
             case "ExplainStmt":

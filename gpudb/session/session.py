@@ -143,6 +143,8 @@ class Session:
         self.acting_role = self._roles.current
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
+        self.transition_tables: tuple[str, ...] = ()
+        self.trigger_depth = 0
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
         self.transaction_started: dt.datetime | None = None
@@ -749,8 +751,9 @@ def _ends_transaction(statement: RawStatement) -> bool:
 
 
 def _leading_keywords(statement: RawStatement) -> str:
-    """The keywords that a statement begins with, two at most: its name in messages."""
+    """The keywords that a statement begins with, two at most, or … EVENT TRIGGER: its name in messages."""
     text = statement.text.encode()
     tokens = (each for each in postgast.scan(statement.text).tokens if each.token not in _COMMENTS)
-    leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 2))
-    return " ".join(text[each.start : each.end].decode() for each in leading).upper()
+    leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 3))
+    words = " ".join(text[each.start : each.end].decode() for each in leading).upper().split()
+    return " ".join(words if words[1:] == ["EVENT", "TRIGGER"] else words[:2])

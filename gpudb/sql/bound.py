@@ -624,12 +624,13 @@ class Update:
     """UPDATE: `query` returns the rows to change.
 
     Each has its file, its number in the file, every new column, and the columns of other relations that RETURNING
-    reads.
+    reads; of a view with INSTEAD OF triggers also every old column. `named` are the columns that SET names.
     """
 
     table: Table
     query: Query
     returning: Select | None = None
+    named: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,12 +652,14 @@ class Merge:
 
     Each has the action (1 insert, 2 update, 3 delete), the file and number of the stored row (NULL for an insert), and
     every column: the new ones, or the old ones of a delete. An update keeps the columns that are not `assigned`.
+    `events` are those of its WHEN clauses: INSERT, UPDATE, DELETE.
     """
 
     table: Table
     query: Query
     returning: Select | None = None
     assigned: frozenset[str] = frozenset()
+    events: tuple[str, ...] = ()
 
 
 DataChange = Insert | Update | Delete | Merge

@@ -1,9 +1,10 @@
 """Compaction: merges many small files of a table into few, in a transaction that blocks nobody.
 
 A table with more than SMALL_FILES files below SMALL_BYTES each gets those merged in the background after a commit. In a
-table that is distributed by hash, each bucket's small files are merged if they are more than BUCKET_FILES. An UPDATE or
-DELETE that began earlier and replaces a merged file undoes the merge (see `merge`). No compaction starts while such a
-statement holds the table's lock.
+table that is distributed by hash, each bucket's small files are merged if they are more than BUCKET_FILES. A file with
+many deleted rows is written anew without them; small files lose theirs as they are merged. An UPDATE or DELETE that
+began earlier and changes a merged file undoes the merge (see `merge`). No compaction starts while such a statement
+holds the table's lock.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Protocol
 import duckdb
 import pyarrow as pa
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
@@ -57,17 +59,45 @@ class CompactionHost(Protocol):
         """Discards snapshots that are not kept any more."""
 
 
+DELETED_SHARE, DELETED_ROWS = 0.05, 4096
+"""A file with more than such a share or number of deleted rows is written anew."""
+
+
+REWRITTEN_SHARE, REWRITTEN_ROWS = 0.1, 1 << 16
+"""A statement writes a file anew if it leaves more than such a share or number of rows deleted.
+
+A tenth of a file's rows deleted makes its scans a tenth slower than they need be, until they are compacted. The number
+bounds what plans carry to workers, and the time in which DuckDB looks the rows up.
+"""
+SMALL_ROWS = 1024
+"""A file of at most so many rows is always written anew, which takes no longer than writing a list of deleted rows."""
+
+
+def is_rewritten(file: DataFile, deleted: DeletedRows) -> bool:
+    """Returns whether a statement that leaves rows of a file deleted writes the file anew, instead of their list."""
+    count = len(deleted)
+    if count == file.stored_rows:
+        return False  # nothing of it stays
+    return file.stored_rows <= SMALL_ROWS or count > min(REWRITTEN_ROWS, file.stored_rows * REWRITTEN_SHARE)
+
+
 def select_files(table: Table) -> tuple[DataFile, ...]:
-    """Returns the files of a table that are worth merging; none if they are few."""
-    small = _select_crowded([file for file in table.files if file.bytes < SMALL_BYTES])
+    """Returns the files of a table that are worth merging, or writing anew; none if they are few."""
+    holed = [file for file in table.files if _has_many_deleted(file)]
+    known = {file.id for file in holed}
+    small = holed + _select_crowded([file for file in table.files if file.bytes < SMALL_BYTES and file.id not in known])
     chosen: list[DataFile] = []
     size = 0
     for file in small:
-        if size + file.bytes > MERGED_BYTES and len(chosen) > 1:
+        if chosen and size + file.bytes > MERGED_BYTES and (len(chosen) > 1 or chosen[0].deleted is not None):
             break
         chosen.append(file)
         size += file.bytes
     return tuple(chosen)
+
+
+def _has_many_deleted(file: DataFile) -> bool:
+    return file.deleted is not None and len(file.deleted) > min(DELETED_ROWS, file.stored_rows * DELETED_SHARE)
 
 
 def _select_crowded(small: list[DataFile]) -> list[DataFile]:

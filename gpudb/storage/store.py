@@ -21,7 +21,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -146,6 +146,8 @@ class Store:
         self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
         self.locks = Locks()
         self.key_checker = KeyChecker(self.spill)
+        self.followers: list[Callable[[Table], None]] = []
+        """What is called after a commit with each changed table that has files with deleted rows; raises nothing."""
         self._compactor = Compactor(self) if compaction else None
         if self._compactor is not None and any(
             len(kept) > 1 for catalog in self._catalogs.values() for kept in catalog.snapshots.values()
@@ -266,6 +268,10 @@ class Store:
         """Returns whether the table outlives the store."""
         return self.durable and not table.temporary
 
+    def find_state(self, table: Table) -> TableState | None:
+        """Returns the committed Iceberg metadata of a durable table; None for others."""
+        return self._states.get(table.oid)
+
     def folder(self, oid: int) -> Path:
         """Returns the folder of a table."""
         return self._tables_folder / str(oid)
@@ -298,8 +304,16 @@ class Store:
             self._publish(transaction, self._drop_contents(merged))
         if self._compactor is not None and not transaction.compacting:
             for change in merged.changes:
-                if isinstance(change.new, Table) and change.added:
+                if isinstance(change.new, Table) and change.new.is_readable:
                     self._compactor.schedule(transaction.base.database, change.new)
+        for change in merged.changes:
+            if (
+                isinstance(change.new, Table)
+                and change.new.is_readable
+                and any(each.deleted for each in change.new.files)
+            ):
+                for follow in self.followers:
+                    follow(change.new)
 
     def expire_snapshots(self, oid: int | None = None) -> int:
         """Discards the snapshots of a table, or of all, that `retention` keeps no longer; returns their number."""
@@ -475,8 +489,8 @@ class Store:
         if transaction.compacting:
             for change in merged.changes:
                 if isinstance(change.old, Table) and isinstance(change.new, Table):
-                    after = {file.path for file in change.new.files}
-                    inputs = tuple(file for file in change.old.files if file.path not in after)
+                    after = {file.id for file in change.new.files}
+                    inputs = tuple(file for file in change.old.files if file.id not in after)
                     self._compactions.append(Compaction(self._commits, change.oid, inputs, change.added))
 
     # ---- opening

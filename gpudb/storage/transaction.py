@@ -10,9 +10,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
-from gpudb.catalog.tables import Column, DataFile, ForeignKey, Key, Table
+from gpudb.catalog.tables import Column, DataFile, ForeignKey, Key, Table, list_added_rows
 from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.constraints.keys import KeyChecker
@@ -54,6 +55,9 @@ class TransactionHost(Protocol):
 
     def sync_folder(self, path: Path) -> None:
         """Syncs a folder's entries to disk."""
+
+
+_NOTHING: Mapping[str, DeletedRows] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +166,21 @@ class Transaction:
         removed: Sequence[DataFile],
         batches: Iterable[pa.RecordBatch],
         *,
+        deleted: Mapping[str, DeletedRows] = _NOTHING,
         check_keys: bool = True,
     ) -> int:
-        """Replaces whole files by `batches` (UPDATE, DELETE); returns the number of rows written.
+        """Replaces whole files, and rows `deleted` from others, by `batches`; returns the number of rows written.
 
-        `check_keys=False` asserts that no row has a new key. Raises as `append` does.
+        `deleted` are all deleted rows of a file, by its path. `check_keys=False` asserts that no row has a new key.
+        Raises as `append` does.
         """
         self._check_open()
         table = self.table(oid)
-        gone = {file.path for file in removed}
-        if not gone <= {file.path for file in table.files}:
+        gone, known = {file.id for file in removed}, {file.id for file in table.files}
+        if not gone <= known or not deleted.keys() <= {file.path for file in table.files if file.id not in gone}:
             raise InternalError(f"a file to replace is not one of table {table.name}'s")
-        kept = tuple(file for file in table.files if file.path not in gone)
+        kept = tuple(file.with_deleted(deleted.get(file.path)) for file in table.files if file.id not in gone)
+        kept = tuple(file for file in kept if file.rows)
         durable = self._store.is_durable(table)
         written = write_files(self._store.data_folder(table), table, batches, durable=durable)
         if not check_keys:
@@ -233,8 +240,7 @@ class Transaction:
         transaction.
         """
         table, referenced = self.table(oid), self.table(foreign.table)
-        paths = {file.path for file in known}
-        fresh = [file for file in table.files if file.path not in paths]
+        fresh = list_added_rows(table.files, known)
         check_references(self._store.key_checker, table, fresh, foreign, referenced)
 
     def truncate(self, oid: int) -> None:

@@ -31,6 +31,12 @@ INSERT INTO s.a (id, t, n, m, p, arr, j, raw) VALUES (1, E'tab\there', 1.50, 'ok
     (2, 'y', NULL, 'sad', 1, NULL, NULL, NULL);
 INSERT INTO b (a_id, u) VALUES (1, 'U'), (2, NULL);
 CREATE MATERIALIZED VIEW mv AS SELECT count(*) AS c FROM b;
+CREATE FUNCTION s.t() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER one BEFORE INSERT OR UPDATE OF u, a_id ON b FOR EACH ROW WHEN (new.id > 100) EXECUTE FUNCTION s.t('a''b');
+CREATE TRIGGER two AFTER DELETE ON s.a REFERENCING OLD TABLE AS gone EXECUTE FUNCTION s.t();
+CREATE TRIGGER three INSTEAD OF DELETE ON v FOR EACH ROW EXECUTE FUNCTION s.t();
+ALTER TABLE b DISABLE TRIGGER one;
+COMMENT ON TRIGGER two ON s.a IS 'the second';
 """
 _QUERIES = (
     "SELECT * FROM s.a ORDER BY id",
@@ -40,6 +46,8 @@ _QUERIES = (
     "SELECT f(3), last_value FROM q",
     "SELECT obj_description('b'::regclass, 'pg_class')",
     "SELECT indexdef FROM pg_indexes WHERE indexname = 'b_low'",
+    "SELECT pg_get_triggerdef(oid), tgenabled, obj_description(oid, 'pg_trigger') FROM pg_trigger"
+    " WHERE NOT tgisinternal ORDER BY 1",
 )
 
 

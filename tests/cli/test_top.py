@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import gpudb.api
-from gpudb.cli.top import render, take_sample
+from gpudb.cli.top import Sample, render, take_sample
 from tests.support.command_line import run_in_process
 from tests.support.connection_urls import to_url
 from tests.support.server_program import Program
@@ -59,3 +59,10 @@ def test_the_second_look_shows_what_happened_since(server: Program) -> None:
         assert re.search(r"gpudb +active.*SELECT pg_sleep\(1\)", drawn)
         assert "lower" not in drawn
         assert re.search(r"1 +1\.\d s +1\.\d s +1 +SELECT pg_sleep\(\$1\)", draw(before, take_sample(own)))
+
+
+def test_a_gpus_share_of_time_is_shown_where_nvml_tells_it() -> None:
+    now = Sample(time.monotonic(), 1, 0, 0, (), devices=[(0, "gpu", "H100", 80 * 10**9, 10**9, 0.75, 0.4)])
+    assert re.search(r"0 +gpu +H100 +80.0 GB +1.0 GB +75% +40% *$", draw(None, now), re.M), draw(None, now)
+    now.devices = [(0, "cpu", "x86_64", 8 * 10**9, 10**6, None, None)]
+    assert re.search(r"0 +cpu +x86_64 .* - +- *$", draw(None, now), re.M), draw(None, now)

@@ -32,6 +32,8 @@ EVERYTHING = (
     "metrics.rules.enabled=true",
     "metrics.dashboard.enabled=true",
     "backup.enabled=true",
+    "restore.source=s3://bucket/prefix",
+    "restore.at=2026-11-25T18:30:00+00:00",
     "service.type=LoadBalancer",
     "service.nodePort=30432",
     "service.loadBalancerSourceRanges={10.0.0.0/8}",
@@ -49,6 +51,7 @@ SETS: list[tuple[str, Path | None, tuple[str, ...]]] = [
     ("default", None, ()),
     *((each.stem, each, ()) for each in EXAMPLES),
     ("everything", None, EVERYTHING),
+    ("restore", LAPTOP, ("backup.enabled=true", "restore.source=/var/lib/gpudb-backups/old", "restore.backup=x")),
     ("twin", LAPTOP, ("engine=twin", "workers.replicas=2", "persistence.accessModes={ReadWriteMany}")),
 ]
 each_set = pytest.mark.parametrize("example, values", [each[1:] for each in SETS], ids=[each[0] for each in SETS])
@@ -212,6 +215,9 @@ def test_an_uninstall_keeps_volumes_and_passwords() -> None:
         (["settings.port=5432"], "settings.port is set by the chart: use the value service.port"),
         (["settings.data_dir=/data"], "settings.data_dir is set by the chart: use the value persistence"),
         (["engine=cuda"], "at '/engine': value must be one of 'cpu', 'gpu', 'twin'"),
+        (["restore.source=/var/lib/gpudb-backups"], "restore.source is a folder that no pod mounts"),
+        (["backup.enabled=true", "restore.source=/var/lib/gpudb-backups2"], "must be in backup.destination"),
+        (["restore.backup=x"], "restore.backup and restore.at need restore.source"),
         (["worker.replicas=2"], "additional properties 'worker' not allowed"),
     ],
 )

@@ -20,6 +20,7 @@ from gpudb.config import Settings
 from tests.support.deploy.charts import CHART, render
 from tests.support.deploy.pods import Pod
 from tests.support.deploy.ports import find_port
+from tests.support.server_program import Program
 from tests.support.sessions import wait_until
 
 pytestmark = [
@@ -62,6 +63,13 @@ class Release:
 
     def make(self, owner: str, name: str = "") -> Pod:
         return Pod(self.objects, owner, self.folder, name=name, **self._options)
+
+    def make_restore(self, data: Path) -> Pod:
+        """The pod of the job that an upgrade with `restore.source` adds, over a volume of tables."""
+        objects = render(CHART / "examples" / "laptop.yaml", *VALUES, "restore.source=/var/lib/gpudb-backups")
+        assert objects["StatefulSet", "gpudb-coordinator"]["spec"]["replicas"] == 0
+        options = {**self._options, "shared": {**self._options["shared"], "data": data}}
+        return Pod(objects, "gpudb-restore-1", self.folder, **options)
 
     def start_coordinator(self) -> None:
         self.coordinator.start(GPUDB_PORT=str(self.port), GPUDB_HTTP_PORT=str(self.http_port))
@@ -177,3 +185,34 @@ def test_the_server_drains(release: Release) -> None:
     with release.connect() as connection:
         assert count(connection)[2] == (2, 1000, 1500500)
     assert release.coordinator.end(60) == 0
+
+
+def test_the_cronjobs_backup_is_restored(release: Release) -> None:
+    release.start_coordinator()
+    wait_until(release.is_ready, "a ready server")
+    with release.connect() as connection:
+        connection.execute("CREATE TABLE later AS SELECT 1 AS a")
+        connection.execute("DELETE FROM t WHERE k > 0")
+    # The job's first attempt may meet the server that still ends.
+    restore = release.make_restore(release.folder / "data")
+    done = restore.run(60)
+    assert done.returncode == 1
+    assert "is in use by another gpudb" in done.stderr
+    assert release.coordinator.end(60) == 0
+    done = restore.run(60)
+    assert done.returncode == 0, done.stderr
+    assert len(list((release.folder / "data").glob("data.before-*"))) == 1
+    release.start_coordinator()
+    wait_until(release.is_ready, "a ready server")
+    with release.connect() as connection:
+        assert count(connection) == [(0, 1000, 1501500), (1, 1000, 1499500), (2, 1000, 1500500)]
+        assert connection.execute("SELECT to_regclass('later') IS NULL").fetchall() == [(True,)]
+    assert release.coordinator.end(60) == 0
+    # Into the empty volume of another release.
+    done = release.make_restore(release.folder / "fresh").run(60)
+    assert done.returncode == 0, done.stderr
+    with (
+        Program(release.folder / "fresh" / "data", "--engine", "cpu") as server,
+        psycopg.connect(server.dsn, password="it's secret") as other,
+    ):
+        assert other.execute("SELECT count(*), sum(v) FROM t").fetchall() == [(3000, 4501500)]

@@ -81,6 +81,8 @@ def test_values_and_examples_are_valid(example: Path | None) -> None:
         ("service.port", 0),
         ("backup.schedule", "nightly"),
         ("backup.destination", "backups"),
+        ("restore.source", "backups"),
+        ("restore.at", "yesterday"),
         ("image.digest", "sha256:abc"),
         ("image.repository", "gpudb:1"),
         ("settings", {"Max-Connections": 3}),
@@ -129,6 +131,12 @@ def test_the_program_knows_the_settings_of_the_chart() -> None:
     example = re.search(r"settings.*`\{(.*?)\}`|`\{(.*?)\}`\nsettings", VALUES.read_text(encoding="utf-8"))
     assert example is not None
     assert set(re.findall(r"(\w+):", example[1] or example[2])) <= set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("name", ["alerts.yaml", "dashboard.json"])
+def test_the_chart_has_copies_of_alerts_and_dashboard(name: str) -> None:
+    # helm reads files of the chart alone, and a checkout may lose symbolic links.
+    assert (CHART / "files" / name).read_bytes() == (ROOT / "deploy" / "monitoring" / name).read_bytes()
 
 
 def test_versions_agree() -> None:

@@ -116,6 +116,60 @@ def test_a_reset_discards_what_it_names(connection: psycopg.Connection[DictRow])
     assert before["stats_reset"] < after["stats_reset"]
 
 
+def test_a_reset_of_the_rows_of_a_query(connection: psycopg.Connection[DictRow]) -> None:
+    for name in ("upper", "initcap", "btrim"):  # names of columns do not tell queries apart
+        connection.execute(f"SELECT {name}('a') AS several")  # type: ignore[arg-type]
+    connection.execute("SELECT reverse('a') AS single")
+    done = connection.execute(
+        "SELECT 'was reset' AS what, pg_stat_statements_reset(userid, dbid, queryid) AS nothing, calls"
+        " FROM pg_stat_statements WHERE query LIKE '%% AS several' ORDER BY query"
+    ).fetchall()
+    assert done == [{"what": "was reset", "nothing": "", "calls": 1}] * 3
+    assert not [row for row in connection.execute("SELECT query FROM pg_stat_statements") if "several" in row["query"]]
+    assert len(find(connection, "SELECT reverse($1) AS single")) == 1
+    assert connection.execute("SELECT 1 AS x, pg_stat_statements_reset(NULL) AS y").fetchall() == [{"x": 1, "y": None}]
+    assert len(find(connection, "SELECT reverse($1) AS single")) == 1
+    connection.execute("SELECT pg_stat_statements_reset(), count(*) FROM pg_class WHERE false")
+    assert find(connection, "SELECT reverse($1) AS single") == []
+    for wrong, error in (
+        ("SELECT pg_stat_statements_reset(0, 0, 0, 0)", psycopg.errors.UndefinedFunction),
+        ("SELECT pg_stat_statements_reset('x')", psycopg.errors.InvalidTextRepresentation),
+    ):
+        with pytest.raises(error):
+            connection.execute(wrong)  # type: ignore[arg-type]
+
+
+def test_the_extensions_schema(connection: psycopg.Connection[DictRow]) -> None:
+    names = ("public.pg_stat_statements", "public.pg_stat_statements_info")
+    for name in names:
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute(f"SELECT * FROM {name}")  # type: ignore[arg-type]
+    with pytest.raises(psycopg.errors.UndefinedFunction):
+        connection.execute("SELECT public.pg_stat_statements_reset()")
+    connection.execute("CREATE SCHEMA watching")
+    try:
+        connection.execute("CREATE EXTENSION pg_stat_statements")
+        connection.execute("SELECT 1 AS seen")
+        found = connection.execute(
+            "SELECT calls, public.pg_stat_statements.query FROM public.pg_stat_statements"
+            " WHERE pg_stat_statements.query = 'SELECT $1 AS seen'"
+        ).fetchall()
+        assert found == [{"calls": 1, "query": "SELECT $1 AS seen"}]
+        assert connection.execute("SELECT s.dealloc FROM public.pg_stat_statements_info AS s").fetchall()
+        connection.execute("SELECT public.pg_stat_statements_reset()")
+        assert find(connection, "SELECT $1 AS seen") == []
+        connection.execute("DROP EXTENSION pg_stat_statements")
+        connection.execute("CREATE EXTENSION pg_stat_statements SCHEMA watching")
+        assert connection.execute("SELECT count(*) > 0 AS some FROM watching.pg_stat_statements").fetchall()
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("SELECT * FROM public.pg_stat_statements")
+    finally:
+        connection.execute("DROP EXTENSION IF EXISTS pg_stat_statements")
+        connection.execute("DROP SCHEMA watching")
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        connection.execute("SELECT * FROM watching.pg_stat_statements")
+
+
 def test_others_texts_are_hidden(connection: psycopg.Connection[DictRow], other: psycopg.Connection[DictRow]) -> None:
     connection.execute("SELECT 1 AS hidden")
     other.execute("SELECT 1 AS own")

@@ -113,6 +113,39 @@ def test_a_statement_its_phases_and_its_stages(dsn: str, collector: Collector) -
     assert {each["gpudb.partition"] for each in stages} == {0, 1}
 
 
+def test_exchanges_between_workers(dsn: str, collector: Collector) -> None:
+    text = "SELECT count(*), sum(b) OVER (PARTITION BY a % 7) FROM u GROUP BY a, b"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE u AS SELECT i AS a, i::bigint AS b FROM generate_series(1, 1000) AS i")
+        connection.execute(f"{text} {COMMENT.format(flags='01')}")
+    statement, *others = collector.wait_for(text.replace("7", "$1") + " " + COMMENT.format(flags="01"))
+    execute = next(each for each in others if (each.name, each.parent_span_id) == ("execute", statement.span_id))
+    inside = [each for each in others if each.parent_span_id == execute.span_id]
+    stages = {each.name.split()[1] for each in inside if each.name.startswith("stage")}
+    exchanges = [each for each in inside if each.name.startswith("exchange")]
+    assert {each.name.split()[1] for each in exchanges} < stages
+    # Each worker fetches from the other one. No row comes from a worker itself.
+    found = [get_attributes(each) for each in exchanges]
+    ways = {(each["gpudb.exchange.source_worker"], each["gpudb.exchange.target_worker"]) for each in found}
+    assert ways == {(0, 1), (1, 0)}
+    # A thousand groups by a and b are spread over two workers, and so are those of the window.
+    assert 0 < sum(each["gpudb.exchange.rows"] for each in found) <= 2000
+    assert all(each["gpudb.exchange.bytes"] > 0 and each["gpudb.exchange.transport"] == "tcp" for each in found)
+    for each in exchanges:
+        parts = [part for part in others if part.parent_span_id == each.span_id]
+        assert [part.name for part in parts] == ["wait", "encode", "transfer"]
+        assert sum(part.end_time_unix_nano - part.start_time_unix_nano for part in parts) == pytest.approx(
+            each.end_time_unix_nano - each.start_time_unix_nano, abs=3000
+        )
+        (reader,) = [
+            other
+            for other in inside
+            if other.name == f"stage {get_attributes(each)['gpudb.stage']}"
+            and get_attributes(other)["gpudb.partition"] == get_attributes(each)["gpudb.partition"]
+        ]
+        assert each.start_time_unix_nano < reader.end_time_unix_nano
+
+
 def test_an_error(dsn: str, collector: Collector) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection, pytest.raises(psycopg.errors.DivisionByZero):
         connection.execute(f"SELECT 1 / 0 {COMMENT.format(flags='01')}")

@@ -273,7 +273,7 @@ def test_errors_name_the_file(client: Connection, tmp_path: Path) -> None:
         ("SELECT sum(a) FROM '{}/short.csv'", "22P04", "short.csv"),
         ("SELECT * FROM read_csv('{}/late.csv', delimiter => 'ab')", "0A000", "delimiter"),
         ("SELECT * FROM read_csv('{}/late.csv', speed => 1)", "22023", "speed"),
-        ("SELECT * FROM 's3://bucket/a.parquet'", "0A000", "s3"),
+        ("SELECT * FROM 'ftp://bucket/a.parquet'", "0A000", "ftp"),
         ("DELETE FROM '{}/late.csv'", "42601", "late.csv"),
     ):
         error = _fail(client, query.replace("{}", str(tmp_path)))

@@ -16,7 +16,7 @@ from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.history import list_data_files
 from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
-from tests.support.store_crasher import RETENTION
+from tests.support.store_crasher import HOLED, RETENTION
 
 ROUNDS = 10
 SOAK_ROUNDS = 100
@@ -54,7 +54,7 @@ def _read(table: Table) -> list[tuple[object, ...]]:
         return connection.sql(scan_sql(table)).fetchall()
 
 
-def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int]) -> None:
+def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int], moved: set[int]) -> None:
     failures = [line for line in said if line.startswith("failed")]
     assert not failures
     for line in said:
@@ -63,6 +63,8 @@ def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int
             acknowledged.update(range(int(numbers[0]), int(numbers[0]) + int(numbers[1])))
         elif kind == "pair":
             pairs.add(int(numbers[0]))
+        elif kind == "moved":
+            moved.add(int(numbers[0]))
         elif kind == "version":
             assert store.catalog().version >= int(numbers[0])
     logged = [int(str(row[0])) for row in _rows(store, "log")]
@@ -71,6 +73,9 @@ def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int
     left, right = sorted(_rows(store, "left")), sorted(_rows(store, "right"))
     assert left == right
     assert pairs <= {row[0] for row in left}
+    gone = {row[0] for row in _rows(store, "moved")}
+    assert moved <= gone
+    assert sorted([*gone, *(row[0] for row in _rows(store, "holed"))]) == list(range(HOLED))  # type: ignore[type-var]
     balances = [int(str(row[1])) for row in _rows(store, "accounts")]
     assert (len(balances), sum(balances)) == (50, 0)
     named: set[Path] = set()
@@ -79,7 +84,7 @@ def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int
         named |= {Path(file.path) for file in table.files}
         named |= {Path(path) for path in list_data_files(store.catalog().snapshots[table.oid])}
     _check_snapshots(store)
-    assert set((store.directory / "tables").rglob("*.parquet")) == named
+    assert set((store.directory / "tables").rglob("data/*.parquet")) == named
     for path in random.Random(0).sample(sorted(named), min(5, len(named))):
         verify_checksums(path)
 
@@ -111,12 +116,14 @@ def _kill_often(tmp_path: Path, rounds: int) -> None:
     chance = random.Random(20261121)
     acknowledged: set[int] = set()
     pairs: set[int] = set()
+    moved: set[int] = set()
     directory = tmp_path / "data"
     lively = 0
     for seed in range(rounds):
         said = _crash(directory, seed, chance.uniform(0.02, 1.0))
         with Store(directory, compaction=False, retention=RETENTION) as store:
-            _check(store, said, acknowledged, pairs)
+            _check(store, said, acknowledged, pairs, moved)
         lively += any(line.startswith(("log", "pair")) for line in said)
     assert lively > rounds / 2
     assert pairs
+    assert moved

@@ -19,7 +19,8 @@ from typing import Any
 import psycopg
 
 ACCOUNTS = 20
-WAITING = 200
+WAITING = 2000
+"""More than a file that is written anew when a row of it is deleted."""
 COPIED = (1, 50, 2_000, 20_000)
 EXPECTED = frozenset({"40001", "40P01"})
 """A transaction that lost against another one; its client retries."""

@@ -1,7 +1,8 @@
 """Program for the crash test to kill: concurrent appends, rewrites and DDL, each acknowledged on stdout.
 
 `python -m tests.support.store_crasher DIR SEED`. Table `accounts` always sums to zero by construction; tables `left` and
-`right` always hold the same rows; table `log` holds every number whose line was printed.
+`right` always hold the same rows; table `log` holds every number whose line was printed. Each number below HOLED is in
+one of the tables `holed`, from which it is deleted, and `moved`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from pathlib import Path
 
 import duckdb
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.history import Retention
-from gpudb.storage.iceberg.scan import scan_sql
+from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.storage.store import Store
 from gpudb.types import INT4, INT8, TEXT
 from tests.support.store_tables import ab, batch, create
 
 RETENTION = Retention(3600.0, 6)
-NAMES = ("log", "left", "right", "accounts")
+NAMES = ("log", "left", "right", "accounts", "holed", "moved")
+HOLED = 3000
 
 
 def prepare(store: Store) -> None:
@@ -37,6 +40,8 @@ def prepare(store: Store) -> None:
             create(transaction, name, columns, ("a",) if name == "log" else ())
         oid = transaction.catalog.relations["public", "accounts"].oid
         transaction.append(oid, [batch([INT8, INT4], *[(i, 0) for i in range(50)])])
+        oid = transaction.catalog.relations["public", "holed"].oid
+        transaction.append(oid, [batch([INT8, TEXT], *[(i, "here") for i in range(HOLED)])])
         transaction.commit()
 
 
@@ -84,6 +89,25 @@ def run(directory: Path, seed: int) -> None:
                 transaction.replace(table.oid, table.files, reader)
             transaction.commit()
 
+    def move(chance: random.Random) -> None:
+        with store.begin() as transaction:
+            transaction.lock(oids["holed"], timeout=30)
+            transaction.refresh()
+            table = transaction.table(oids["holed"])
+            with duckdb.connect() as connection:
+                scan = scan_sql(table, with_row_ids=True)
+                columns = f'a, "{FILE_COLUMN}", "{ROW_COLUMN}"'
+                found = connection.sql(
+                    f"SELECT {columns} FROM ({scan}) USING SAMPLE 1 (reservoir, {chance.randrange(99)})"
+                )
+                key, path, row = found.fetchall()[0]
+            known = next(file.deleted for file in table.files if file.path == path)
+            deleted = DeletedRows.of([row] if known is None else [*known.rows, row])
+            transaction.replace(table.oid, (), [], deleted={path: deleted})
+            transaction.append(oids["moved"], [batch([INT8, TEXT], (key, "moved"))])
+            transaction.commit()
+        say(f"moved {key}")
+
     def define(chance: random.Random) -> None:
         name = f"made{chance.randrange(3)}"
         with store.begin() as transaction:
@@ -111,7 +135,7 @@ def run(directory: Path, seed: int) -> None:
 
     batch([INT8], (1,))  # imports pandas, which takes longer than many rounds
     say("ready")
-    for number, job in enumerate((append, append, pair, transfer, define)):
+    for number, job in enumerate((append, append, pair, transfer, define, move)):
         threading.Thread(target=work, args=(job, number), daemon=True).start()
     threading.Event().wait()
 

@@ -67,7 +67,7 @@ _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     ),
     "gpudb_devices": (
         ("worker", _INT4), ("node_name", TEXT), ("host", TEXT), ("port", _INT4), ("kind", TEXT), ("name", TEXT),
-        ("memory_bytes", INT8), ("resident_bytes", INT8),
+        ("memory_bytes", INT8), ("resident_bytes", INT8), ("utilization", _FLOAT), ("memory_utilization", _FLOAT),
     ),
     STATEMENTS: (
         ("userid", OID), ("dbid", OID), ("toplevel", BOOL), ("queryid", INT8), ("query", TEXT), ("plans", INT8),

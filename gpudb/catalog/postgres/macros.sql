@@ -255,6 +255,8 @@ CREATE MACRO sys_pretty_constraint(x) AS coalesce(
     (SELECT first('CHECK (' || dk.conbin || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
         FROM pg_constraint AS dk WHERE dk.oid = x AND dk.contype = 'c' AND x >= 16384),
     regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's'));
+CREATE MACRO sys_trigger(x) AS (SELECT first(dd.definition) FROM trigger_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_pretty_trigger(x) AS (SELECT first(dd.pretty) FROM trigger_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
 CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);

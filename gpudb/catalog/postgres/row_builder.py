@@ -65,6 +65,7 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("short", TEXT), ("qualified", TEXT), ("array_oid", OID), ("visible", BOOL),
     ),
     "pretty_index_definitions": (("oid", OID), ("definition", TEXT)),
+    "trigger_definitions": (("oid", OID), ("definition", TEXT), ("pretty", TEXT)),
     "updatable_columns": (("oid", OID), ("number", SqlType("int2"))),
     "procedure_names": (
         ("oid", OID), ("proname", TEXT), ("namespace", OID), ("nspname", TEXT), ("name", TEXT), ("arguments", TEXT),

@@ -40,7 +40,7 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
     }
     for relation in catalog.relations.values():
         owner = owners.get(relation.owner, oids.BOOTSTRAP_ROLE)
-        triggers = relation.oid in tables_with_triggers
+        triggers = relation.oid in tables_with_triggers or bool(getattr(relation, "triggers", ()))
         add_relation(builder, catalog, relation, namespaces[relation.schema], owner, triggers=triggers)
         if owner != oids.BOOTSTRAP_ROLE:
             _add_owner(builder, catalog, oids.PG_CLASS, relation.oid, owner)

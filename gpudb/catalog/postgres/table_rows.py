@@ -10,6 +10,7 @@ from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 from gpudb.catalog.postgres.statistic_rows import add_statistics
+from gpudb.catalog.postgres.trigger_rows import add_triggers
 from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
 from gpudb.catalog.tables import Table
 
@@ -55,6 +56,7 @@ def add_relation(
     rows.depend(oids.PG_CLASS, relation.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if table is not None:
         add_constraints(rows, catalog, table, namespace, owner)
+    add_triggers(rows, relation)
     if query is not None:
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",

@@ -219,6 +219,14 @@ class CpuEngine:
                 raise translated from error
         return self.instance.system.columns(schema, relation)
 
+    def follow(self, table: Table) -> None:
+        """Deletes rows from the engine's memory that are deleted from a table, which the next scan would else do."""
+        try:
+            self.instance.loaded.follow(table)
+        except duckdb.Error as error:
+            # The next statement gets it.
+            _LOG.warning('rows of table "%s" stay in memory: %s', table.name, error)
+
     def warm(self) -> None:
         """Loads the system catalog, which would delay the first statement that reads it by a second."""
         try:
@@ -242,7 +250,8 @@ class CpuEngine:
                 request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
-                raise self._translate_error(instance, error) from error
+                failure = find_failure(list_file_tables(request.query), error)
+                raise failure or self._translate_error(instance, error) from error
             finally:
                 request.cancel.measure = None
             assert row is not None
@@ -354,7 +363,7 @@ class DuckStream:
     def _to_sql_error(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
-        if isinstance(error, ENGINE_ERRORS) and (failure := find_failure(self._opened.files)) is not None:
+        if isinstance(error, ENGINE_ERRORS) and (failure := find_failure(self._opened.files, error)) is not None:
             return failure
         if isinstance(error, ENGINE_ERRORS):
             return self._translate_error(error)

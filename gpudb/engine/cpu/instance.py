@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from gpudb.duckdb.instance import Config, Instance
 from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.cpu.system_catalog import SystemCatalog
@@ -14,3 +16,15 @@ class EngineInstance(Instance):
         super().__init__(config)
         self.loaded = LoadedTables(self.connection, self.memory_limit() // 2)
         self.system = SystemCatalog(self.connection)
+        self._reads_objects = False
+        self._objects_lock = threading.Lock()
+
+    def read_objects(self) -> None:
+        """Lets the instance open files of object storages; idempotent."""
+        with self._objects_lock:
+            if not self._reads_objects:
+                # Heavy, and for few statements
+                from gpudb.storage.object_stores.range_reader import register
+
+                register(self.connection)
+                self._reads_objects = True

@@ -3,7 +3,8 @@
 A *segment* is a DuckDB table made of some of a table's immutable files. A snapshot is read from the segments whose
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
 read from Parquet. A segment is dropped when nothing reads it any more: at the latest at a loading after its files
-were removed.
+were removed. Rows that a commit deleted from files that stay are deleted from their segment once nothing reads it.
+Until then, and for a transaction's own deletions, statements leave them out by a condition.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import duckdb
+import numpy as np
 
+from gpudb.catalog.deleted_rows import Rows
+from gpudb.catalog.file_tables import get_file_path
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
-from gpudb.storage.iceberg.scan import scan_sql
+from gpudb.storage.iceberg.scan import MAX_COMPARED_ROWS, order_files, render_exclusion, scan_sql
 
 SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
@@ -37,17 +41,92 @@ _POLL_SECONDS = 0.05
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A loaded part of a table, in use by `readers` statements."""
+    """A loaded part of a table, in use by `readers` statements.
+
+    `loaded` are the files in the order of their rows, as they were loaded. `gone` are the ids of rows deleted since,
+    ascending, and `files` the ids of the files without them.
+    """
 
     name: str
     oid: int
     columns: tuple[object, ...]
+    loaded: Sequence[DataFile]
     files: frozenset[str]
     bytes: int
     table: str = ""
     readers: int = 0
     dropped: bool = False
     used: int = field(default=0)
+    gone: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRows:
+    """A segment without the rows `excluded`, given by their row ids; `files` are the ids of its files in a snapshot."""
+
+    segment: Segment
+    files: frozenset[str]
+    excluded: Rows | None = None
+
+    @property
+    def query(self) -> str:
+        """A SELECT of the rows."""
+        where = "" if self.excluded is None else f" WHERE {render_exclusion('rowid', self.excluded)}"
+        return f"SELECT * FROM {self.segment.name}{where}"
+
+
+def _get_signature(table: Table) -> tuple[object, ...]:
+    """Returns what segments of a table have in common while its columns stay."""
+    return tuple((c.name, c.type, c.field_id) for c in table.columns)
+
+
+def _find_fewer_rows(segment: Segment, table: Table) -> tuple[list[DataFile], Rows] | None:
+    """Returns a segment's files in a snapshot that lacks some of their rows, and the row ids of these.
+
+    None if the snapshot lacks none, or lacks a whole file, or has rows that the segment lacks.
+    """
+    known = {file.path: file for file in table.files}
+    now = [known.get(file.path) for file in segment.loaded]
+    files = [file for file in now if file is not None]
+    if len(files) < len(now) or segment.files == {file.id for file in files}:
+        return None
+    excluded: list[Rows] = []
+    start = 0
+    for file, loaded in zip(files, segment.loaded, strict=True):
+        if file.has_rows_beside(loaded):
+            return None
+        if file.deleted is not None:
+            rows = file.deleted.rows
+            if loaded.deleted is not None:
+                rows = np.setdiff1d(rows, loaded.deleted.rows, assume_unique=True)
+                rows = rows - np.searchsorted(loaded.deleted.rows, rows)
+            excluded.append(start + rows)
+        start += loaded.rows
+    lacking = np.concatenate(excluded) if excluded else np.zeros(0, np.int64)
+    if not np.isin(segment.gone, lacking, assume_unique=True).all():
+        return None  # an older snapshot
+    return files, np.setdiff1d(lacking, segment.gone, assume_unique=True)
+
+
+def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows) -> bool:
+    """Deletes rows from a segment by their row ids; returns False, and changes nothing, if the ids are not those any
+    more with which it was loaded.
+    """
+    kept = sum(file.rows for file in segment.loaded)
+    for row in reversed(segment.gone):
+        if row != kept - 1:
+            break
+        kept -= 1
+    listed = ",".join(map(str, rows.tolist()))
+    if len(rows) > MAX_COMPARED_ROWS:
+        listed = f"SELECT unnest(string_split('{listed}', ','))::BIGINT"
+    cursor.execute("BEGIN")
+    # DuckDB closes gaps at checkpoints: then the last row has another id.
+    last = cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone()
+    done = cursor.execute(f"DELETE FROM {segment.name} WHERE rowid IN ({listed})").fetchone()
+    sound = last == (1,) and done == (len(rows),)
+    cursor.execute("COMMIT" if sound else "ROLLBACK")
+    return sound
 
 
 class LoadedTables:
@@ -63,6 +142,8 @@ class LoadedTables:
         self._segments: list[Segment] = []
         self._loading: dict[int, threading.Lock] = {}
         self._uses: dict[int, int] = {}
+        self._committed: dict[int, Table] = {}
+        """The last committed snapshots of tables with deleted rows."""
         self._next_check = 0.0
         self._clock = 0
         self._names = 0
@@ -77,22 +158,24 @@ class LoadedTables:
         finally:
             reader.close()
 
-    def acquire(self, table: Table, cancel: Cancel) -> tuple[list[Segment], list[str]]:
-        """Acquires the segments that hold parts of a snapshot; also returns the paths that are in none of them."""
-        signature = tuple((c.name, c.type, c.field_id) for c in table.columns)
-        paths = {file.path for file in table.files}
+    def acquire(self, table: Table, cancel: Cancel) -> tuple[list[SegmentRows], list[str]]:
+        """Acquires the segments that hold parts of a snapshot; also returns the ids of files that are in none."""
+        signature = _get_signature(table)
+        paths = {file.id for file in table.files}
         with self._lock:
+            self._catch_up(table.oid)
             self._uses[table.oid] = self._uses.get(table.oid, 0) + 1
             lock = self._loading.setdefault(table.oid, threading.Lock())
-            found, rest = self._find_segments(table.oid, signature, paths)
+            found, rest = self._find_segments(table, signature, paths)
             if not rest or not self._should_load(table, rest):
                 return self._pin(found), sorted(rest)
         with _acquire_lock(lock, cancel):
             with self._lock:
-                found, rest = self._find_segments(table.oid, signature, paths)
-                if not rest or len(found) >= MAX_SEGMENTS:
-                    rest = paths if rest else rest
-                missing = {file.path: file for file in table.files if file.path in rest}
+                found, rest = self._find_segments(table, signature, paths)
+                if rest and len(found) >= MAX_SEGMENTS:
+                    # The largest stays: after many small changes it has nearly all rows.
+                    rest = paths - max(found, key=lambda each: each.segment.bytes).files
+                missing = {file.id: file for file in table.files if file.id in rest}
                 if not rest:
                     return self._pin(found), []
                 self._names += 1
@@ -103,18 +186,26 @@ class LoadedTables:
                 self._make_room(size)
             if not self._load(name, table, list(missing.values()), cancel):
                 with self._lock:
-                    found, rest = self._find_segments(table.oid, signature, paths)
+                    found, rest = self._find_segments(table, signature, paths)
                     return self._pin(found), sorted(rest)
             with self._lock:
-                result = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
-                if result.files == frozenset(paths):
-                    for old in [s for s in self._segments if s.oid == table.oid]:
+                loaded = order_files(table, list(missing.values()))
+                result = Segment(name, table.oid, signature, loaded, frozenset(rest), size, table.name)
+                for old in [s for s in self._segments if s.oid == table.oid]:
+                    if old.files <= result.files or result.files == paths:
                         self._drop(old)
                 self._segments.append(result)
                 self.loads += 1
                 self.read_bytes += sum(file.bytes for file in missing.values())
-                found, rest = self._find_segments(table.oid, signature, paths)
+                found, rest = self._find_segments(table, signature, paths)
                 return self._pin(found), sorted(rest)
+
+    def follow(self, table: Table) -> None:
+        """Deletes from memory the rows that a committed snapshot of a table lacks, now or when nothing reads them."""
+        with self._lock:
+            if any(segment.oid == table.oid for segment in self._segments):
+                self._committed[table.oid] = table
+                self._catch_up(table.oid)
 
     def measure(self) -> tuple[int, int]:
         """Returns the estimated bytes of the loaded segments, and their limit."""
@@ -128,22 +219,58 @@ class LoadedTables:
             return
         self._next_check = now + CHECK_SECONDS
         for segment in list(self._segments):
-            if not all(map(os.path.exists, segment.files)):
+            if not all(map(os.path.exists, map(get_file_path, segment.files))):
                 self._drop(segment)
         loaded = {segment.oid for segment in self._segments}
         self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}
+        self._committed = {oid: table for oid, table in self._committed.items() if oid in loaded}
         self._loading = {oid: lock for oid, lock in self._loading.items() if oid in loaded or lock.locked()}
 
     def _find_segments(
-        self, oid: int, signature: tuple[object, ...], paths: set[str]
-    ) -> tuple[list[Segment], set[str]]:
-        found: list[Segment] = []
-        rest = set(paths)
-        for segment in sorted(self._segments, key=lambda s: -len(s.files)):
-            if segment.oid == oid and segment.columns == signature and segment.files <= rest:
-                found.append(segment)
+        self, table: Table, signature: tuple[object, ...], ids: set[str]
+    ) -> tuple[list[SegmentRows], set[str]]:
+        """Returns segments that hold a snapshot's files, or more rows of them, and the ids of the other files."""
+        found: list[SegmentRows] = []
+        rest = set(ids)
+        known = [each for each in self._segments if each.oid == table.oid and each.columns == signature]
+        for segment in sorted(known, key=lambda s: -len(s.files)):
+            if segment.files <= rest:
+                found.append(SegmentRows(segment, segment.files))
                 rest -= segment.files
+        used = {each.segment.name for each in found}
+        for segment in known if rest else ():
+            fewer = None if segment.name in used else _find_fewer_rows(segment, table)
+            files = frozenset() if fewer is None else frozenset(file.id for file in fewer[0])
+            if fewer is not None and files <= rest:
+                found.append(SegmentRows(segment, files, fewer[1]))
+                rest -= files
         return found, rest
+
+    def _catch_up(self, oid: int) -> None:
+        """Deletes from a table's segments that nothing reads the rows that its committed snapshot lacks."""
+        table = self._committed.get(oid)
+        if table is None:
+            return
+        signature = _get_signature(table)
+        for segment in list(self._segments):
+            if segment.oid != oid or segment.columns != signature or segment.readers:
+                continue
+            fewer = _find_fewer_rows(segment, table)
+            if fewer is None:
+                continue
+            files, rows = fewer
+            try:
+                with self._database.cursor() as cursor:
+                    done = _delete_rows(cursor, segment, rows)
+            except duckdb.Error as error:
+                if is_fatal(error):
+                    raise  # the engine replaces the instance
+                done = False
+            if not done:
+                self._drop(segment)
+                continue
+            segment.files = frozenset(file.id for file in files)
+            segment.gone = np.union1d(segment.gone, rows)
 
     def _should_load(self, table: Table, rest: set[str]) -> bool:
         size = sum(file.bytes for file in table.files)
@@ -151,12 +278,12 @@ class LoadedTables:
             return False
         return size <= SMALL_TABLE_BYTES or self._uses[table.oid] > 1
 
-    def _pin(self, segments: list[Segment]) -> list[Segment]:
+    def _pin(self, found: list[SegmentRows]) -> list[SegmentRows]:
         self._clock += 1
-        for segment in segments:
-            segment.readers += 1
-            segment.used = self._clock
-        return segments
+        for each in found:
+            each.segment.readers += 1
+            each.segment.used = self._clock
+        return found
 
     def release(self, segments: list[Segment]) -> None:
         """Releases segments; removes those dropped in the meantime."""
@@ -225,15 +352,15 @@ class TableReader:
     def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
         """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
         segments, rest = self._tables.acquire(table, self._cancel)
-        self._pinned += segments
+        self._pinned += [each.segment for each in segments]
         if not table.files:
             return f"({scan_sql(table)})"
-        parts = [f"SELECT * FROM {segment.name}" for segment in segments]
+        parts = [each.query for each in segments]
         if rest:
-            paths = set(rest)
-            parts.append(scan_sql(table, prune_files([file for file in table.files if file.path in paths], ranges)))
-        if len(parts) == 1 and segments:
-            return segments[0].name
+            ids = set(rest)
+            parts.append(scan_sql(table, prune_files([file for file in table.files if file.id in ids], ranges)))
+        if len(parts) == 1 and segments and segments[0].excluded is None:
+            return segments[0].segment.name
         return f"({' UNION ALL '.join(parts)})"
 
     def names(self) -> dict[str, str]:

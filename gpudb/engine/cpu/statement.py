@@ -17,6 +17,7 @@ from gpudb.engine.protocol import Request
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
+from gpudb.storage.files.lake_sql import render_lake
 from gpudb.storage.files.reader_sql import render_files, render_sources
 from gpudb.storage.files.sources import needs_sources, open_sources
 from gpudb.storage.iceberg.column_ranges import column_ranges
@@ -120,6 +121,13 @@ def statement_sql(
         return instance.system.relation(qualified, inside.render)
 
     def files(scan: bound.FileScan) -> str:
+        if any(file.store is not None for file in scan.files.files):
+            instance.read_objects()
+        if scan.files.lake is not None:
+            deleted, name = scan.files.lake.deleted, f"deleted {scan.rel}"
+            if deleted is not None and values_tables is not None:
+                values_tables[name] = deleted
+            return f"({render_lake(scan.files, None if deleted is None else name)})"
         if not needs_sources(scan.files):
             return f"({render_files(scan.files)})"
         opened = open_sources(scan.files)

@@ -34,6 +34,7 @@ from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation
 from gpudb.catalog.postgres.role_rows import list_reached_roles
 from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
 from gpudb.catalog.postgres.rows import build_rows, build_sizes
+from gpudb.catalog.postgres.trigger_rows import build_trigger_definitions
 from gpudb.catalog.relations import View
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.duckdb.system_relations import FUNCTION_PREFIX
@@ -190,6 +191,7 @@ class SystemCatalog:
             for name, result in (
                 ("relation_names", build_relation_names(catalog, path)),
                 ("type_names", build_type_names(catalog, path)),
+                ("trigger_definitions", build_trigger_definitions(catalog, path)),
                 ("pretty_index_definitions", build_pretty_index_definitions(catalog, path, own)),
             ):
                 cursor.register("pg_new_rows", result)

@@ -69,6 +69,10 @@ class ClusterEngine:
         measures["spilled"] = sum(each.spilled for each in stream.figures)
         return stream
 
+    def measure_exchanges(self) -> None:
+        """Lets workers measure what they fetch from each other, from now on: `StageFigures.exchanges`."""
+        self._cluster.measures_exchanges = True
+
     def _plan(self, request: Request) -> PhysicalPlan:
         """Returns a plan for all workers, or for the rows of the one worker that the request names."""
         if request.settings.node is None:

@@ -61,6 +61,33 @@ class OperatorFigures(NamedTuple):
     milliseconds: float
 
 
+class FileReads(NamedTuple):
+    """Bytes that were read of files that a statement reads as tables, by what, and for how many milliseconds."""
+
+    way: str
+    bytes: int
+    milliseconds: float
+
+
+class ExchangeFigures(NamedTuple):
+    """Rows of a stage that a partition of another stage has fetched, from `started` (seconds since 1970 UTC) on.
+
+    The numbers of both workers; rows, and bytes as they were sent; the milliseconds until the rows existed, of their
+    encoding, and of their transfer and decoding; and how they came: `tcp`, `ucx`, or `ipc` from another GPU's memory.
+    """
+
+    stage: int
+    source: int
+    target: int
+    started: float
+    rows: int
+    bytes: int
+    waited: float
+    encoded: float
+    transferred: float
+    transport: str
+
+
 class StageFigures(NamedTuple):
     """What a stage did on a partition, from `started` (seconds since 1970 UTC) on.
 
@@ -79,6 +106,9 @@ class StageFigures(NamedTuple):
     kernels: tuple[KernelFigures, ...] = ()
     narrowed: tuple[NarrowedScan, ...] = ()
     operators: tuple[OperatorFigures, ...] = ()
+    reads: tuple[FileReads, ...] = ()
+    exchanges: tuple[ExchangeFigures, ...] = ()
+    """What it has fetched from other workers, if exchanges are measured."""
 
     def to_wire(self) -> Wire:
         """Returns the fields as plain tuples."""
@@ -87,9 +117,11 @@ class StageFigures(NamedTuple):
     @classmethod
     def from_wire(cls, wire: Wire) -> StageFigures:
         """Returns the figures of such fields."""
-        kernels, narrowed, operators = wire[8:]
+        kernels, narrowed, operators, reads, exchanges = wire[8:]
         return cls(*wire[:8])._replace(
             kernels=tuple([KernelFigures(*each) for each in kernels]),
             narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
             operators=tuple([OperatorFigures(*each) for each in operators]),
+            reads=tuple([FileReads(*each) for each in reads]),
+            exchanges=tuple([ExchangeFigures(*each) for each in exchanges]),
         )

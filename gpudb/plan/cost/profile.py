@@ -119,7 +119,7 @@ def _profile_column(
         # A range of fewer values than rows is precise enough.
         found = (
             sample_column(table, column)
-            if rows >= _MIN_SAMPLED_ROWS and (spread is None or spread >= non_null_rows)
+            if not table.format and rows >= _MIN_SAMPLED_ROWS and (spread is None or spread >= non_null_rows)
             else None
         )
         guess = min(non_null_rows, DEFAULT_DISTINCT if spread is None else spread)

@@ -199,8 +199,6 @@ class Encoder:
                 raise NotSupportedOnWorkers("the system catalog")
             case bound.FrameScan():
                 raise NotSupportedOnWorkers("a registered frame")
-            case bound.FileScan():
-                raise NotSupportedOnWorkers("a scan of files")
             case _:
                 raise NotSupportedOnWorkers(type(source).__name__)
 

@@ -1,4 +1,4 @@
-"""The routes: whether the process lives, whether it is ready, and its metrics."""
+"""The routes: whether the process lives, whether it is ready, its metrics, and its tables as an Iceberg catalog."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from gpudb.server.http.collector import ServerCollector
+from gpudb.server.http.iceberg.routes import make_routes
 from gpudb.server.http.readiness import Readiness
 
 
@@ -37,5 +38,6 @@ def make_application(readiness: Readiness, collector: ServerCollector) -> Starle
             Route("/healthz", check_health),
             Route("/readyz", check_readiness),
             Route("/metrics", list_metrics),
+            *make_routes(collector.find_sources),
         ]
     )

@@ -11,9 +11,10 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from gpudb.engine.nvml import read_devices
 from gpudb.observe import metrics
 from gpudb.observe.totals import BUCKETS, NO_ENGINE
-from gpudb.server.http.devices import read_devices
+from gpudb.server.http.iceberg.login import Sources
 from gpudb.server.http.readiness import Readiness
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
@@ -65,6 +66,10 @@ class ServerCollector(Collector):
     def detach(self) -> None:
         """The database is about to be closed."""
         self._sources = None
+
+    def find_sources(self) -> Sources | None:
+        """Returns the open database and its listener; None while there is none."""
+        return None if self._sources is None else Sources(*self._sources)
 
     def describe(self) -> list[Metric]:
         """Returns nothing: names are not compared with those of other collectors."""

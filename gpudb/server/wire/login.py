@@ -65,7 +65,7 @@ def _authenticate(stream: Stream, server: LoginServices, request: ConnectionRequ
     """Authenticates a client; returns the method."""
     database = server.database
     role = database.role(request.user, request.database)
-    method = _choose_method(server, request, role)
+    method = choose_method(server, request, role)
     if method == "scram-sha-256":
         _exchange_scram(stream, request.user, role)
     if role is None:
@@ -77,7 +77,7 @@ def _authenticate(stream: Stream, server: LoginServices, request: ConnectionRequ
     return method
 
 
-def _choose_method(server: LoginServices, request: ConnectionRequest, role: Role | None) -> str:
+def choose_method(server: LoginServices, request: ConnectionRequest, role: Role | None) -> str:
     """Returns the method of a connection, its certificate checked; 28000 if none is for it."""
     database = server.database
     if server.hba is None:
@@ -107,7 +107,7 @@ def _choose_method(server: LoginServices, request: ConnectionRequest, role: Role
 
 
 def _exchange_scram(stream: Stream, user: str, role: Role | None) -> None:
-    scram = Scram(user, None if role is None or _is_expired(role) else role)
+    scram = Scram(user, None if role is None or is_expired(role) else role)
     stream.send(replies.authentication_sasl([MECHANISM]))
     mechanism, first = messages.parse_sasl_initial(startup.read_password_message(stream))
     if mechanism != MECHANISM:
@@ -116,6 +116,6 @@ def _exchange_scram(stream: Stream, user: str, role: Role | None) -> None:
     stream.send(replies.authentication_sasl_final(scram.answer_final(startup.read_password_message(stream))))
 
 
-def _is_expired(role: Role) -> bool:
+def is_expired(role: Role) -> bool:
     """Whether a role's password is no longer valid (VALID UNTIL)."""
     return role.valid_until is not None and role.valid_until < time.time() * 1_000_000

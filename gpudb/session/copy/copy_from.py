@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.authorize import check_accesses, check_named_relation
 from gpudb.session.context import Context
+from gpudb.session.copy.object_files import Input, open_object_input
 from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.execution.queries import run_query
@@ -44,6 +46,7 @@ from gpudb.storage.copy.ingest import (
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
+from gpudb.storage.object_stores.addresses import is_remote
 from gpudb.types import INT8
 from gpudb.values.arrow_columns import to_arrow_scalar
 
@@ -118,24 +121,32 @@ def from_client(context: Context, node: Any, table: Table, columns: tuple[Column
 
 
 def from_file(
-    context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions, path: Path
+    context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions, name: str
 ) -> Result:
-    """COPY … FROM 'file'."""
+    """COPY … FROM 'file', or from the address of an object."""
     flow = _open_flow(context, node, table, columns, options)
     progress = _start_progress(context, table, flow, "FILE")
     try:
-        if path.is_dir():
-            raise SqlError.of("wrong_object_type", f'"{path}" is a directory')
-        with path.open("rb") as file:
-            progress.bytes_total = os.fstat(file.fileno()).st_size
+        with open_object_input(context, name) if is_remote(name) else _open_local(Path(name)) as (file, size):
+            progress.bytes_total = size
             while data := file.read(_READ_BYTES):
                 progress.bytes_processed += len(data)
                 flow.feed(data)
         return Result(_report(context, flow.finish(), options))
-    except OSError as error:
-        raise file_error(error, path, reading=True) from None
     finally:
         flow.abort()
+
+
+@contextmanager
+def _open_local(path: Path) -> Iterator[tuple[Input, int]]:
+    """Opens a file; yields it and its bytes."""
+    if path.is_dir():
+        raise SqlError.of("wrong_object_type", f'"{path}" is a directory')
+    try:
+        with path.open("rb") as file:
+            yield file, os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise file_error(error, path, reading=True) from None
 
 
 def _start_progress(context: Context, table: Table, flow: CopyStream, source: str) -> CopyProgress:

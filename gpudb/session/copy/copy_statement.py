@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy import copy_from, copy_to
 from gpudb.session.copy.copy_partitions import check_partition_columns
+from gpudb.session.copy.object_files import stage_object
 from gpudb.session.copy.server_files import check_file_access, writable_file
 from gpudb.session.copy.share_rows import share_rows
 from gpudb.session.results import Result
@@ -20,6 +20,7 @@ from gpudb.storage.copy.options import (
     RawOption,
     validate_options,
 )
+from gpudb.storage.object_stores.addresses import is_remote
 
 
 def copy(context: Context) -> Result:
@@ -38,7 +39,7 @@ def copy(context: Context) -> Result:
             context.check_writable("COPY FROM")
         _check_forced(options, tuple(c.name for c in columns), table.name, tuple(c.name for c in table.columns))
         if node.filename:
-            return copy_from.from_file(context, node, table, columns, options, Path(node.filename))
+            return copy_from.from_file(context, node, table, columns, options, node.filename)
         return copy_from.from_client(context, node, table, columns, options)
     source = copy_to.resolve_source(context, node)
     names = tuple(column.name for column in source.columns)
@@ -53,11 +54,13 @@ def copy(context: Context) -> Result:
         check_partition_columns(source.columns, options.partition_by)
     if options.format == "json":
         source = copy_to.as_objects(context, node, source, options.partition_by)
-    if options.partition_by:
-        return copy_to.to_folder(context, source, options, writable_file(node.filename))
-    if node.filename:
-        return copy_to.to_file(context, source, options, writable_file(node.filename))
-    return copy_to.to_client(context, source, options)
+    if not node.filename:
+        return copy_to.to_client(context, source, options)
+    write = copy_to.to_folder if options.partition_by else copy_to.to_file
+    if is_remote(node.filename):
+        with stage_object(context, node.filename) as staged:
+            return write(context, source, options, staged)
+    return write(context, source, options, writable_file(node.filename))
 
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:

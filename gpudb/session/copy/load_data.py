@@ -11,16 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from gpudb.catalog.tables import Table
-from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy import backup, cache_functions, copy_from, table_snapshots
 from gpudb.session.copy.server_files import check_file_access
-from gpudb.session.copy.statistics_reset import RESET, reset_statistics
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import Result, ResultColumn
+from gpudb.session.triggers.firing import fire_for_statement
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
@@ -28,10 +29,10 @@ from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
 from gpudb.storage.load.progress import Progress
-from gpudb.types import INT8, SqlType
+from gpudb.types import INT8
 
 _FUNCTIONS = frozenset(
-    {"load_data", "add_files", backup.FUNCTION, table_snapshots.FUNCTION, *cache_functions.FUNCTIONS, RESET}
+    {"load_data", "add_files", backup.FUNCTION, table_snapshots.FUNCTION, *cache_functions.FUNCTIONS}
 )
 
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
@@ -44,13 +45,11 @@ def is_load_call(statement: RawStatement) -> bool:
 
 def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
     """The result column of such a statement."""
-    function = strings(_find_call(statement).funcname)[0]
-    return (ResultColumn(function, SqlType("void") if function == RESET else INT8),)
+    return (ResultColumn(strings(_find_call(statement).funcname)[0], INT8),)
 
 
 def run_load_call(context: Context) -> Result | None:
-    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot, pg_stat_statements_reset or a cache
-    function; None for others.
+    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot or a cache function; None for others.
 
     add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
 
@@ -75,11 +74,8 @@ def run_load_call(context: Context) -> Result | None:
     call = _find_call(context.statement) if named and context.statement.kind == "SelectStmt" else None
     if call is None:
         return None
-    arguments = [_argument_text(context, each) for each in call.args]
+    arguments = [read_argument(context, each) for each in call.args]
     function = strings(call.funcname)[0]
-    if function == RESET:
-        reset_statistics(context, arguments)
-        return Result("SELECT", load_columns(context.statement), _void_row())
     if function == "add_files":
         return _add_files(context, arguments)
     if function == table_snapshots.FUNCTION:
@@ -110,6 +106,10 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
     table = _find_table(context, arguments[0] or "", "a")
+    if any(INSERT in each.events for each in table.triggers):
+        hint = "Load the files with load_data(), for whose rows triggers fire."
+        message = f'add_files to table "{table.name}" is not supported: it has triggers for INSERT'
+        raise FeatureNotSupported(message, hint=hint)
     count = context.transaction.adopt(table.oid, arguments[1] or "")
     context.session.database.store.activity.add_load(count)
     return Result("SELECT", load_columns(context.statement), _count_row(count))
@@ -122,7 +122,9 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
     table = _find_table(context, values["table"] or "", "aD" if mode == "replace" else "a")
     if mode == "replace":
         lock_table(context, table)
+        fire_for_statement(context, table, TRUNCATE, BEFORE)
         context.transaction.truncate(table.oid)
+        fire_for_statement(context, table, TRUNCATE, AFTER)
     table = context.transaction.table(table.oid)
     loading = LoadParameters(
         table,
@@ -151,10 +153,6 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
 
 def _count_row(count: int) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], names=["c1"])
-
-
-def _void_row() -> Iterator[pa.RecordBatch]:
-    yield pa.RecordBatch.from_arrays([pa.array([""], SqlType("void").arrow)], names=["c1"])
 
 
 def _csv_options(values: dict[str, str | None]) -> CopyOptions:
@@ -229,7 +227,7 @@ def _find_call(statement: RawStatement) -> Any:
     return call if len(call.funcname) == 1 and strings(call.funcname)[0] in _FUNCTIONS else None
 
 
-def _argument_text(context: Context, node: Any) -> str | None:
+def read_argument(context: Context, node: Any) -> str | None:
     """The text of a constant or a parameter; 0A000 for any other expression."""
     while kind(node) == "type_cast":
         node = inner(node).arg

@@ -45,6 +45,7 @@ from gpudb.session.ddl.identity import (
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
+from gpudb.session.ddl.triggers import ENABLING, enable_trigger, triggers_of_column
 from gpudb.session.ddl.view_options import set_view_options
 from gpudb.session.ddl.views import set_view_default
 from gpudb.session.execution.queries import run_query
@@ -112,6 +113,9 @@ def alter_table(context: Context) -> Result:
         if isinstance(current, View) and action in ("SetRelOptions", "ResetRelOptions"):
             options = inner(definition_field(step)).items
             set_view_options(context, current, options, reset=action == "ResetRelOptions")
+            continue
+        if isinstance(current, View) and action in ENABLING:
+            enable_trigger(context, current, step)
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
@@ -223,6 +227,8 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     found += [
         Dependent(f"constraint {foreign.name} on {describe_relation(context, owner)}", what) for owner, foreign in keys
     ]
+    triggers = [each for name in dropped for each in triggers_of_column(table, name)]
+    found += [Dependent(f"trigger {each.name} on {description}", what) for each in triggers]
     views: dict[int, Relation] = {}
     found += view_dependents(context, views_of_column(context, table, column.name), what, views)
     refuse_or_report(context, what, found, cascade=cascade)
@@ -239,7 +245,8 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     remaining = tuple(each for each in table.columns if each.name not in dropped)
     if not remaining:
         raise FeatureNotSupported("a table without columns is not supported")
-    put_relation(context, replace(without_columns(table, dropped), columns=remaining))
+    kept = tuple(each for each in table.triggers if each not in triggers)
+    put_relation(context, replace(without_columns(table, dropped), columns=remaining, triggers=kept))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
@@ -289,6 +296,10 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if views:
         detail = f'rule _RETURN on {describe_relation(context, views[0])} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule", detail=detail)
+    triggers = triggers_of_column(table, column.name)
+    if triggers:
+        detail = f'trigger {triggers[0].name} on {describe_relation(context, table)} depends on column "{column.name}"'
+        raise FeatureNotSupported("cannot alter type of a column used in a trigger definition", detail=detail)
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
     if refers or any(column.name in f.referenced for _, f in referencing_keys(context.transaction.catalog, table.oid)):
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
@@ -410,6 +421,7 @@ _ACTIONS = {
     "SetStatistics": _set_storage,
     "SetLogged": _set_logged,
     "SetUnLogged": _set_logged,
+    **dict.fromkeys(ENABLING, enable_trigger),
     "SetTableSpace": alter_distribution,
     "GenericOptions": set_table_options,
     "AlterColumnGenericOptions": set_column_options,

@@ -16,6 +16,7 @@ from gpudb.session.ddl.foreign_objects import comment_on_foreign_object
 from gpudb.session.ddl.indexes import comment_on_index
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.ddl.roles import comment_on_role
+from gpudb.session.ddl.triggers import comment_on_trigger
 from gpudb.session.objects.constraints import constraint_names
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
@@ -48,13 +49,15 @@ def comment(context: Context) -> Result:
         return comment_on_routine(context, node, what)
     if what == "TABCONSTRAINT":
         return _on_constraint(context, node, text)
+    if what == "TRIGGER":
+        return comment_on_trigger(context, strings(inner(node.object).items), text)
     if what == "INDEX":
         comment_on_index(context, strings(inner(node.object).items), text)
         return Result("COMMENT")
     if what in {"FOREIGN_SERVER", "FDW"}:
         return comment_on_foreign_object(context, inner(node.object).sval, text, what)
     if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"}:
-        raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
+        raise FeatureNotSupported(f"COMMENT ON {what.replace('_', ' ')} is not supported")
     names = strings(inner(node.object).items)
     path = names[:-1] if what == "COLUMN" else names
     relation = catalog.find(path[-1], path[-2:-1] or context.session.search_path())

@@ -16,6 +16,7 @@ from gpudb.session.ddl.extensions import drop_extensions
 from gpudb.session.ddl.foreign_objects import drop_foreign_objects
 from gpudb.session.ddl.indexes import drop_index, find_index
 from gpudb.session.ddl.parse_nodes import object_kind
+from gpudb.session.ddl.triggers import drop_triggers
 from gpudb.session.objects.dependents import (
     Dependent,
     describe_relation,
@@ -26,7 +27,7 @@ from gpudb.session.objects.dependents import (
 from gpudb.session.objects.names import check_not_system, schema_path
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import drop_routines
+from gpudb.session.routines.alter_drop import drop_routines, find_trigger_users, remove_triggers
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, strings
 
@@ -44,13 +45,15 @@ def drop(context: Context) -> Result:
         return drop_types(context, node, what)
     if what in {"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}:
         return drop_routines(context, node, what)
+    if what == "TRIGGER":
+        return drop_triggers(context, node)
     if what == "EXTENSION":
         return drop_extensions(context, node)
     what = what.replace("MATVIEW", "MATERIALIZED VIEW").replace("FOREIGN_TABLE", "FOREIGN TABLE")
     if what in {"FOREIGN_SERVER", "FDW"}:
         return drop_foreign_objects(context, node, {"FDW": "FOREIGN DATA WRAPPER"}.get(what, "SERVER"))
     if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW", "FOREIGN TABLE"}:
-        raise FeatureNotSupported(f"DROP {what} is not supported")
+        raise FeatureNotSupported(f"DROP {what.replace('_', ' ')} is not supported")
     relations: list[Relation] = []
     for each in node.objects:
         if what == "SCHEMA":
@@ -126,13 +129,24 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     members = [(each.oid, f"type {each.user}") for each in types]
     members += [(each.oid, f"{relation_kind(each)} {name}.{each.name}") for each in relations]
     members += [(each.oid, f"function {name}.{each.identity}") for each in routines]
+    triggers = [
+        (function.oid, Dependent(f"trigger {each.name} on {describe_relation(context, relation)}", shown))
+        for function in routines
+        for shown in [f"function {name}.{function.identity}"]
+        for relation, each in find_trigger_users(catalog, function)
+        if relation.schema != name
+    ]
     extensions = [each for each in catalog.extensions.values() if each.schema == catalog.schemas[name].oid]
     members += [(each.oid, f"extension {each.name}") for each in extensions]
-    found = [Dependent(each, f"schema {name}") for _, each in sorted(members)]
+    found: list[Dependent] = []
+    for oid, member in sorted(members):
+        found.append(Dependent(member, f"schema {name}"))
+        found += [each for function, each in triggers if function == oid]
     refuse_or_report(context, f"schema {name}", found, cascade=cascade)
     drop_with_dependents(context, relations, cascade)
     drop_with_users(context, types, cascade)
     for routine in routines:
+        remove_triggers(context, routine)
         context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
     catalog = context.transaction.catalog
     for extension in extensions:

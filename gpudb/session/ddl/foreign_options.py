@@ -17,6 +17,7 @@ from gpudb.session.execution.foreign_tables import split_paths
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.copy.options import OptionError, RawOption, validate_options
 
+_LAKE_FORMATS = ("arrow", "csv", "delta", "iceberg", "json", "parquet")
 _FORCE = ("force_not_null", "force_null")
 
 
@@ -67,6 +68,8 @@ def _check_values(
         _check_file_options(held)
     elif known.name == "parquet_fdw" and "filename" in held:
         split_paths(held["filename"])
+    elif known.name == "lake_fdw":
+        _check_lake_options(held)
     elif known.stored:
         for name in ("max_size", "index"):
             if name in held and not held[name].isdecimal():
@@ -85,6 +88,16 @@ def _check_file_access(context: Context, known: KnownWrapper, name: str) -> None
         raise SqlError.of("insufficient_privilege", message, detail=detail)
     if name == "program":
         raise FeatureNotSupported("the option program of file_fdw is not supported")
+
+
+def _check_lake_options(held: Mapping[str, str]) -> None:
+    if "address" not in held:
+        message = "address is required for lake_fdw foreign tables"
+        raise SqlError.of("fdw_dynamic_parameter_value_needed", message)
+    if held.get("format", "csv") not in _LAKE_FORMATS:
+        message = f'invalid value for option "format": "{held["format"]}"'
+        hint = f"Formats are {', '.join(_LAKE_FORMATS)}."
+        raise SqlError.of("fdw_invalid_attribute_value", message, hint=hint)
 
 
 def _check_file_options(held: Mapping[str, str]) -> None:

@@ -23,6 +23,7 @@ from gpudb.session.ddl.indexes import rename_index
 from gpudb.session.ddl.parse_nodes import command_kind, object_kind
 from gpudb.session.ddl.roles import rename_role
 from gpudb.session.ddl.schemas import rename_relations, rename_schema
+from gpudb.session.ddl.triggers import rename_trigger, rename_trigger_columns
 from gpudb.session.ddl.view_rewrites import keep_column_name
 from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
 from gpudb.session.objects.relations import find_column, put_relation
@@ -48,6 +49,8 @@ def rename(context: Context) -> Result:
         return rename_database(context, node.subname, new)
     if what in KINDS:
         return rename_routine(context, node, what, new)
+    if what == "TRIGGER":
+        return rename_trigger(context, node, new)
     if what == "DOMCONSTRAINT":
         return rename_domain_constraint(context, node)
     if what in {"TYPE", "DOMAIN"}:
@@ -100,6 +103,7 @@ def rename(context: Context) -> Result:
         spread = tuple(new if name == column.name else name for name in distribution.columns)
         distribution = replace(distribution, columns=spread)
     altered = replace(relation, columns=columns, primary_key=key, distribution=distribution)
+    altered = replace(altered, triggers=rename_trigger_columns(relation, column.name, new))
     put_relation(context, replace(altered, constraints=constraints_after_rename(relation, column.name, new)))
     catalog = context.transaction.catalog
     context.transaction.set_catalog(rename_referenced_column(catalog, relation.oid, column.name, new))

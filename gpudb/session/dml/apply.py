@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import DataFile, Table
+from gpudb.catalog.triggers import BEFORE, DELETE, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.dml.outcomes import TableChange
+from gpudb.session.dml.outcomes import Batches, TableChange
 from gpudb.session.dml.references import (
     find_key_changes,
     find_missing_keys,
@@ -26,22 +29,64 @@ from gpudb.session.dml.references import (
 )
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.state.deferral import Change, ReferencedChange, ReferencingChange
+from gpudb.session.triggers.firing import (
+    AfterEvents,
+    collect_row_events,
+    fire_after,
+    fire_before_rows,
+    fire_for_statement,
+)
+from gpudb.session.triggers.rows import as_rows, rename_rows
+from gpudb.storage.compaction import is_rewritten
 from gpudb.storage.constraints.references import still_referenced_error
 
 
 def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
-    """Writes computed changes; rewrites each file with a row that is deleted or updated. 23502, 23503, 23505, 23514."""
+    """Writes computed changes. 23502, 23503, 23505, 23514.
+
+    Then it fires the AFTER triggers of the changes, and of those that foreign keys cause.
+    """
+    after: list[AfterEvents] = []
+    _apply(context, changes, after)
+    fire_after(context, after, append_rows)
+
+
+def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after: list[AfterEvents]) -> None:
+    """Writes changes, and adds what they leave to AFTER triggers."""
+    after += [_collect_events(context, table, change) for table, change in changes if table.triggers]
+    changes = [(table, change) for table, change in changes if table.kind != "v"]
     before = context.transaction.catalog
     key_changes = find_key_changes(context, changes)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         _write_table(context, oid, [change for table, change in changes if table.oid == oid])
-    _enforce_references(context, before, changes, key_changes)
+    _enforce_references(context, before, changes, key_changes, after)
+
+
+def append_rows(context: Context, table: Table, batches: Sequence[pa.RecordBatch]) -> None:
+    """Appends rows to a table without triggers. 23502, 23503, 23505, 23514."""
+    context.transaction.append(table.oid, check_batches(context, table, batches))
+    check_inserted(context, table)
+
+
+def _collect_events(context: Context, table: Table, change: TableChange) -> AfterEvents:
+    """Returns what a change leaves to the AFTER triggers of its table."""
+    after = AfterEvents(table, change.events, change.named)
+    if table.kind != "v":
+        after.rows = collect_row_events(
+            context,
+            table,
+            lambda: as_rows(table, change.inserted),
+            lambda: as_rows(table, change.updated),
+            change.updated_positions,
+            change.deleted,
+        )
+    return after
 
 
 def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> None:
     removed = [change.removed for change in changes if change.removed is not None and change.removed.num_rows]
     if removed:
-        _rewrite_files(context, context.transaction.table(oid), pa.concat_tables(removed), changes)
+        _replace_rows(context, context.transaction.table(oid), pa.concat_tables(removed), changes)
         context.session.database.store.activity.add_changes(
             oid,
             updated=sum(each.updated_positions.num_rows for each in changes if each.updated_positions is not None),
@@ -53,19 +98,45 @@ def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> 
         context.transaction.append(oid, check_batches(context, context.transaction.table(oid), inserted))
 
 
-def _rewrite_files(context: Context, table: Table, removed: pa.Table, changes: Sequence[TableChange]) -> None:
-    paths = set(pc.unique(removed["file"]).to_pylist())
-    files = [file for file in table.files if file.path in paths]
-    if len(files) != len(paths):
-        message = "tuple to be updated was already modified by an operation triggered by the current command"
-        raise SqlError.of("triggered_data_change_violation", message)
+def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Sequence[TableChange]) -> None:
+    """Removes rows from their files and appends their new versions.
+
+    A file of which many rows go is written anew without them; of any other, the rows are listed as deleted.
+    """
+    known = {file.path: file for file in table.files}
+    deleted: dict[str, DeletedRows] = {}
+    rewritten: list[DataFile] = []
+    for path, rows in _group_rows(removed):
+        file = known.get(path)
+        gone = DeletedRows.of(rows)
+        if file is None or (file.deleted is not None and np.isin(rows, file.deleted.rows).any()):
+            message = "tuple to be updated was already modified by an operation triggered by the current command"
+            raise SqlError.of("triggered_data_change_violation", message)
+        if file.deleted is not None:
+            gone = DeletedRows.of(np.concatenate([file.deleted.rows, gone.rows]))
+        if is_rewritten(file, gone):
+            rewritten.append(file)
+        else:
+            deleted[path] = gone
     updated = check_batches(context, table, [batch for change in changes for batch in change.updated])
     check_keys = any(change.may_update(key.columns) for change in changes for key in table.keys)
-    survivors = context.session.database.cpu.remaining_rows(table, files, removed, context.cancel)
+    if not rewritten:
+        context.transaction.replace(table.oid, (), updated, deleted=deleted, check_keys=check_keys)
+        return
+    survivors = context.session.database.cpu.remaining_rows(table, rewritten, removed, context.cancel)
     try:
-        context.transaction.replace(table.oid, files, _chain(survivors, updated), check_keys=check_keys)
+        batches = _chain(survivors, updated)
+        context.transaction.replace(table.oid, rewritten, batches, deleted=deleted, check_keys=check_keys)
     finally:
         survivors.close()
+
+
+def _group_rows(positions: pa.Table) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+    """Yields the path of each file among positions, and the numbers of its rows."""
+    files = positions["file"].combine_chunks().dictionary_encode()
+    codes, rows = files.indices.to_numpy(), positions["row"].to_numpy()
+    for code, path in enumerate(files.dictionary.to_pylist()):
+        yield path, rows[codes == code]
 
 
 def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -79,11 +150,12 @@ def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def check_inserted(context: Context, before: Table) -> None:
     """23503 if a row added to a table since it was `before` references no row."""
     for foreign in context.transaction.table(before.oid).foreign_keys if before.foreign_keys else ():
-        _check_or_defer(context, ReferencingChange(before.oid, foreign, before.files))
+        _check_or_defer(context, ReferencingChange(before.oid, foreign, before.files), [])
 
 
 def check_deferred(context: Context, changes: Iterable[Change]) -> None:
     """23503 for deferred checks, of tables and foreign keys that still exist."""
+    after: list[AfterEvents] = []
     for change in changes:
         owner = context.transaction.catalog.find_relation_by_oid(change.owner)
         known = owner.foreign_keys if isinstance(owner, Table) else ()
@@ -91,10 +163,11 @@ def check_deferred(context: Context, changes: Iterable[Change]) -> None:
         if foreign is not None and isinstance(change, ReferencingChange):
             context.transaction.check_references(change.owner, change.files, foreign)
         elif foreign is not None and isinstance(change, ReferencedChange):
-            _run_action(context, replace(change, foreign=foreign))
+            _run_action(context, replace(change, foreign=foreign), after)
+    fire_after(context, after, append_rows)
 
 
-def _check_or_defer(context: Context, change: Change) -> None:
+def _check_or_defer(context: Context, change: Change, after: list[AfterEvents]) -> None:
     """Checks a change against its foreign key, or defers the check to the end of the transaction."""
     deferred = context.session.deferred_checks
     if deferred.is_deferred(change.foreign):
@@ -102,7 +175,7 @@ def _check_or_defer(context: Context, change: Change) -> None:
     elif isinstance(change, ReferencingChange):
         context.transaction.check_references(change.owner, change.files, change.foreign)
     else:
-        _run_action(context, change)
+        _run_action(context, change, after)
 
 
 def _enforce_references(
@@ -110,23 +183,24 @@ def _enforce_references(
     before: Catalog,
     changes: Sequence[tuple[Table, TableChange]],
     key_changes: Iterable[ReferencedChange],
+    after: list[AfterEvents],
 ) -> None:
     """Runs the actions of ON DELETE and ON UPDATE, then the checks: 23503."""
     for each in sorted(key_changes, key=lambda each: each.action not in "cnd"):
         if each.action == "a":
-            _check_or_defer(context, each)
+            _check_or_defer(context, each, after)
         else:
-            _run_action(context, each)
+            _run_action(context, each, after)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         known = before.find_relation_by_oid(oid)
         files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
         for foreign in context.transaction.table(oid).foreign_keys:
             own = [change for table, change in changes if table.oid == oid]
             if any(change.inserted or change.may_update(foreign.columns) for change in own):
-                _check_or_defer(context, ReferencingChange(oid, foreign, files))
+                _check_or_defer(context, ReferencingChange(oid, foreign, files), after)
 
 
-def _run_action(context: Context, change: ReferencedChange) -> None:
+def _run_action(context: Context, change: ReferencedChange, after: list[AfterEvents]) -> None:
     """Runs the action of a foreign key for rows that reference changed keys: refuses, deletes or updates them."""
     action = change.action
     referenced = context.transaction.table(change.referenced)
@@ -142,16 +216,55 @@ def _run_action(context: Context, change: ReferencedChange) -> None:
         width = 2 + len(owner.columns)
         row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
         raise still_referenced_error(owner, change.foreign, referenced, row)
-    positions = pa.table({"file": found.column(0), "row": found.column(1)})
     if action == "c" and change.deleted:
-        apply_changes(context, [(owner, TableChange(found.num_rows, [], positions, deleted=positions))])
+        _delete_referencing(context, owner, found, after)
         return
     columns = (change.deleted and change.foreign.delete_columns) or change.foreign.columns
     if action == "c":
         updated = rows_with_new_keys(owner, columns, found)
     else:
         updated = rows_without_reference(context, owner, columns, found, default=action == "d")
-    follow_up = TableChange(
-        found.num_rows, updated, positions, updated, assigned=frozenset(columns), updated_positions=positions
+    _update_referencing(context, owner, found, updated, frozenset(columns), after)
+
+
+def _delete_referencing(context: Context, owner: Table, found: pa.Table, after: list[AfterEvents]) -> None:
+    if owner.triggers:
+        fire_for_statement(context, owner, DELETE, BEFORE)
+        old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
+        _, kept = fire_before_rows(context, owner, DELETE, None, old, None, append_rows)
+        found = found.filter(pa.array(kept))
+    positions = _positions(found)
+    change = TableChange(found.num_rows, [], positions, deleted=positions, events=(DELETE,))
+    _apply(context, [(owner, change)], after)
+
+
+def _update_referencing(
+    context: Context,
+    owner: Table,
+    found: pa.Table,
+    updated: Batches,
+    columns: frozenset[str],
+    after: list[AfterEvents],
+) -> None:
+    assigned: frozenset[str] | None = columns
+    positions = _positions(found)
+    if owner.triggers:
+        fire_for_statement(context, owner, UPDATE, BEFORE, columns)
+        old = rename_rows(owner, found.select(range(2, 2 + len(owner.columns))))
+        rows, kept = fire_before_rows(context, owner, UPDATE, as_rows(owner, updated), old, columns, append_rows)
+        positions, updated, assigned = positions.filter(pa.array(kept)), rows.combine_chunks().to_batches(), None
+    change = TableChange(
+        positions.num_rows,
+        updated,
+        positions,
+        updated,
+        assigned=assigned,
+        updated_positions=positions,
+        events=(UPDATE,),
+        named=columns,
     )
-    apply_changes(context, [(owner, follow_up)])
+    _apply(context, [(owner, change)], after)
+
+
+def _positions(found: pa.Table) -> pa.Table:
+    return pa.table({"file": found.column(0), "row": found.column(1)})

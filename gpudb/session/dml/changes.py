@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE: an engine computes the rows, storage writes whole files."""
+"""INSERT, UPDATE, DELETE and MERGE: an engine computes the rows, storage writes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Table
+from gpudb.catalog.triggers import BEFORE, DELETE, INSERT, UPDATE
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning
@@ -16,6 +18,7 @@ from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.queries import fetch_query, run_query
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, result_columns
+from gpudb.session.triggers.firing import fire_for_statement
 from gpudb.sql.bind.dml.view_targets import find_base_table
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Query, Scan, Statement, Update, WithChanges
 from gpudb.sql.parse.parser import inner
@@ -30,6 +33,8 @@ def insert(context: Context) -> Result:
     _lock_targets(context)
     bound = context.session.bind(context)
     if not isinstance(bound, Insert) or bound.on_conflict is not None or _reads_tables(bound.returning):
+        return _run_change(context, bound)
+    if bound.table.triggers:
         return _run_change(context, bound)
     stream = run_query(context, bound.query)
     rows: list[pa.RecordBatch] = []
@@ -49,7 +54,7 @@ def _reads_tables(query: Query | None) -> bool:
 
 
 def update_delete_or_merge(context: Context) -> Result:
-    """UPDATE, DELETE and MERGE: every file with a row that changes is rewritten."""
+    """UPDATE, DELETE and MERGE: the rows that change leave their files, and their new versions are appended."""
     _lock_targets(context)
     return _run_change(context, context.session.bind(context))
 
@@ -101,9 +106,29 @@ def _compute(
     context: Context, bound: DataChange, frames: Frames, changes: list[tuple[Table, TableChange]]
 ) -> TableChange:
     earlier = [change for table, change in changes if table.oid == bound.table.oid]
+    fire_before_statement(context, bound)
     change = compute_change(context, bound, frames, earlier)
     changes.append((bound.table, change))
     return change
+
+
+def fire_before_statement(context: Context, bound: DataChange) -> None:
+    """Fires the statement-level triggers before a change."""
+    table = bound.table
+    if not table.triggers:
+        return
+    match bound:
+        case Insert():
+            fire_for_statement(context, table, INSERT, BEFORE)
+            if bound.on_conflict is not None and bound.on_conflict.update:
+                fire_for_statement(context, table, UPDATE, BEFORE, bound.on_conflict.assigned)
+        case Update():
+            fire_for_statement(context, table, UPDATE, BEFORE, bound.named)
+        case Delete():
+            fire_for_statement(context, table, DELETE, BEFORE)
+        case Merge():
+            for event in bound.events:
+                fire_for_statement(context, table, event, BEFORE, bound.assigned)
 
 
 _TAGS = {Insert: "INSERT 0", Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
@@ -119,7 +144,7 @@ def _result(context: Context, bound: DataChange, count: int, rows: list[pa.Recor
 
 
 def _lock_targets(context: Context) -> None:
-    """Locks the tables whose files may be rewritten; 25006 if a table may not be written.
+    """Locks the tables whose rows may change; 25006 if a table may not be written.
 
     A transaction without changes then continues from what the writers before it committed.
     """
@@ -130,6 +155,8 @@ def _lock_targets(context: Context) -> None:
             node.relation.relname,
             (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
         )
+        if isinstance(relation, View) and relation.triggers:
+            context.check_writable(command)
         relation = find_base_table(context.transaction.catalog, relation)
         if relation is None:
             continue

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.catalog.triggers import DELETE, INSERT, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
+from gpudb.session.dml.apply import append_rows
 from gpudb.session.dml.on_conflict import resolve_conflicts
 from gpudb.session.dml.outcomes import Batches, TableChange, exclude_removed
 from gpudb.session.execution.queries import fetch_query
+from gpudb.session.triggers.firing import fire_before_rows, fire_before_update, has_before_rows
+from gpudb.session.triggers.rows import as_rows, put_rows, rename_rows
 from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, Expr, FrameScan, Insert, Merge, Scan, Select, Update
 
 Frames = Mapping[str, pa.Table]
@@ -23,29 +28,77 @@ def compute_change(context: Context, bound: DataChange, frames: Frames, earlier:
     removed = [each.removed for each in earlier if each.removed is not None]
     match bound:
         case Insert():
-            rows = fetch_query(context, bound.query, frames).to_batches()
+            rows = as_rows(bound.table, fetch_query(context, bound.query, frames).to_batches())
+            if bound.table.triggers:
+                rows, _ = fire_before_rows(context, bound.table, INSERT, rows, None, None, append_rows)
             if bound.on_conflict is not None:
-                return resolve_conflicts(context, bound, rows, frames, earlier)
-            return TableChange(sum(batch.num_rows for batch in rows), rows, inserted=rows)
+                change = resolve_conflicts(context, bound, rows.to_batches(), frames, earlier)
+                change.events = (UPDATE, INSERT) if bound.on_conflict.update else (INSERT,)
+                return change
+            batches = rows.combine_chunks().to_batches()
+            stored = batches if bound.table.kind != "v" else []
+            return TableChange(rows.num_rows, batches, inserted=stored, events=(INSERT,))
         case Update() | Delete():
             found = exclude_removed(fetch_query(context, bound.query, frames), 0, removed)
-            rows, positions = _rows(found, 2), _positions(found, 0)
             if isinstance(bound, Delete):
-                return TableChange(found.num_rows, rows, positions, deleted=positions)
-            updated = _rows(found, 2, len(bound.table.columns))
-            assigned = _assigned_columns(bound)
-            return TableChange(found.num_rows, rows, positions, updated, assigned=assigned, updated_positions=positions)
+                return _delete(context, bound, found)
+            return _update(context, bound, found)
         case Merge():
-            return _merge(bound, exclude_removed(fetch_query(context, bound.query, frames), 1, removed))
+            return _merge(context, bound, exclude_removed(fetch_query(context, bound.query, frames), 1, removed))
 
 
-def _merge(bound: Merge, found: pa.Table) -> TableChange:
+def _delete(context: Context, bound: Delete, found: pa.Table) -> TableChange:
+    table = bound.table
+    if has_before_rows(context, table, DELETE):
+        old = rename_rows(table, found.select(range(2, 2 + len(table.columns))))
+        _, kept = fire_before_rows(context, table, DELETE, None, old, None, append_rows)
+        found = found.filter(pa.array(kept))
+    if table.kind == "v":
+        found = found.select(range(found.num_columns - len(table.columns)))
+        return TableChange(found.num_rows, _rows(found, 2), events=(DELETE,))
+    rows = _rows(found, 2)
+    positions = _positions(found, 0)
+    return TableChange(found.num_rows, rows, positions, deleted=positions, events=(DELETE,))
+
+
+def _update(context: Context, bound: Update, found: pa.Table) -> TableChange:
+    table, assigned, width = bound.table, _assigned_columns(bound), len(bound.table.columns)
+    old: pa.Table | None = None
+    if table.kind == "v":
+        last = found.num_columns - width
+        old, found = found.select(range(last, last + width)), found.select(range(last))
+    if has_before_rows(context, table, UPDATE, bound.named):
+        found, _ = fire_before_update(context, table, found, 0, old, bound.named, append_rows)
+        assigned = None
+    rows = _rows(found, 2)
+    if table.kind == "v":
+        return TableChange(found.num_rows, rows, events=(UPDATE,), named=bound.named)
+    positions = _positions(found, 0)
+    return TableChange(
+        found.num_rows,
+        rows,
+        positions,
+        _rows(found, 2, width),
+        assigned=assigned,
+        updated_positions=positions,
+        events=(UPDATE,),
+        named=bound.named,
+    )
+
+
+def _merge(context: Context, bound: Merge, found: pa.Table) -> TableChange:
     action = found.column(0)
     removed = _positions(found.filter(pc.not_equal(action, _INSERT)), 1)
     if removed.group_by(["file", "row"]).aggregate([]).num_rows < removed.num_rows:
         message = "MERGE command cannot affect row a second time"
         hint = "Ensure that not more than one source row matches any one target row."
         raise SqlError.of("cardinality_violation", message, hint=hint)
+    assigned: frozenset[str] | None = bound.assigned
+    if bound.table.triggers:
+        fires = has_before_rows(context, bound.table, UPDATE, bound.assigned)
+        found, assigned = _fire_before_merge(context, bound, found), None if fires else assigned
+        action = found.column(0)
+        removed = _positions(found.filter(pc.not_equal(action, _INSERT)), 1)
     updated, inserted = (_rows(found.filter(pc.equal(action, what)), 3) for what in (_UPDATE, _INSERT))
     deleted = _positions(found.filter(pc.equal(action, _DELETE)), 1)
     updated_positions = _positions(found.filter(pc.equal(action, _UPDATE)), 1)
@@ -56,9 +109,30 @@ def _merge(bound: Merge, found: pa.Table) -> TableChange:
         updated,
         inserted,
         deleted,
-        bound.assigned,
+        assigned,
         updated_positions,
+        events=bound.events[::-1],
+        named=bound.assigned,
     )
+
+
+def _fire_before_merge(context: Context, bound: Merge, found: pa.Table) -> pa.Table:
+    """Fires the row-level triggers of each action; returns the rows that remain, in their order."""
+    table = bound.table
+    number = pa.array(np.arange(found.num_rows, dtype=np.int64))
+    parts = []
+    for what, event in ((_INSERT, INSERT), (_UPDATE, UPDATE), (_DELETE, DELETE)):
+        chosen = pc.equal(found.column(0), what)
+        part, numbers = found.filter(chosen), number.filter(chosen.combine_chunks())
+        if event == UPDATE:
+            part, kept = fire_before_update(context, table, part, 1, None, bound.assigned)
+        else:
+            rows = rename_rows(table, part.select(range(3, 3 + len(table.columns))))
+            new, old = (rows, None) if event == INSERT else (None, rows)
+            changed, kept = fire_before_rows(context, table, event, new, old)
+            part = put_rows(part.filter(pa.array(kept)), 3, changed)
+        parts.append(part.append_column("number", numbers.filter(pa.array(kept))))
+    return pa.concat_tables(parts).sort_by("number").drop_columns(["number"])
 
 
 def _positions(found: pa.Table, file: int) -> pa.Table:

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gpudb.catalog.triggers import UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange, exclude_removed
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.queries import fetch_query
+from gpudb.session.triggers.firing import fire_before_update, has_before_rows
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, FrameScan, Insert, OnConflict
 from gpudb.sql.traverse import walk
 
@@ -55,7 +57,15 @@ def resolve_conflicts(
         raise _second_time()
     _check_updated_once(firsts[0], blocked, conflicts)
     allowed = conflicts.filter(conflicts.column(3))
+    assigned: frozenset[str] | None = conflict.assigned
     updated = allowed.select(range(4, allowed.num_columns)).rename_columns(names).cast(schema)
+    if has_before_rows(context, bound.table, UPDATE, conflict.assigned):
+        found = pa.concat_tables([allowed.select([1, 2])]).rename_columns(["file", "row"])
+        for name in names:
+            found = found.append_column(f"new {name}", updated.column(name))
+        found, kept = fire_before_update(context, bound.table, found, 0, None, conflict.assigned)
+        allowed, assigned = allowed.filter(pa.array(kept)), None
+        updated = found.select(range(2, found.num_columns)).rename_columns(names)
     inserted = proposed.filter(pa.array(~blocked))
     affected = pa.concat_tables([inserted, updated])
     numbers = np.concatenate([np.flatnonzero(~blocked), allowed.column(0).to_numpy()])
@@ -67,8 +77,9 @@ def resolve_conflicts(
         positions,
         updated.to_batches(),
         inserted.to_batches(),
-        assigned=conflict.assigned,
+        assigned=assigned,
         updated_positions=positions,
+        named=conflict.assigned,
     )
 
 

@@ -18,7 +18,9 @@ class TableChange:
     Positions are a table of `file` and `row`. `removed` are the positions of all rows that leave their files, and
     `deleted` of those that are not replaced. `updated` are the new versions of rows, in the order of their old
     `updated_positions`; `inserted` are new rows. `assigned` are the columns in which a new version may differ from the
-    old one; None means all.
+    old one; None means all. `events` are those for which the statement-level triggers fire, in
+    order, and `named` the columns
+    that an UPDATE names; None means all.
     """
 
     count: int
@@ -29,6 +31,8 @@ class TableChange:
     deleted: pa.Table | None = None
     assigned: frozenset[str] | None = None
     updated_positions: pa.Table | None = None
+    events: tuple[str, ...] = ()
+    named: frozenset[str] | None = None
 
     def may_update(self, columns: Iterable[str]) -> bool:
         """Whether a new version may have another value in one of the columns."""

@@ -7,6 +7,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.tables import Table
+from gpudb.catalog.triggers import AFTER, BEFORE, TRUNCATE
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.privileges import check_owner, check_privilege, get_current_role
 from gpudb.session.context import Context
@@ -15,6 +16,7 @@ from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.objects.sequences import owned_sequences, restart_sequence
 from gpudb.session.results import Result
+from gpudb.session.triggers.firing import fire_for_statement
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner
 
@@ -36,11 +38,16 @@ def truncate(context: Context) -> Result:
     for table in tables:
         check_not_scanned(context.session, table, "TRUNCATE")
         lock_table(context, table)
+    for table in tables:
+        fire_for_statement(context, table, TRUNCATE, BEFORE)
+    for table in tables:
         context.transaction.truncate(table.oid)
         if node.restart_seqs:
             for sequence in owned_sequences(context, table.oid):
                 check_owner(context.transaction.catalog, get_current_role(context), sequence)
                 restart_sequence(context, sequence)
+    for table in tables:
+        fire_for_statement(context, table, TRUNCATE, AFTER)
     return Result("TRUNCATE TABLE")
 
 

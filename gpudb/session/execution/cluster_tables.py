@@ -113,6 +113,9 @@ def device_rows(context: Context) -> list[Mapping[str, object]]:
         row: dict[str, object] = {"worker": member.number, "node_name": names[member.number].name}
         row |= {"host": member.host, "port": member.port, "kind": facts["DEVICE_KIND"], "name": facts["DEVICE_NAME"]}
         row |= {"memory_bytes": int(facts["DEVICE_TOTAL_MEM"]), "resident_bytes": sum(e.bytes for e in member.held)}
+        for name in ("utilization", "memory_utilization"):  # told by NVML, of GPUs alone
+            value = facts.get("GPU_UTILIZATION" if name == "utilization" else "MEMORY_UTILIZATION")
+            row[name] = None if value is None else float(value)
         found.append(row)
     return found
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
+from gpudb.session.execution.object_stores import find_store
 
 READERS = "pg_read_server_files"
 
 
 def open_files(context: Context, request: FileRequest, role: str | None) -> FileTable:
-    """Returns the files that a statement names, as a table (see `storage.files.schema`).
+    """Returns the files that a statement names, as a table (see `storage.files.tables`).
 
-    42501 unless the role (None: the current one) is a superuser or a member of pg_read_server_files.
+    42501 unless the role (None: the current one) is a superuser or a member of pg_read_server_files. For addresses of
+    object storages see `find_store`; the option `server` names a foreign server.
     """
     # Heavy, and for few statements
-    from gpudb.storage.files.schema import open_file_table
+    from gpudb.storage.files.tables import open_table
 
-    check_reader(context, role or context.session.user)
-    return open_file_table(request)
+    reader = role or context.session.user
+    check_reader(context, reader)
+    options = dict(request.options)
+    server = options.pop("server", None)
+    request = replace(request, options=options)
+    name = None if server is None else str(server)
+    return open_table(request, lambda address: find_store(context, address, reader, name))
 
 
 def check_reader(context: Context, role: str) -> None:

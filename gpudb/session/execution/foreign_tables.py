@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.wrappers import find_by_handler
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.execution.object_stores import open_server_store
 from gpudb.session.execution.remote_tables import open_remote_table
 from gpudb.sql.bound import FileScan, ForeignScan, Query
 from gpudb.sql.traverse import replace_nodes
 from gpudb.storage.copy.options import RawOption, validate_options
+from gpudb.types import SqlType
 
 _FORCE = ("force_not_null", "force_null")
 _TRUE = ("true", "on", "1")
@@ -39,7 +42,7 @@ def open_foreign_table(context: Context, query: Query, scan: ForeignScan) -> Fil
     55000 for a wrapper without a handler; 58P01, 42501 and XX001 for the files; 42804 and 42703 if they have other
     columns.
     """
-    from gpudb.storage.files.schema import open_file_table
+    from gpudb.storage.files.tables import open_table
 
     table = scan.table
     assert table.foreign is not None
@@ -60,10 +63,20 @@ def open_foreign_table(context: Context, query: Query, scan: ForeignScan) -> Fil
         case "postgres_fdw":
             return open_remote_table(context, query, scan, server)
         case "parquet_fdw":
-            return open_file_table(FileRequest(split_paths(options["filename"]), "parquet", plain, declared))
+            return open_table(FileRequest(split_paths(options["filename"]), "parquet", plain, declared))
         case "arrow_fdw":
-            return open_file_table(FileRequest(_list_arrow_files(dict(options)), "arrow", plain, declared))
+            return open_table(FileRequest(_list_arrow_files(dict(options)), "arrow", plain, declared))
+        case "lake_fdw":
+            role = scan.role or context.session.user
+            request = _make_lake_request(options, declared)
+            return open_table(request, lambda address: open_server_store(context, address, role, server))
     raise FeatureNotSupported(f'foreign tables of "{known.name}" cannot be read')
+
+
+def _make_lake_request(options: Mapping[str, str], declared: tuple[tuple[str, SqlType], ...]) -> FileRequest:
+    """The file or the pattern of a table of lake_fdw."""
+    given = {name: value for name, value in options.items() if name not in ("address", "format")}
+    return FileRequest((options["address"],), options.get("format"), given, declared)  # type: ignore[arg-type]
 
 
 def split_paths(filename: str) -> tuple[str, ...]:

@@ -45,13 +45,13 @@ def lock_rows(context: Context, locks: Sequence[RowLock]) -> bool:
 
 
 def _is_rewritten(context: Context, oid: int) -> bool:
-    """Whether others have replaced or removed files of a table since the transaction's snapshot."""
+    """Whether others have removed rows of a table since the transaction's snapshot."""
     base = context.transaction.base
     before = base.find_relation_by_oid(oid)
     now = context.session.database.store.catalog(base.database).find_relation_by_oid(oid)
     if not isinstance(before, Table) or not isinstance(now, Table):
         return before is not now
-    return not {file.path for file in before.files} <= {file.path for file in now.files}
+    return not {file.id for file in before.files} <= {file.id for file in now.files}
 
 
 def skip_locked(context: Context, plan: Plan) -> Plan:

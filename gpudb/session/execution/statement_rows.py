@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from gpudb.catalog.postgres.extension_objects import STATEMENTS_RESET
 from gpudb.observe.query_log import COLUMNS
 from gpudb.observe.statement_statistics import Entry, Times
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
+from gpudb.session.execution.session_functions import check_superuser
 
 Row = Mapping[str, object]
 HIDDEN = "<insufficient privilege>"
@@ -34,6 +36,18 @@ def statistics_rows(context: Context) -> list[Row]:
     database.recorder.drain()
     sees_all = _may_see_all(context)
     return [_make_row(each, shown=sees_all or each.role == own) for each in database.statistics.list_entries()]
+
+
+def reset_statistics(context: Context, arguments: Sequence[object]) -> str | None:
+    """pg_stat_statements_reset([userid [, dbid [, queryid]]]): 0 for all; strict. 42501 for roles without superuser."""
+    check_superuser(context, f"permission denied for function {STATEMENTS_RESET}")
+    if None in arguments:
+        return None
+    role, database, query = (*(each for each in arguments if isinstance(each, int)), 0, 0, 0)[:3]
+    server = context.session.database
+    server.recorder.drain()
+    server.statistics.reset(role, query, database)
+    return ""
 
 
 def _make_row(entry: Entry, *, shown: bool) -> Row:

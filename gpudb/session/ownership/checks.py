@@ -162,7 +162,7 @@ def _rename(context: Context, node: Any) -> None:
         _rename_type(context, strings(inner(node.object).items))
     elif what == "INDEX":
         own_index(context, tuple(filter(None, (node.relation.schemaname, node.relation.relname))))
-    elif what in {*_RELATIONS, "COLUMN", "TABCONSTRAINT"}:
+    elif what in {*_RELATIONS, "COLUMN", "TABCONSTRAINT", "TRIGGER"}:
         found = own_relation(context, node.relation)
         if found is not None and what in _RELATIONS:
             may_create(context, found.schema)
@@ -213,7 +213,7 @@ def _comment(context: Context, node: Any) -> None:
         own_type(context, strings(inner(node.object).names))
     elif what == "INDEX":
         own_index(context, strings(inner(node.object).items))
-    elif what in {"COLUMN", "TABCONSTRAINT"}:
+    elif what in {"COLUMN", "TABCONSTRAINT", "TRIGGER"}:
         own_named_relation(context, strings(inner(node.object).items)[:-1], "relation")
     elif what in _RELATIONS:
         own_named_relation(context, strings(inner(node.object).items))
@@ -239,6 +239,8 @@ def _drop(context: Context, node: Any) -> None:
             own_routine(context, each, what, schema_owner=True)
         elif what in {"TYPE", "DOMAIN"}:
             own_type(context, strings(each.names), schema_owner=True)
+        elif what == "TRIGGER":
+            own_named_relation(context, strings(each.items)[:-1], "relation")
         elif what == "INDEX":
             own_index(context, strings(each.items), schema_owner=True)
         elif what in _RELATIONS:

@@ -8,13 +8,16 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.relations import Relation, get_stored_query
+from gpudb.catalog.relations import Relation, View, get_stored_query
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import refresh_row_types
+from gpudb.catalog.tables import Table
+from gpudb.catalog.triggers import Trigger
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
-from gpudb.session.objects.dependents import Dependent, refuse_or_report, view_dependents
+from gpudb.session.objects.dependents import Dependent, describe_relation, refuse_or_report, view_dependents
 from gpudb.session.objects.names import permanent_schema
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
@@ -108,10 +111,15 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     found = [Dependent(f"function {each.identity}", what) for each in aggregates]
     expressions = find_expression_users(catalog, routine)
     found += [each.describe(context, what) for each in expressions]
+    triggers = find_trigger_users(catalog, routine)
+    found += [
+        Dependent(f"trigger {each.name} on {describe_relation(context, relation)}", what) for relation, each in triggers
+    ]
     removed: dict[int, Relation] = {}
     found += view_dependents(context, sorted(users, key=lambda each: each.oid), what, removed)
     refuse_or_report(context, what, found, cascade=cascade)
     remove_expressions(context, expressions)
+    remove_triggers(context, routine)
     for aggregate in aggregates:
         drop_routine(context, aggregate, cascade=True)
     if users:
@@ -119,6 +127,31 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
             context, [each for each in users if context.transaction.catalog.find_relation_by_oid(each.oid)], True
         )
     context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
+
+
+def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table | View, Trigger]]:
+    """The triggers that call a function, also in WHEN, each with its relation."""
+    return [
+        (relation, each)
+        for relation in catalog.relations.values()
+        if isinstance(relation, Table | View)
+        for each in relation.triggers
+        if _is_called(routine, each)
+    ]
+
+
+def _is_called(routine: Routine, trigger: Trigger) -> bool:
+    if trigger.function == routine.oid:
+        return True
+    called = _called_functions(f"SELECT {trigger.condition}") if trigger.condition is not None else set()
+    return (routine.schema, routine.name) in called
+
+
+def remove_triggers(context: Context, routine: Routine) -> None:
+    """Removes the triggers that call a function."""
+    for relation, _ in find_trigger_users(context.transaction.catalog, routine):
+        kept = tuple(each for each in relation.triggers if not _is_called(routine, each))
+        put_relation(context, replace(relation, triggers=kept))
 
 
 def find_aggregates(catalog: Catalog, routine: Routine) -> list[Routine]:

@@ -15,7 +15,7 @@ from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
-from gpudb.session.execution.bodies import BLOCK, parse_routine, run_body
+from gpudb.session.execution.bodies import BLOCK, TRIGGER, parse_routine, run_body
 from gpudb.session.execution.routine_calls import call_value
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
@@ -293,6 +293,8 @@ def _declared_result(
     rows = _row_columns(context, returned)
     if rows is not None and not outs:
         return RECORD, bool(returned.setof), rows
+    if strings(returned.names)[-1] in {"trigger", "event_trigger"}:
+        return _trigger_result(node, strings(returned.names)[-1], arguments, language), False, []
     result = parameter_type(context, returned)
     if implied is not None and result != implied:
         message = f"function result type must be {implied} because of OUT parameters"
@@ -300,6 +302,20 @@ def _declared_result(
     if result.name == "record" and implied is None and language == "sql":
         raise FeatureNotSupported("functions that return records without OUT parameters are not supported")
     return result, bool(returned.setof), []
+
+
+def _trigger_result(node: Any, name: str, arguments: Sequence[Argument], language: str) -> SqlType:
+    """The result of a trigger function; 42P13 for parameters and for other languages, 0A000 for event triggers."""
+    if name != "trigger":
+        raise FeatureNotSupported("event triggers, and functions that return event_trigger, are not supported")
+    if language == "sql":
+        raise SqlError.of("invalid_function_definition", "SQL functions cannot return type trigger")
+    if arguments:
+        hint = "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."
+        message = "trigger functions cannot have declared arguments"
+        where = f'compilation of PL/pgSQL function "{strings(node.funcname)[-1]}" near line 1'
+        raise SqlError.of("invalid_function_definition", message, hint=hint, where=where)
+    return TRIGGER
 
 
 def _row_columns(context: Context, node: Any) -> list[Argument] | None:

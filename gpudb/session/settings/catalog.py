@@ -193,6 +193,8 @@ _ALL = (
     Setting("server_version", VERSION, "Shows the server version.", reported=True, fixed=True),
     Setting("server_version_num", "160004", "Shows the server version as an integer.", fixed=True),
     Setting("session_authorization", "", "Sets the session user name.", reported=True, fixed=True, hidden=True),
+    Setting("session_replication_role", "origin", "Sets the session's behavior for triggers.",
+            choice("session_replication_role", "origin", "replica", "local"), kind="enum", superuser=True),
     Setting("standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.",
             single_value("standard_conforming_strings", "on"), reported=True, kind="bool"),
     Setting("statement_timeout", "0", "Sets the maximum allowed duration of any statement.",

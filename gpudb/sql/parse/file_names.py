@@ -61,12 +61,15 @@ def mentions_files(text: str) -> bool:
 
 
 def replace_file_name(text: str, place: int) -> tuple[str, FileName] | None:
-    """Returns the text with an identifier for the file's name at a character, and that name; None if none is there."""
+    """Returns the text with an identifier for the file's name at a character, and that name; None if none is there.
+
+    A name without a known suffix has a slash: it is the folder of a table.
+    """
     literal = _LITERAL.match(text, place)
     if literal is None or _BEFORE.search(text, 0, place) is None:
         return None
     name = literal[1].replace("''", "'")
-    if get_format(name) is None:
+    if get_format(name) is None and "/" not in name:
         return None
     identifier = '"' + literal[1].replace('"', "_") + '"'
     replaced = text[:place] + identifier + text[literal.end() :]

@@ -1,8 +1,9 @@
-"""Restores a backup into a new data directory, and verifies backups."""
+"""Restores a backup into a new data directory or in the place of one, and verifies backups."""
 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from gpudb.storage.backup.destination import Destination, open_destination
 from gpudb.storage.backup.manifest import FILES, Manifest, list_manifests
 from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.iceberg.file_writer import disk_condition, sync
+from gpudb.storage.lockfile import LockFile
 from gpudb.storage.private_files import create_file, make_data_directory, make_directory
 
 
@@ -34,6 +36,32 @@ def restore(source: str | Path, manifest: Manifest, directory: Path) -> None:
         for path in directory.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         raise
+
+
+def restore_in_place(source: str | Path, manifest: Manifest, directory: Path) -> Path | None:
+    """Restores a backup in the place of a data directory; returns the folder that keeps what was there, if anything.
+
+    Everything is restored beside the directory first, which is unchanged until then. Raises 55006 if a server has the
+    directory open, and what `restore` raises.
+    """
+    directory = directory.absolute()
+    beside = directory.with_name(f"{directory.name}.restoring")
+    if beside.exists():  # a restore was killed
+        shutil.rmtree(beside)
+    if not (directory.exists() and any(directory.iterdir())):
+        restore(source, manifest, directory)
+        return None
+    lock = LockFile(directory / "lock")
+    try:
+        restore(source, manifest, beside)
+        kept = directory.with_name(f"{directory.name}.before-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        with _errors(open_destination(source), directory):
+            directory.rename(kept)
+            beside.rename(directory)
+            sync(directory.parent)
+    finally:
+        lock.close()
+    return kept
 
 
 def _restore(source: Destination, manifest: Manifest, directory: Path) -> None:

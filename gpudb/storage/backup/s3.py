@@ -8,17 +8,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, S3FileSystem, resolve_s3_region
+from pyarrow.fs import FileSelector, FileSystem
 
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.stored_file import StoredFile
+from gpudb.storage.object_stores.connect import connect
+from gpudb.storage.object_stores.options import read_environment
 
-CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 10.0, 60.0, 5
 _PIECE_BYTES = 8 << 20
-_DEFAULT_REGION = "us-east-1"
 _locks: set[str] = set()
 _guard = threading.Lock()
 
@@ -37,12 +35,12 @@ class S3Prefix:
         self._root = f"{bucket}/{prefix}" if prefix else bucket
         self.name = f"s3://{self._root}"
         self._bucket = bucket
-        self._opened: S3FileSystem | None = None
+        self._opened: FileSystem | None = None
 
     @property
-    def _files(self) -> S3FileSystem:
+    def _files(self) -> FileSystem:
         if self._opened is None:
-            self._opened = _connect(self._bucket)
+            self._opened = connect("s3", self._bucket, read_environment())
         return self._opened
 
     @contextmanager
@@ -103,23 +101,6 @@ class S3Prefix:
                 self._files.delete_file(f"{self._root}/{name}")
             except FileNotFoundError:
                 continue
-
-
-def _connect(bucket: str) -> S3FileSystem:
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    options: dict[str, Any] = {}
-    if endpoint:
-        parts = urlsplit(endpoint)
-        options = {"endpoint_override": parts.netloc, "scheme": parts.scheme}
-    return S3FileSystem(
-        region=region or (_DEFAULT_REGION if endpoint else resolve_s3_region(bucket)),
-        connect_timeout=CONNECT_SECONDS,
-        request_timeout=REQUEST_SECONDS,
-        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
-        allow_delayed_open=True,  # small files take one request
-        **options,
-    )
 
 
 def _copy(read: Callable[[int], bytes], write: Callable[[bytes], object]) -> StoredFile:

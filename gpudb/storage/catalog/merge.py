@@ -3,7 +3,8 @@
 Isolation is snapshot isolation: the first to commit wins, and only changes of the same thing conflict.
 - appended files are added to the table's current files;
 - statistics apply to whatever the table is now, and to nothing if it is gone;
-- files that were replaced or removed must still exist, or be inputs of a compaction that is undone, else 40001;
+- files that were replaced or removed, or of which rows were deleted, must still exist as they were, or be inputs of a
+  compaction that is undone, else 40001;
 - a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate;
 - grants of roles that both changed, and a reference to a role that is gone: 40001.
 """
@@ -17,7 +18,7 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
-from gpudb.catalog.tables import ColumnStatistics, DataFile, Table
+from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.catalog.database import list_object_kinds
 from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants
@@ -27,8 +28,8 @@ from gpudb.storage.catalog.role_references import find_lost_role, has_conflictin
 class Change:
     """One relation's part of a commit: `old` as committed before, `new` as committed now, None if absent.
 
-    `added` are the files that the transaction wrote. `concurrent` are those that others added since it began, with
-    which its keys have not been compared.
+    `added` are the files with rows that the transaction wrote or restored. `concurrent` are those with rows that others
+    added since it began, with which its keys have not been compared.
     """
 
     oid: int
@@ -170,7 +171,7 @@ class _RelationMerge:
         changes = []
         for oid in sorted(before.keys() | after.keys()):
             old, new = before.get(oid), after.get(oid)
-            if old is new or (old == new and _paths(old) == _paths(new)):
+            if old is new or (old == new and _ids(old) == _ids(new)):
                 continue
             change = self._merge_relation(oid, old, new, now.get(oid))
             if change is not None:
@@ -217,36 +218,42 @@ class _RelationMerge:
     def _merge_files(
         self, old: Table, new: Table, now: Table
     ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...], tuple[DataFile, ...]]:
-        before, after = _paths(old), _paths(new)
-        added = tuple(file for file in new.files if file.path not in before)
+        before, after = _ids(old), _ids(new)
+        entered = tuple(file for file in new.files if file.id not in before)
         removed = before - after
         files = self._undo_compactions(now.files, removed)
-        if not removed <= {file.path for file in files}:
+        if not removed <= {file.id for file in files}:
             raise _conflict_error(f"{old.schema}.{old.name}")
-        joined = tuple(file for file in self._undo_compactions(now.files, None) if file.path not in before)
-        self.reverted |= {file.path for file in files} - _paths(now) - removed
-        kept = tuple(file for file in files if file.path not in removed)
-        return kept + added, added, joined
+        joined = list_added_rows(self._undo_compactions(now.files, None), old.files)
+        shrunk = {file.path: file for file in entered if not list_added_rows([file], old.files)}
+        staying = (shrunk.get(file.path, file) for file in files if file.id not in removed or file.path in shrunk)
+        merged = (*staying, *(file for file in entered if file.path not in shrunk))
+        paths = {file.path for file in merged}
+        if len(paths) < len(merged):
+            # One restored a file of which the other kept another state.
+            raise _conflict_error(f"{old.schema}.{old.name}")
+        self.reverted |= paths - {file.path for file in now.files}
+        return merged, list_added_rows(entered, old.files), joined
 
-    def _undo_compactions(self, files: tuple[DataFile, ...], paths_needed: set[str] | None) -> tuple[DataFile, ...]:
-        """Undoes compactions, latest first: those that merged `paths_needed` files, or all of them."""
-        present = {file.path for file in files}
-        missing = set() if paths_needed is None else paths_needed - present
+    def _undo_compactions(self, files: tuple[DataFile, ...], needed: set[str] | None) -> tuple[DataFile, ...]:
+        """Undoes compactions, latest first: those that merged the files with the ids `needed`, or all of them."""
+        present = {file.id for file in files}
+        missing = set() if needed is None else needed - present
         chosen = []
         for compaction in self._compacted:
-            if paths_needed is None or not missing.isdisjoint(file.path for file in compaction.inputs):
+            if needed is None or not missing.isdisjoint(file.id for file in compaction.inputs):
                 chosen.append(compaction)
                 # Its outputs may have been merged in turn.
-                missing |= {file.path for file in compaction.outputs} - present
+                missing |= {file.id for file in compaction.outputs} - present
         for compaction in reversed(chosen):
-            outputs = {file.path for file in compaction.outputs}
-            if outputs <= {file.path for file in files}:
-                files = compaction.inputs + tuple(file for file in files if file.path not in outputs)
+            outputs = {file.id for file in compaction.outputs}
+            if outputs <= {file.id for file in files}:
+                files = compaction.inputs + tuple(file for file in files if file.id not in outputs)
         return files
 
 
 def _differ_in_statistics_alone(one: Table, other: Table) -> bool:
-    return has_same_definition(one, other) and _paths(one) == _paths(other)
+    return has_same_definition(one, other) and _ids(one) == _ids(other)
 
 
 def _set_statistics(analyzed: Table, now: Relation | None) -> Change | None:
@@ -263,5 +270,5 @@ def _row_requirements(table: Table) -> tuple[object, ...]:
     return table.columns, table.primary_key, table.constraints, table.distribution
 
 
-def _paths(relation: Relation | None) -> set[str]:
-    return {file.path for file in relation.files} if isinstance(relation, Table) else set()
+def _ids(relation: Relation | None) -> set[str]:
+    return {file.id for file in relation.files} if isinstance(relation, Table) else set()

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres.deparse import quote_name
-from gpudb.catalog.tables import DataFile, ForeignKey, Key, Table
+from gpudb.catalog.tables import DataFile, ForeignKey, Key, Table, list_added_rows
 from gpudb.errors import SerializationFailure, ShownValues, SqlError
 from gpudb.storage.catalog.merge import Change
 from gpudb.storage.constraints.keys import KeyChecker, comparable_names, format_key, render_keys
@@ -96,9 +96,9 @@ def check_commit(keys: KeyChecker, base: Catalog, merged: Catalog, changes: Sequ
                 check_references(keys, table, own.added, foreign, referenced)
             if foreign.table in changed and table.oid != foreign.table:
                 before = base.find_relation_by_oid(table.oid)
-                known = {file.path for file in before.files} if isinstance(before, Table) else set()
-                added = {file.path for file in own.added} if own is not None else set()
-                joined = [file for file in table.files if file.path not in known | added]
+                known = before.files if isinstance(before, Table) else ()
+                added = {file.id for file in own.added} if own is not None else set()
+                joined = [file for file in list_added_rows(table.files, known) if file.id not in added]
                 check_references(keys, table, joined, foreign, referenced)
 
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpudb.catalog.file_tables import FileColumn, FileTable
+from gpudb.catalog.file_tables import FileColumn, FileStamp, FileTable
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.storage.files.discovery import read_folders
 from gpudb.storage.files.types import render_value
+from gpudb.storage.object_stores.addresses import read_address
+from gpudb.storage.object_stores.duckdb_files import PROTOCOL, make_path
 
-_PATH = "gpudb$path"
+PATH = "gpudb$path"
+"""The column of the path of each row's file, as DuckDB names the file."""
+_STORED = rf"^{PROTOCOL}://\d+/([a-z0-9]+)/"
 
 
-def quote_path(path: str) -> str:
+def get_reader_path(file: FileStamp) -> str:
+    """Returns the path by which DuckDB opens a file or an object."""
+    return file.path if file.store is None else make_path(file.store, read_address(file.path))
+
+
+def quote_path(file: FileStamp) -> str:
     """Returns a file's path as a literal for DuckDB's readers, which take no part of it for a pattern."""
+    path = get_reader_path(file)
     return quote_literal("".join(f"[{each}]" if each in "*?[" else each for each in path))
 
 
@@ -38,14 +48,21 @@ def render_files(table: FileTable) -> str:
     filters on it reach the readers.
     """
     columns = (*table.columns, *table.hidden)
-    outputs = [f"{_render_column(column)} AS {quote_identifier(column.name)}" for column in columns]
+    remote = any(file.store is not None for file in table.files)
+    outputs = [f"{_render_column(each, remote=remote)} AS {quote_identifier(each.name)}" for each in columns]
     return f"SELECT {', '.join(outputs)} FROM {_render_reader(table)}"
 
 
-def _render_column(column: FileColumn) -> str:
+def _render_column(column: FileColumn, *, remote: bool) -> str:
     if column.origin == "path":
-        return quote_identifier(_PATH)
+        return render_path(remote=remote)
     return render_value(quote_identifier(column.name), column.held, column.type)
+
+
+def render_path(*, remote: bool) -> str:
+    """Returns the SQL of a file's path or address; `remote` is whether it may be an address."""
+    path = quote_identifier(PATH)
+    return f"regexp_replace({path}, '{_STORED}', '\\1://')" if remote else path
 
 
 def render_sources(table: FileTable, sources: Sequence[tuple[str, Collection[str]]]) -> str:
@@ -71,10 +88,10 @@ def render_sources(table: FileTable, sources: Sequence[tuple[str, Collection[str
 
 
 def _render_reader(table: FileTable) -> str:
-    paths = ", ".join(quote_path(file.path) for file in table.files)
+    paths = ", ".join(quote_path(file) for file in table.files)
     own = [column for column in table.columns if column.origin == "file"]
     folders = [column for column in table.columns if column.origin == "folder"]
-    options = [f"filename = {quote_literal(_PATH)}", f"hive_partitioning = {str(bool(folders)).lower()}"]
+    options = [f"filename = {quote_literal(PATH)}", f"hive_partitioning = {str(bool(folders)).lower()}"]
     if folders:
         options.append(f"hive_types = {_render_types(folders)}")
     if table.by_name:

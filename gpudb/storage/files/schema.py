@@ -7,8 +7,8 @@ import io
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -18,18 +18,22 @@ from gpudb.catalog.file_tables import FileColumn, FileFormat, FileRequest, FileS
 from gpudb.duckdb.literals import quote_literal
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.lru import LruCache
-from gpudb.storage.files.discovery import discover_files, list_folder_values
+from gpudb.storage.files.arrow_source import open_arrow_file
+from gpudb.storage.files.discovery import FindStore, discover_files, list_folder_values
 from gpudb.storage.files.options import ScanOptions, read_options
-from gpudb.storage.files.reader_sql import quote_path, render_csv_options
+from gpudb.storage.files.reader_sql import get_reader_path, quote_path, render_csv_options
 from gpudb.storage.files.types import find_common_type, find_type
-from gpudb.storage.load.files import convert_errors, damaged_file_error, read_schema
-from gpudb.storage.load.files import find_files as find_data_files
+from gpudb.storage.load.files import convert_errors, damaged_file_error
+from gpudb.storage.object_stores.addresses import read_address
+from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store
 from gpudb.types import DATE, INT8, TEXT, SqlType
 
 FILENAME = "filename"
 """The column of the path of each row's file."""
 
 _HEADER_BYTES = 1 << 20
+_REQUESTS = 16
+"""Requests to an object storage at a time."""
 _CSV_TYPES = (
     "dateformat = '%Y-%m-%d', auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP',"
     " 'TIMESTAMPTZ', 'VARCHAR']"
@@ -43,13 +47,13 @@ _lock = threading.Lock()
 _connection: list[duckdb.DuckDBPyConnection] = []
 
 
-def open_file_table(request: FileRequest) -> FileTable:
+def open_file_table(request: FileRequest, find_store: FindStore | None = None) -> FileTable:
     """Returns the files that a statement names, as a table.
 
     58P01 if there are none; 42501, XX001; 0A000 for a column that no SQL type holds; 42804 for files whose columns
     differ, unless the option union_by_name says that they may; 22023 for options.
     """
-    found = discover_files(request.patterns, request.format)
+    found = discover_files(request.patterns, request.format, find_store)
     options = read_options(request.options, found.format, found.stamps[0].path)
     reader = dict(options.csv)
     if found.compression is not None:
@@ -89,18 +93,29 @@ def _list_columns(stamps: Sequence[FileStamp], format: FileFormat, reader: Mappi
 
 
 def _read_parquet(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
-    paths = ", ".join(quote_path(stamp.path) for stamp in stamps)
+    remote = [stamp for stamp in stamps if stamp.store is not None]
+    if len(remote) > 1:  # a request each, at least
+        with ThreadPoolExecutor(min(len(remote), _REQUESTS), thread_name_prefix="gpudb-objects") as pool:
+            return [held for each in pool.map(_read_footers, [[stamp] for stamp in stamps]) for held in each]
+    return _read_footers(stamps)
+
+
+def _read_footers(stamps: Sequence[FileStamp]) -> list[_Held]:
+    names = {get_reader_path(stamp): stamp for stamp in stamps}
+    paths = ", ".join(quote_path(stamp) for stamp in stamps)
     text = f"SELECT file_name, name, num_children, duckdb_type FROM parquet_schema([{paths}])"
     try:
         rows = _run(text)
-    except duckdb.Error:
+    except duckdb.Error as error:
+        if (failure := find_store_failure(str(error))) is not None:
+            raise failure from None
         for stamp in stamps:  # finds the damaged one
-            with convert_errors(Path(stamp.path)):
+            with convert_errors(stamp.path), _open_file(stamp) as file:
                 import pyarrow.parquet as pq
 
-                pq.read_metadata(stamp.path)
+                pq.read_metadata(file)
         raise
-    found: dict[str, list[tuple[str, str]]] = {stamp.path: [] for stamp in stamps}
+    found: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
     inside: dict[str, int] = {}
     for path, name, children, held in rows:
         if path not in inside:  # the root
@@ -111,7 +126,7 @@ def _read_parquet(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[
         else:
             found[path].append((name, held or "UNKNOWN"))
             inside[path] = children or 0
-    return [tuple(found[stamp.path]) for stamp in stamps]
+    return [tuple(each) for each in found.values()]
 
 
 def _read_csv(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
@@ -120,14 +135,14 @@ def _read_csv(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list
         names = _read_header(stamp, reader)
         options = render_csv_options(reader)
         if not stamp.size:
-            raise damaged_file_error(Path(stamp.path), "an empty csv file has no columns")
+            raise damaged_file_error(stamp.path, "an empty csv file has no columns")
         reading = f"{options}, {_CSV_TYPES}, {_NO_FOLDERS}, null_padding = true"
-        text = f"SELECT * FROM read_csv({quote_path(stamp.path)}, {reading})"
+        text = f"SELECT * FROM read_csv({quote_path(stamp)}, {reading})"
         held = [each for _, each in _describe(text, stamp)]
         if names is None:
             names = [f"column{number}" for number in range(1, len(held) + 1)]
         if len(names) != len(held):
-            raise damaged_file_error(Path(stamp.path), "its rows have not the columns of its header")
+            raise damaged_file_error(stamp.path, "its rows have not the columns of its header")
         found.append(tuple(zip(names, held, strict=True)))
     return found
 
@@ -136,9 +151,9 @@ def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | 
     """Returns the names in the header of a csv file; None without one."""
     if not reader["header"]:
         return None
-    (file,) = find_data_files(stamp.path)
-    with convert_errors(file.path), pa.OSFile(stamp.path, "rb") as raw:
-        source = raw if file.compression is None else pa.CompressedInputStream(raw, file.compression)
+    compression = reader.get("compression")
+    with convert_errors(stamp.path), _open_file(stamp) as raw:
+        source = raw if compression is None else pa.CompressedInputStream(raw, compression)
         start = source.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
     text = io.StringIO(start, newline="")
     rows = csv.reader(text, delimiter=str(reader["delimiter"]), quotechar=str(reader["quote"]))
@@ -151,19 +166,37 @@ def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | 
 
 def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
     packed = f", compression = {quote_literal(str(reader['compression']))}" if "compression" in reader else ""
-    texts = [f"SELECT * FROM read_json({quote_path(stamp.path)}{packed}, {_NO_FOLDERS})" for stamp in stamps]
+    texts = [f"SELECT * FROM read_json({quote_path(stamp)}{packed}, {_NO_FOLDERS})" for stamp in stamps]
     return [tuple(_describe(text, stamp)) for text, stamp in zip(texts, stamps, strict=True)]
 
 
 def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
     found = []
     for stamp in stamps:
-        (file,) = find_data_files(stamp.path)
-        schema = read_schema(file)
-        with _lock, _open().cursor() as cursor:
-            cursor.register("schema", schema.empty_table())
-            found.append(tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall()))
+        found.append(describe_arrow(open_arrow_file(stamp).schema))
     return found
+
+
+def describe_arrow(schema: pa.Schema) -> _Held:
+    """Returns the columns of an Arrow schema with the types that DuckDB gives them."""
+    with _lock:
+        connection = _open()
+    with connection.cursor() as cursor:
+        cursor.register("schema", schema.empty_table())
+        return tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall())
+
+
+def list_field_ids(stamps: Sequence[FileStamp]) -> list[list[int | None]]:
+    """Returns the Iceberg fields of the columns of Parquet files; None for a column without."""
+    result = []
+    for stamp in stamps:
+        with convert_errors(stamp.path), _open_file(stamp) as file:
+            import pyarrow.parquet as pq
+
+            schema = pq.read_schema(file)
+        ids = [(field.metadata or {}).get(b"PARQUET:field_id") for field in schema]
+        result.append([None if each is None else int(each) for each in ids])
+    return result
 
 
 _READERS: dict[FileFormat, Callable[[Sequence[FileStamp], Mapping[str, object]], list[_Held]]] = {
@@ -178,20 +211,35 @@ def _describe(text: str, stamp: FileStamp) -> list[tuple[str, str]]:
     try:
         return [(row[0], row[1]) for row in _run(f"DESCRIBE {text}")]
     except duckdb.Error as error:
+        if (failure := find_store_failure(str(error))) is not None:
+            raise failure from None
         first = str(error).partition("\n")[0].partition(": ")[2]
-        raise damaged_file_error(Path(stamp.path), first) from None
+        raise damaged_file_error(stamp.path, first) from None
 
 
 def _run(text: str) -> list[tuple[Any, ...]]:
-    with _open().cursor() as cursor:
+    with _lock:
+        connection = _open(objects=f"{PROTOCOL}://" in text)
+    with connection.cursor() as cursor:
         rows: list[tuple[Any, ...]] = cursor.execute(text).fetchall()
         return rows
 
 
-def _open() -> duckdb.DuckDBPyConnection:
+def _open_file(stamp: FileStamp) -> pa.NativeFile:
+    if stamp.store is None:
+        return pa.OSFile(stamp.path, "rb")
+    return get_store(stamp.store).open_file(read_address(stamp.path))
+
+
+def _open(*, objects: bool = False) -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB of this process that reads schemas alone."""
     if not _connection:
         _connection.append(duckdb.connect(":memory:", config={"threads": 1}))
+    if objects and len(_connection) == 1:
+        from gpudb.storage.object_stores.range_reader import register
+
+        register(_connection[0])
+        _connection.append(_connection[0])
     return _connection[0]
 
 

@@ -9,6 +9,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.files.arrow_source import Source, open_arrow_file
 from gpudb.storage.files.changes import find_change
 from gpudb.storage.files.copy_source import CopySource
+from gpudb.storage.object_stores.duckdb_files import find_store_failure
 
 
 def needs_sources(table: FileTable) -> bool:
@@ -21,7 +22,7 @@ def open_sources(table: FileTable) -> list[Source]:
     source = table.options.get("source")
     if isinstance(source, CopySource):
         return [source]
-    return [open_arrow_file(file.path) for file in table.files]
+    return [open_arrow_file(file) for file in table.files]
 
 
 def list_remote_queries(tables: Sequence[FileTable]) -> list[str]:
@@ -30,8 +31,13 @@ def list_remote_queries(tables: Sequence[FileTable]) -> list[str]:
     return [each.remote for each in sources if isinstance(each, CopySource) and each.remote is not None]
 
 
-def find_failure(tables: Sequence[FileTable]) -> GpudbError | None:
-    """Returns the error of a source, or of a file that changed, for which a scan failed; None for another reason."""
+def find_failure(tables: Sequence[FileTable], error: BaseException) -> GpudbError | None:
+    """Returns the error of a source or of a file that changed, for which a scan failed with an engine's `error`.
+
+    None for another reason.
+    """
+    if (failure := find_store_failure(str(error))) is not None:
+        return failure
     for table in tables:
         source = table.options.get("source")
         if isinstance(source, CopySource) and source.failures:

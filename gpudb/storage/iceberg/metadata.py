@@ -27,7 +27,8 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from gpudb.catalog.tables import Table, TableSnapshot
+from gpudb.catalog.deleted_rows import DeletedRows
+from gpudb.catalog.tables import DataFile, Table, TableSnapshot
 from gpudb.storage.iceberg.disk_files import DiskFile, to_path, to_uri
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.history import (
@@ -38,9 +39,10 @@ from gpudb.storage.iceberg.history import (
     Retention,
     select_kept,
 )
+from gpudb.storage.iceberg.position_deletes import DeleteWriter
 from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties
 from gpudb.storage.iceberg.statistics import to_iceberg
-from gpudb.storage.iceberg.table_state import Addition, Manifest, TableState
+from gpudb.storage.iceberg.table_state import Addition, Deletion, Manifest, TableState
 from gpudb.storage.private_files import create_file, make_directory
 
 MANIFESTS = 8
@@ -110,23 +112,32 @@ def _stage(
     paths = {file.path for file in table.files}
     live = state.added if state is not None else {}
     manifests = state.manifests if state is not None else ()
+    deletions = state.deletions if state is not None else {}
+    delete_manifests = state.delete_manifests if state is not None else ()
+    same_rows = paths == live.keys() and _list_deleted(table.files) == {
+        path: each.deleted for path, each in deletions.items()
+    }
     added = dict(live)
     snapshots = [] if state is None else list(state.snapshots)
     listed = {} if old is None else {each.snapshot_id: each for each in old.snapshots}
     snapshot_files = {} if state is None else dict(state.snapshot_files)
     snapshot = old.current_snapshot() if old is not None else None
     rewritten = bool(table.files) and not manifests
-    if paths != live.keys() or rewritten or (changed and commit.retention.keeps_past):
+    if not same_rows or rewritten or (changed and commit.retention.keeps_past):
         snapshot_id = _snapshot_id(listed)
         sequence += 1
         writer = _ManifestWriter(directory, version, schema, snapshot_id, sequence, table, written, spec)
         manifests, added = writer.next_manifests(manifests, live)
+        operation = _choose_operation(
+            live.keys(), {path: each.deleted for path, each in deletions.items()}, table, compacting=commit.compacting
+        )
+        if not same_rows or rewritten:
+            deletions, delete_manifests = writer.next_deletions(deletions, live)
         list_path = directory / f"snap-{snapshot_id}-{version}.avro"
         written.append(list_path)
-        _write_list(list_path, snapshot_id, snapshot, sequence, manifests)
-        operation = _choose_operation(live.keys(), paths, compacting=commit.compacting)
+        _write_list(list_path, snapshot_id, snapshot, sequence, (*manifests, *delete_manifests))
         moment = commit.moment
-        if snapshots and (commit.compacting or (paths == live.keys() and not changed)):
+        if snapshots and (commit.compacting or (same_rows and not changed)):
             moment = snapshots.pop().committed
         snapshot = Snapshot.model_validate(
             {
@@ -138,7 +149,9 @@ def _stage(
                     operation,
                     **{
                         "total-data-files": str(len(paths)),
-                        "total-records": str(table.rows),
+                        "total-records": str(sum(file.stored_rows for file in table.files)),
+                        "total-delete-files": str(len(deletions)),
+                        "total-position-deletes": str(sum(len(each.deleted) for each in deletions.values())),
                         COMMITTED_SUMMARY: str(moment),
                     },
                 ),
@@ -148,7 +161,11 @@ def _stage(
         listed[snapshot_id] = snapshot
         snapshots.append(TableSnapshot(snapshot_id, moment, operation.value, table))
         snapshot_files[snapshot_id] = frozenset(
-            {list_path, *(to_path(manifest.file.manifest_path) for manifest in manifests)}
+            {
+                list_path,
+                *(to_path(manifest.file.manifest_path) for manifest in (*manifests, *delete_manifests)),
+                *(each.path for each in deletions.values()),
+            }
         )
     elif snapshots:
         snapshots[-1] = replace(snapshots[-1], table=table)
@@ -195,7 +212,7 @@ def _stage(
     sync(location)
     snapshot_files = {each: snapshot_files[each] for each in kept_ids}
     files = frozenset({location, *previous}.union(*snapshot_files.values()))
-    return TableState(metadata, location, manifests, added, files, kept, snapshot_files)
+    return TableState(metadata, location, manifests, added, files, kept, snapshot_files, deletions, delete_manifests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +240,24 @@ def _new_schema_id(old: TableMetadataV2) -> int:
     return max(each.schema_id for each in old.schemas) + 1
 
 
-def _choose_operation(before: Iterable[str], paths: set[str], *, compacting: bool) -> Operation:
-    was = set(before)
-    if compacting or (was == paths and was):
+def _list_deleted(files: Iterable[DataFile]) -> dict[str, DeletedRows]:
+    """Returns the deleted rows of files by their paths."""
+    return {file.path: file.deleted for file in files if file.deleted is not None}
+
+
+def _choose_operation(
+    before: Iterable[str], deleted_before: Mapping[str, DeletedRows], table: Table, *, compacting: bool
+) -> Operation:
+    was, paths = set(before), {file.path for file in table.files}
+    deleted = _list_deleted(table.files)
+    if compacting or (was == paths and was and deleted == deleted_before):
         return Operation.REPLACE
-    if was <= paths:
+    staying = was & paths
+    kept = all(each.is_within(deleted_before.get(path)) for path, each in deleted.items() if path in staying)
+    if was <= paths and kept:
         return Operation.APPEND
-    return Operation.DELETE if paths <= was else Operation.OVERWRITE
+    gone = all(each.is_within(deleted.get(path)) for path, each in deleted_before.items() if path in staying)
+    return Operation.DELETE if paths <= was and gone else Operation.OVERWRITE
 
 
 def _list_locations(old: TableMetadataV2 | None, current: str) -> list[str]:
@@ -290,6 +318,23 @@ class _ManifestWriter:
                 kept.append(self._write(spec, fresh, again, live))
         return tuple(kept), added
 
+    def next_deletions(
+        self, known: Mapping[str, Deletion], live: Mapping[str, Addition]
+    ) -> tuple[dict[str, Deletion], tuple[Manifest, ...]]:
+        """Returns the deletions of the table's files, and the manifests that list their delete files."""
+        writer = DeleteWriter(
+            self._directory, self._version, self._schema, self._snapshot_id, self._sequence, self._written
+        )
+        made = writer.next_deletions(self._files.values(), known, live)
+        manifests = []
+        for spec in {0: UNPARTITIONED_PARTITION_SPEC, self._partition_spec.spec_id: self._partition_spec}.values():
+            files = [
+                file for file in self._files.values() if file.path in made and self._spec_id(file.path) == spec.spec_id
+            ]
+            if files:
+                manifests.append(writer.write_manifest(spec, files, made))
+        return made, tuple(manifests)
+
     def _spec_id(self, path: str) -> int:
         return 0 if self._files[path].bucket is None else self._partition_spec.spec_id
 
@@ -325,7 +370,7 @@ class _ManifestWriter:
             file_path=to_uri(Path(path)),
             file_format=FileFormat.PARQUET,
             partition=partition_record(file),
-            record_count=file.rows,
+            record_count=file.stored_rows,
             file_size_in_bytes=file.bytes,
             value_counts=dict(statistics.value_counts),
             null_value_counts=dict(statistics.null_value_counts),

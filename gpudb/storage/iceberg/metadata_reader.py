@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from pyiceberg.manifest import DataFile as IcebergFile
-from pyiceberg.manifest import ManifestEntry, ManifestFile, read_manifest_list
+from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntry, ManifestFile, read_manifest_list
 from pyiceberg.serializers import FromByteStream
 from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.distribution import NULLS
 from gpudb.catalog.tables import Column, DataFile, Table, TableSnapshot
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.disk_files import DiskInput, RelocatedIO, to_path, to_uri
 from gpudb.storage.iceberg.history import COMMITTED_SUMMARY, LOCATIONS_PROPERTY, PAST_DEFINITION_PROPERTY
+from gpudb.storage.iceberg.position_deletes import read_delete_file
 from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg
-from gpudb.storage.iceberg.table_state import Addition, Manifest, TableState
+from gpudb.storage.iceberg.table_state import Addition, Deletion, Manifest, TableState
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,12 +52,20 @@ def load(
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A data file as a manifest lists it; `bucket` as in `DataFile`."""
+    """A data file or a delete file as a manifest lists it; `bucket` as in `DataFile`."""
 
     path: Path
     file: IcebergFile
     bucket: int | None
     addition: Addition
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifests:
+    """The manifests of a snapshot with their entries: of data files, and of delete files."""
+
+    data: list[tuple[ManifestFile, list[_Entry]]]
+    deletes: list[tuple[ManifestFile, list[_Entry]]]
 
 
 class _SnapshotReader:
@@ -67,6 +77,7 @@ class _SnapshotReader:
         self._parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
         self._entries: dict[Path, list[_Entry]] = {}
         self._files: dict[tuple[str, int | None], DataFile] = {}
+        self._deletions: dict[Path, dict[str, DeletedRows]] = {}
 
     def load(
         self, location: Path, table: Table, decode: Callable[[str], Table]
@@ -77,6 +88,8 @@ class _SnapshotReader:
         snapshots: list[TableSnapshot] = []
         snapshot_files: dict[int, frozenset[Path]] = {}
         manifests: list[Manifest] = []
+        delete_manifests: list[Manifest] = []
+        deletions: dict[str, Deletion] = {}
         added: dict[str, Addition] = {}
         files: tuple[DataFile, ...] = ()
         for each in metadata.snapshots:
@@ -86,7 +99,12 @@ class _SnapshotReader:
                 definition = table if each.schema_id in (None, metadata.current_schema_id) else None
                 if definition is None:
                     definition = decode(metadata.properties[f"{PAST_DEFINITION_PROPERTY}{each.schema_id}"])
-                found = tuple(self._get_file(entry, each, definition) for _, entries in read for entry in entries)
+                deleted = self._read_deleted(read)
+                found = tuple(
+                    self._get_file(entry, each, definition).with_deleted(deleted.get(str(entry.path)))
+                    for _, entries in read.data
+                    for entry in entries
+                )
             except Exception as error:
                 if is_current:
                     raise
@@ -94,16 +112,33 @@ class _SnapshotReader:
                 continue
             if is_current:
                 files = found
-                for manifest, entries in read:
+                for manifest, entries in read.deletes:
+                    delete_manifests.append(Manifest(manifest, frozenset(str(entry.path) for entry in entries)))
+                    deletions.update(self._list_deletions(entries))
+                for manifest, entries in read.data:
                     manifests.append(Manifest(manifest, frozenset(str(entry.path) for entry in entries)))
                     added.update((str(entry.path), entry.addition) for entry in entries)
             snapshots.append(_describe(each, replace(definition, files=found)))
-            lists = {self._relocate(each.manifest_list), *(self._relocate(m.manifest_path) for m, _ in read)}
+            lists = {self._relocate(each.manifest_list)}
+            lists |= {self._relocate(manifest.manifest_path) for manifest, _ in (*read.data, *read.deletes)}
+            lists |= {entry.path for _, entries in read.deletes for entry in entries}
             snapshot_files[each.snapshot_id] = frozenset(lists)
         moved = metadata.location != to_uri(self._folder)
         all_files = frozenset(kept.union(*snapshot_files.values()))
-        parts = () if moved else tuple(manifests)
-        return TableState(metadata, location, parts, added, all_files, tuple(snapshots), snapshot_files), files
+        if moved:  # Manifests and delete files have the data files' paths of before.
+            manifests, delete_manifests, deletions = [], [], {}
+        state = TableState(
+            metadata,
+            location,
+            tuple(manifests),
+            added,
+            all_files,
+            tuple(snapshots),
+            snapshot_files,
+            deletions,
+            tuple(delete_manifests),
+        )
+        return state, files
 
     def _relocate(self, uri: str) -> Path:
         for old in self._locations:
@@ -111,9 +146,37 @@ class _SnapshotReader:
                 return self._folder / uri[len(old) + 1 :]
         return to_path(uri)
 
-    def _read_manifests(self, snapshot: Snapshot) -> list[tuple[ManifestFile, list[_Entry]]]:
-        listed = read_manifest_list(DiskInput(self._relocate(snapshot.manifest_list)))
-        return [(manifest, self._read_entries(manifest)) for manifest in listed]
+    def _read_manifests(self, snapshot: Snapshot) -> _Manifests:
+        found = _Manifests([], [])
+        for manifest in read_manifest_list(DiskInput(self._relocate(snapshot.manifest_list))):
+            part = found.data if manifest.content == ManifestContent.DATA else found.deletes
+            part.append((manifest, self._read_entries(manifest)))
+        return found
+
+    def _read_deleted(self, read: _Manifests) -> dict[str, DeletedRows]:
+        """Returns the deleted rows of a snapshot's data files by their paths."""
+        found: dict[str, DeletedRows] = {}
+        for entry in (entry for _, entries in read.deletes for entry in entries):
+            for path, deleted in self._read_delete_file(entry).items():
+                known = found.get(path)
+                if known is not None:
+                    deleted = DeletedRows.of([*known.rows, *deleted.rows])
+                found[path] = deleted
+        return found
+
+    def _list_deletions(self, entries: list[_Entry]) -> dict[str, Deletion]:
+        return {
+            path: Deletion(deleted, entry.path, entry.file.file_size_in_bytes, entry.addition)
+            for entry in entries
+            for path, deleted in self._read_delete_file(entry).items()
+        }
+
+    def _read_delete_file(self, entry: _Entry) -> dict[str, DeletedRows]:
+        if entry.path not in self._deletions:
+            if entry.file.content != DataFileContent.POSITION_DELETES:
+                raise ValueError(f"delete file {entry.path} is not one of positions")
+            self._deletions[entry.path] = read_delete_file(entry.path, self._relocate)
+        return self._deletions[entry.path]
 
     def _read_entries(self, manifest: ManifestFile) -> list[_Entry]:
         path = self._relocate(manifest.manifest_path)

@@ -1,7 +1,8 @@
 """Samples of columns for the planner: some tens of thousands of values out of a few files, read once.
 
 A sample is cached under the files that it was read from. These are chosen by their position among the rows, so that
-small appends leave the choice unchanged. Only the one column is read; of a large chunk only its first rows.
+small appends leave the choice unchanged. Deleted rows count like others, since they are few. Only the one column is
+read; of a large chunk only its first rows.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.duckdb.errors import data_file_error
@@ -15,7 +17,12 @@ from gpudb.storage.iceberg.column_layout import is_stored_as_struct, render_rest
 
 FILE_COLUMN = "gpudb$filename"
 ROW_COLUMN = "gpudb$file_row_number"
-"""A row's position: its file's path, and its number in it from 0 (BIGINT). No user column has such a name."""
+"""A row's position: its file's path, and its number in it from 0 (BIGINT); deleted rows have numbers too.
+
+No user column has such a name.
+"""
+MAX_COMPARED_ROWS = 16
+"""Maximum deleted rows of a file that are compared one by one; more are looked up in a hash table."""
 
 
 def scan_sql(
@@ -29,22 +36,37 @@ def scan_sql(
 
     It returns the table's columns (or the named ones, in their order) by name, each of `SqlType.duckdb`. Columns are
     matched by Iceberg field id; those that a file lacks are NULL or `Column.initial`. `with_row_ids` appends
-    FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader. Files are verified when the
-    process scans them first (XX001).
+    FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader. Deleted rows are left out. Files
+    are verified when the process scans them first (XX001).
     """
     chosen = table.columns if columns is None else [_find_column(table, name) for name in columns]
     files = table.files if files is None else files
     if not files:
         return _render_empty(chosen, with_row_ids)
     verify_files(file.path for file in files)
-    # DuckDB 2.0 fails to read a struct member that a file lacks: such files get a SELECT of their own.
-    groups: dict[frozenset[int], list[DataFile]] = {}
-    structs = [c.field_id for c in chosen if is_stored_as_struct(c.type)]
-    for file in files:
-        groups.setdefault(frozenset(id for id in structs if id > file.last_field_id), []).append(file)
     anchor = table.columns[0]
-    parts = [_render_group(chosen, anchor, lacking, held, with_row_ids) for lacking, held in groups.items()]
+    parts = [
+        _render_group(chosen, anchor, lacking, held, with_row_ids) for lacking, held in _group_files(chosen, files)
+    ]
     return " UNION ALL ".join(parts)
+
+
+def order_files(table: Table, files: Sequence[DataFile]) -> list[DataFile]:
+    """Returns files in the order in which `scan_sql` of all columns has their rows."""
+    return [file for _, held in _group_files(table.columns, files) for file in held]
+
+
+def _group_files(columns: Sequence[Column], files: Sequence[DataFile]) -> list[tuple[frozenset[int], list[DataFile]]]:
+    """Groups files that one SELECT reads, beside the struct columns that they lack.
+
+    DuckDB 2.0 fails to read a struct member that a file lacks, and each file's deleted rows are excluded by themselves.
+    """
+    groups: dict[tuple[frozenset[int], str], list[DataFile]] = {}
+    structs = [c.field_id for c in columns if is_stored_as_struct(c.type)]
+    for file in files:
+        lacking = frozenset(id for id in structs if id > file.last_field_id)
+        groups.setdefault((lacking, "" if file.deleted is None else file.id), []).append(file)
+    return [(lacking, held) for (lacking, _), held in groups.items()]
 
 
 def _render_group(
@@ -66,14 +88,27 @@ def _render_group(
             initial = "NULL" if column.initial is None else quote_literal(column.initial)
             held = f"CAST({initial} AS {stored_duckdb_type(column.type)})"
         outputs.append(f"{render_restored(column.type, held)} AS {quote_identifier(column.name)}")
+    deleted = files[0].deleted
+    if with_row_ids or deleted is not None:
+        options.append("file_row_number = true")
     if with_row_ids:
-        options += ["filename = true", "file_row_number = true"]
+        options.append("filename = true")
         outputs += [
             f"filename AS {quote_identifier(FILE_COLUMN)}",
             f"file_row_number AS {quote_identifier(ROW_COLUMN)}",
         ]
     paths = ", ".join(quote_literal(file.path) for file in files)
-    return f"SELECT {', '.join(outputs) or 'NULL'} FROM read_parquet([{paths}], {', '.join(options)})"
+    where = "" if deleted is None else f" WHERE {render_exclusion('file_row_number', deleted.rows)}"
+    return f"SELECT {', '.join(outputs) or 'NULL'} FROM read_parquet([{paths}], {', '.join(options)}){where}"
+
+
+def render_exclusion(number: str, rows: npt.NDArray[np.int64]) -> str:
+    """Returns a condition in DuckDB's SQL: a row number, from 0, is not one of `rows`, which are ascending."""
+    if len(rows) <= MAX_COMPARED_ROWS:
+        return " AND ".join(f"{number} <> {row}" for row in rows.tolist())
+    # As one text: a list of as many constants takes long to parse and plan.
+    listed = quote_literal(",".join(map(str, rows.tolist())))
+    return f"{number} NOT IN (SELECT unnest(string_split({listed}, ','))::BIGINT)"
 
 
 def _find_column(table: Table, name: str) -> Column:

@@ -133,7 +133,7 @@ class IcebergStatistics:
 
 
 def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
-    """Returns the statistics of a file for its manifest entry."""
+    """Returns the statistics of a file for its manifest entry, which counts deleted rows too."""
     counts: dict[int, int] = {}
     nulls: dict[int, int] = {}
     nans: dict[int, int] = {}
@@ -141,12 +141,13 @@ def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
     upper: dict[int, bytes] = {}
     for column in columns:
         if column.field_id <= file.last_field_id and column.type.element is None:
-            counts.update(dict.fromkeys(leaf_ids(column), file.rows))
+            counts.update(dict.fromkeys(leaf_ids(column), file.stored_rows))
         if not has_bounds(column.type):
             continue
         leaf = leaf_ids(column)[0]
         if column.field_id in file.nulls:
-            nulls[leaf] = file.nulls[column.field_id]
+            count = file.nulls[column.field_id]
+            nulls[leaf] = file.stored_rows if count == file.rows else count
         if column.field_id in file.minimums:
             lower[leaf] = _to_bytes(file.minimums[column.field_id], column.type)
         if column.field_id in file.maximums:

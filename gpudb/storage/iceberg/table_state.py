@@ -9,6 +9,7 @@ from pathlib import Path
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table.metadata import TableMetadataV2
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import TableSnapshot
 
 
@@ -29,11 +30,22 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
+class Deletion:
+    """The deleted rows of a live data file, and the delete file of so many `bytes` that lists them."""
+
+    deleted: DeletedRows
+    path: Path
+    bytes: int
+    addition: Addition
+
+
+@dataclass(frozen=True, slots=True)
 class TableState:
     """The committed metadata of one table. `files` are its metadata files that must be kept.
 
     `snapshots` are the kept ones, oldest first; the last is the committed state, once the table has one.
-    `snapshot_files` are their manifest lists and manifests by their ids.
+    `snapshot_files` are their manifest lists, manifests and delete files by their ids. `deletions` are by the paths of
+    data files, and listed by `delete_manifests`.
     """
 
     metadata: TableMetadataV2
@@ -43,3 +55,5 @@ class TableState:
     files: frozenset[Path]
     snapshots: tuple[TableSnapshot, ...] = ()
     snapshot_files: Mapping[int, frozenset[Path]] = field(default_factory=dict)
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    delete_manifests: tuple[Manifest, ...] = ()

@@ -94,7 +94,7 @@ def _describe(path: Path) -> DataFile:
 
 
 @contextmanager
-def convert_errors(path: Path) -> Iterator[None]:
+def convert_errors(path: Path | str) -> Iterator[None]:
     """Converts errors of the system and of Arrow to errors that name the file."""
     try:
         yield
@@ -110,7 +110,7 @@ def convert_errors(path: Path) -> Iterator[None]:
         raise damaged_file_error(path, reason) from None
 
 
-def damaged_file_error(path: Path, reason: str) -> GpudbError:
+def damaged_file_error(path: Path | str, reason: str) -> GpudbError:
     """Returns XX001 for a file that is damaged or of another kind."""
     return SqlError.of("data_corrupted", f'file "{path}" is damaged or of another kind: {reason}')
 

@@ -114,8 +114,8 @@ def _list_file_problems(file: DataFile, deep: bool) -> Iterator[str]:
     except (OSError, pa.ArrowException) as error:
         yield f'data file "{path}" cannot be read: {str(error).partition(chr(10))[0]}'
         return
-    if rows != file.rows:
-        yield f'data file "{path}" has {rows} rows instead of {file.rows}'
+    if rows != file.stored_rows:
+        yield f'data file "{path}" has {rows} rows instead of {file.stored_rows}'
     if deep:
         try:
             verify_checksums(path)

@@ -200,8 +200,9 @@ def _add_missing_owners(catalog: Catalog, report: RepairReport) -> Catalog:
 
 
 def _find_largest_oid(value: object) -> int:
-    """Returns the largest OID in a relation's definition: its own, and those of its constraints."""
+    """Returns the largest OID in a relation's definition: its own, and those of its constraints and triggers."""
     oids = [getattr(value, "oid", 0), *(each.oid for each in getattr(value, "constraints", ()))]
+    oids += [each.oid for each in getattr(value, "triggers", ())]
     return max(each for each in oids if isinstance(each, int))
 
 

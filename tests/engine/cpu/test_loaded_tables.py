@@ -7,18 +7,23 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpudb.catalog.deleted_rows import DeletedRows
+from gpudb.catalog.tables import Table
 from gpudb.engine.cpu import loaded_tables
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
+from gpudb.storage import compaction
 from tests.support.lab import Lab, answer
 
 
 @pytest.fixture
 def cpu(lab: Lab) -> Iterator[CpuEngine]:
     made = CpuEngine(spill=lab.database.store.spill)
+    lab.database.store.followers.append(made.follow)
     yield made
+    lab.database.store.followers.remove(made.follow)
     made.close()
 
 
@@ -219,3 +224,86 @@ def test_the_same_query_waits_for_one_loading(cpu: CpuEngine, lab: Lab, table: s
         thread.join(60)
     assert rows == [[(1000,)]] * 6
     assert len(_names(cpu)) == 1
+
+
+@pytest.fixture
+def holed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A table of two files, from which rows are deleted without writing them anew."""
+    monkeypatch.setattr(compaction, "SMALL_ROWS", 0)
+    lab.run("CREATE TABLE holed AS SELECT i AS a, 'row ' || i AS b FROM generate_series(1, 1000) i")
+    lab.run("INSERT INTO holed SELECT i, 'row ' || i FROM generate_series(1001, 2000) i")
+    yield "holed"
+    lab.run("DROP TABLE IF EXISTS holed")
+
+
+COUNTED = "SELECT count(*), sum(a), max(b) FROM holed WHERE b <> ''"
+
+
+def _expected(*gone: int) -> list[tuple[object, ...]]:
+    kept = [n for n in range(1, 2001) if n not in gone]
+    return [(len(kept), sum(kept), max(f"row {n}" for n in kept))]
+
+
+def test_deleted_rows_leave_a_segment(cpu: CpuEngine, lab: Lab, holed: str) -> None:
+    assert answer(cpu, lab.request(COUNTED)) == _expected()
+    names, loads = _names(cpu), cpu.instance.loaded.loads
+    gone: list[int] = []
+    # The first and the last row, of each file, and more than are compared one by one
+    for keys in ([1], [1000, 1001], [2000], [1999, 500], list(range(1100, 1130))):
+        gone += keys
+        lab.run(f"DELETE FROM holed WHERE a IN ({', '.join(map(str, keys))})")
+        assert answer(cpu, lab.request(COUNTED)) == _expected(*gone)
+    assert (_names(cpu), cpu.instance.loaded.loads) == (names, loads)
+
+
+def test_a_segment_in_use_keeps_its_rows(cpu: CpuEngine, lab: Lab, holed: str) -> None:
+    with lab.database.store.begin() as before, cpu.instance.loaded.open_reader() as reading:
+        table = before.catalog.relation("public", "holed")
+        assert isinstance(table, Table)
+        relation = reading.relation(table)
+        lab.run("DELETE FROM holed WHERE a IN (3, 1500)")
+        assert answer(cpu, lab.request(COUNTED)) == _expected(3, 1500)
+        lab.run("DELETE FROM holed WHERE a BETWEEN 100 AND 130")
+        assert answer(cpu, lab.request(COUNTED)) == _expected(3, 1500, *range(100, 131))
+        held = cpu.instance.connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
+        assert held == (2000,)
+        assert cpu.instance.loaded.loads == 1
+    lab.run("DELETE FROM holed WHERE a = 4")
+    assert answer(cpu, lab.request(COUNTED)) == _expected(3, 4, 1500, *range(100, 131))
+    assert cpu.instance.loaded.loads == 1
+    (name,) = _names(cpu)
+    assert cpu.instance.connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (2000 - 34,)
+
+
+def test_a_transactions_own_deletion_leaves_the_segment_to_others(cpu: CpuEngine, lab: Lab, holed: str) -> None:
+    assert answer(cpu, lab.request(COUNTED)) == _expected()
+    with lab.database.store.begin() as own:
+        table = own.catalog.relation("public", "holed")
+        assert isinstance(table, Table)
+        own.replace(table.oid, (), [], deleted={table.files[0].path: DeletedRows.of([6])})
+        for _ in range(2):
+            assert answer(cpu, lab.request(COUNTED, transaction=own)) == _expected(7)
+            assert answer(cpu, lab.request(COUNTED)) == _expected()
+    assert answer(cpu, lab.request(COUNTED)) == _expected()
+    assert cpu.instance.loaded.loads == 1
+
+
+def test_an_older_snapshot_is_not_read_from_a_segment_with_fewer_rows(cpu: CpuEngine, lab: Lab, holed: str) -> None:
+    with lab.database.store.begin() as before:
+        assert answer(cpu, lab.request(COUNTED)) == _expected()
+        lab.run("DELETE FROM holed WHERE a = 4")
+        assert answer(cpu, lab.request(COUNTED)) == _expected(4)
+        assert answer(cpu, lab.request(COUNTED, transaction=before)) == _expected()
+        assert answer(cpu, lab.request(COUNTED)) == _expected(4)
+
+
+def test_a_segment_whose_rows_have_other_ids_is_loaded_again(cpu: CpuEngine, lab: Lab, holed: str) -> None:
+    assert answer(cpu, lab.request(COUNTED)) == _expected()
+    lab.run("DELETE FROM holed WHERE a = 4")
+    assert answer(cpu, lab.request(COUNTED)) == _expected(4)
+    (name,) = _names(cpu)
+    # As if a checkpoint had closed the gap
+    cpu.instance.connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM {name}")
+    lab.run("DELETE FROM holed WHERE a = 1700")
+    assert answer(cpu, lab.request(COUNTED)) == _expected(4, 1700)
+    assert cpu.instance.loaded.loads == 2

@@ -49,11 +49,14 @@ def _lines(session: Session, sql: str) -> list[str]:
     return [line for (line,) in run(session, sql)]
 
 
-def test_files_are_read_by_the_embedded_engine(session: Session, tmp_path: Path) -> None:
+def test_files_are_read_by_workers(session: Session, tmp_path: Path) -> None:
     pq.write_table(pa.table({"k": [0, 1, 1]}), tmp_path / "k.parquet")
     query = f"SELECT label, count(*) FROM kinds JOIN '{tmp_path}/k.parquet' AS f USING (k) GROUP BY 1 ORDER BY 1"
     assert run(session, query) == [("kind 0", 1), ("kind 1", 2)]
-    assert [line for line in _lines(session, f"EXPLAIN {query}") if "Fallback: a scan of files is not" in line]
+    assert "Engine: twin" in _lines(session, f"EXPLAIN {query}")
+    (tmp_path / "k.json").write_text('[{"k": 0}, {"k": 1}]', encoding="utf-8")
+    query = query.replace("k.parquet", "k.json")
+    assert run(session, query) == [("kind 0", 1), ("kind 1", 1)]
 
 
 def test_brytlytdbs_script(session: Session, tmp_path: Path) -> None:
@@ -328,8 +331,10 @@ def test_columns_are_loaded_pinned_and_let_go(session: Session) -> None:
     assert run(session, "SELECT sum(hits) FROM gpudb_resident") > before
     assert run(session, "SELECT gpudb_unpin('kinds')") == [(size,)]
     assert run(session, "SELECT gpudb_evict('kinds')") == [(size,)]
-    devices = run(session, "SELECT worker, kind, memory_bytes > 0 FROM gpudb_devices ORDER BY 1")
-    assert devices == [(0, "cpu", True), (1, "cpu", True)]
+    devices = run(
+        session, "SELECT worker, kind, memory_bytes > 0, utilization, memory_utilization FROM gpudb_devices ORDER BY 1"
+    )
+    assert devices == [(0, "cpu", True, None, None), (1, "cpu", True, None, None)]
     facts = run(session, "SELECT DISTINCT att_name FROM pgstrom_device_info()")
     assert ("DEVICE_TOTAL_MEM",) in facts
 

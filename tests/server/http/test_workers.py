@@ -37,6 +37,7 @@ def test_workers_and_fallbacks_are_measured(server: Program) -> None:
         connection.execute(f"SELECT to_char(date '2026-01-01' + a, 'YYYY \"{pattern}\"') FROM t LIMIT 1")
     after = scrape(server)
     assert read(after, "gpudb_workers_ready") == read(after, "gpudb_workers_expected") == 2
+    assert (read(after, "gpudb_scheduler_connected"), read(after, "gpudb_scheduler_workers")) == (1, 2)
     for number in ("0", "1"):
         assert read(after, "gpudb_worker_memory_bytes", worker=number) > 1 << 20
     wait_for(lambda: sum(read(scrape(server), "gpudb_worker_resident_bytes", worker=each) for each in "01") > 0)

@@ -13,7 +13,7 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.configuration import MAX_BYTES
 from gpudb.storage.backup.manifest import BACKUPS, FILES, find_manifest, list_manifests
-from gpudb.storage.backup.restore import restore, verify
+from gpudb.storage.backup.restore import restore, restore_in_place, verify
 from gpudb.storage.backup.schedule import BackupSchedule, prune
 from gpudb.storage.backup.write import back_up
 from gpudb.storage.recovery.check import check
@@ -49,6 +49,36 @@ def test_a_restored_backup_is_the_database_of_that_moment(tmp_path: Path) -> Non
             with pytest.raises(GpudbError, match="duplicate key"):
                 insert(store, oid, (1, "again"))
         assert check(directory, deep=True).rows == len(wanted) + 1
+
+
+def test_a_backup_replaces_a_directory_that_no_server_has(tmp_path: Path) -> None:
+    directory, destination = tmp_path / "data", tmp_path / "backups"
+    with Store(directory) as store:
+        oid = created(store, "t")
+        insert(store, oid, (1, "x"))
+        manifest = back_up(store, destination).manifest
+        insert(store, oid, (2, "y"))
+        with pytest.raises(GpudbError, match="in use by another gpudb") as refused:
+            restore_in_place(destination, manifest, directory)
+        assert refused.value.sqlstate == "55006"
+    (tmp_path / "data.restoring" / "tables").mkdir(parents=True)  # of a restore that was killed
+    # A damaged backup changes nothing.
+    (file,) = (destination / FILES).rglob("*.parquet")
+    sound = file.read_bytes()
+    file.write_bytes(sound[:-1] + b"?")
+    with pytest.raises(GpudbError, match="differs from its checksum"):
+        restore_in_place(destination, manifest, directory)
+    file.write_bytes(sound)
+    with Store(directory) as store:
+        assert rows(store, oid) == [(1, "x"), (2, "y")]
+    kept = restore_in_place(destination, manifest, directory)
+    assert kept is not None
+    for path, wanted in ((directory, [(1, "x")]), (kept, [(1, "x"), (2, "y")])):
+        assert not check(path, deep=True).problems
+        with Store(path) as store:
+            assert rows(store, oid) == wanted
+    assert restore_in_place(destination, manifest, tmp_path / "new") is None
+    assert not check(tmp_path / "new", deep=True).problems
 
 
 def test_a_backup_by_id_and_by_time(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -20,10 +21,24 @@ class Scheduler:
 
     def __init__(self, folder: Path, certificates: Path | None = None) -> None:
         self.programs: list[subprocess.Popen[bytes]] = []
-        self._folder, self._certificates = folder, certificates
-        log = self._started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        found = wait_for_output(log, rb"Scheduler at:\s+(t(?:cp|ls)://\S+)")
-        self.address = found.decode()
+        self._numbers = itertools.count()
+        self._folder, self.certificates = folder, certificates
+        self.address = self._start_scheduler("0")
+
+    def _start_scheduler(self, port: str) -> str:
+        log = self._started("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+        return wait_for_output(log, rb"Scheduler at:\s+(t(?:cp|ls)://\S+)").decode()
+
+    def kill_scheduler(self) -> None:
+        """Sends SIGKILL to the scheduler; returns once its workers have ended too, as they do by themselves."""
+        self.programs[0].kill()
+        for program in self.programs:
+            program.wait(START_S)
+
+    def start_again(self) -> None:
+        """Starts another scheduler at the address of the one that was killed, without workers."""
+        self.programs.clear()
+        self._start_scheduler(self.address.rpartition(":")[2])
 
     def worker(self, name: str, *options: str, **environment: str) -> None:
         """Starts a worker with additional environment variables."""
@@ -31,9 +46,9 @@ class Scheduler:
         self._started(*command, **environment)
 
     def _started(self, *command: str, **environment: str) -> Path:
-        log = self._folder / f"{len(self.programs)}.log"
-        if self._certificates is not None:
-            files = locate_member(self._certificates, command[0])
+        log = self._folder / f"{next(self._numbers)}.log"
+        if self.certificates is not None:
+            files = locate_member(self.certificates, command[0])
             tls = ("--tls-ca-file", files.authority, "--tls-cert", files.certificate, "--tls-key", files.key)
             command = (*command, *map(str, tls))
         options = {"cwd": self._folder, "stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
@@ -53,6 +68,15 @@ class Scheduler:
             except subprocess.TimeoutExpired:
                 program.kill()
                 program.wait(60)
+
+
+def are_workers_left(client: Any, count: int) -> bool:
+    """Returns whether `count` workers answer, and none has a plugin of gpudb: those of a server that left restart."""
+    try:
+        plugins = client.run(lambda dask_worker: list(dask_worker.plugins))
+    except OSError:  # one ends at this moment
+        return False
+    return len(plugins) == count and not any("gpudb" in each for each in plugins.values())
 
 
 def wait_for_output(log: Path, pattern: bytes) -> bytes:

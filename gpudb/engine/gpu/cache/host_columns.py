@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -18,13 +19,18 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gpudb.catalog.deleted_rows import Rows
+from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
+from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import TextCodes
 from gpudb.engine.gpu.lower.arrow import series
@@ -42,7 +48,7 @@ from gpudb.storage.iceberg.pruning import prune_files
 from gpudb.types import SqlType
 
 _Key = tuple[str, int, SqlType, Partition] | tuple[str, int, SqlType, Partition, GrowingDictionary]
-"""A file's path, a column's field id and type (which may widen), the partition, and the dictionary of its codes."""
+"""A file's id, a column's field id and type (which may widen), the partition, and the dictionary of its codes."""
 _Rows = tuple[int, int]
 """The first row, and the row after the last."""
 
@@ -82,12 +88,36 @@ def _plan_scan(scan: Scan, partition: Partition, parameters: Sequence[object]) -
     columns = [scan.table.columns[index] for index in scan.columns]
     wanted, held = partition.row_ranges(scan.table), cached.row_ranges(scan.table)
     files = [
-        _FileScan(file, wanted[file.path], held[file.path])
+        _FileScan(file, wanted[file.id], held[file.id])
         for file in pruned_files(scan, parameters)
-        if len(range(*wanted[file.path]))
+        if len(range(*wanted[file.id]))
     ]
     bounds = tuple(column_bounds(scan.table, column) for column in columns)
     return _PartitionScan(columns, bounds, partition, cached, files)
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldRows:
+    """The rows of a file that a cached column has."""
+
+    key: _Key
+    file: DataFile
+    held: _Rows
+
+    def list_removed(self, part: _FileScan) -> Rows | None:
+        """Returns the numbers in the cached column of the rows that a later state of the file lacks; None if its rows
+        are not among those of the column.
+        """
+        assert part.file.deleted is not None
+        rows = part.file.deleted.rows
+        if self.file.deleted is not None:
+            rows = np.setdiff1d(rows, self.file.deleted.rows, assume_unique=True)
+            rows = rows - np.searchsorted(self.file.deleted.rows, rows)
+        first, last = self.held
+        begin, end = np.searchsorted(rows, (first, last))
+        removed: Rows = rows[begin:end] - first
+        same = part.held[0] == first - int(begin) and part.held[1] - part.held[0] == last - first - len(removed)
+        return removed if same else None
 
 
 class ResidentTables:
@@ -100,6 +130,8 @@ class ResidentTables:
         self._scans: LruCache[tuple[IdentityKey[Scan], Partition], _PartitionScan] = LruCache(64)
         self._next_check = 0.0
         self._codes = TextCodes(self.columns)
+        self._newest: LruCache[tuple[object, ...], _HeldRows] = LruCache(1 << 16)
+        """The cached state of a file with deleted rows, or that file before, by its path and the rest of `_Key`."""
 
     def frame(
         self, scan: Scan, partition: Partition, parameters: Sequence[object], coded: frozenset[int] = frozenset()
@@ -143,17 +175,19 @@ class ResidentTables:
         self, table: Table, column: Column, planned: _PartitionScan, part: _FileScan, growing: GrowingDictionary
     ) -> bool:
         """Caches the codes of a column of a file; returns False for a column that is not worth coding."""
-        plain: _Key = (part.file.path, column.field_id, column.type, planned.cached)
+        plain: _Key = (part.file.id, column.field_id, column.type, planned.cached)
         key: _Key = (*plain, growing)
         if self.columns.contains(key):
             return True
-        held = self.columns.get(plain)
+        if self._get(key, part, table, column) is not None:
+            return True
+        held = self._get(plain, part, table, column)
         if held is None:
             (held,) = read_lanes(part.file, [column], *part.held)
         if not self._codes.is_worth(table, column, held[""]):
             return False
         made = self._codes.encode(growing, held[""]).to_frame()
-        self.columns.put(key, made, max(int(made.estimated_size()), COLUMN_BYTES), table.oid, column.name)
+        self._put(key, made, part, table, column)
         self._evict_removed()
         self.columns.shrink(self._budget)
         return True
@@ -167,10 +201,10 @@ class ResidentTables:
         first, last = wanted
         if not columns:
             return pl.DataFrame({NO_COLUMNS: pl.repeat(True, last - first, eager=True)})
-        keys: list[_Key] = [(file.path, column.field_id, column.type, planned.cached) for column in columns]
+        keys: list[_Key] = [(file.id, column.field_id, column.type, planned.cached) for column in columns]
         for place, growing in coded.items():
-            keys[place] = (file.path, columns[place].field_id, columns[place].type, planned.cached, growing)
-        kept = {key: self.columns.get(key) for key in keys}
+            keys[place] = (file.id, columns[place].field_id, columns[place].type, planned.cached, growing)
+        kept = {key: self._get(key, part, table, column) for key, column in zip(keys, columns, strict=True)}
         found = {
             key: frame if held == wanted else frame.slice(first - held[0], last - first)
             for key, frame in kept.items()
@@ -185,8 +219,7 @@ class ResidentTables:
                 made = lanes if len(key) == 4 else self._codes.encode(key[-1], lanes[""]).to_frame()
                 found[key] = made if read == wanted else made.slice(first - held[0], last - first)
                 if partition.chunks == 1:
-                    size = max(int(made.estimated_size()), COLUMN_BYTES)
-                    self.columns.put(key, made, size, table.oid, column.name)
+                    self._put(key, made, part, table, column)
             self._evict_removed()
             self.columns.shrink(self._budget)
         parts = [
@@ -195,13 +228,39 @@ class ResidentTables:
         ]
         return pl.DataFrame([series for part in parts for series in part])
 
+    def _get(self, key: _Key, part: _FileScan, table: Table, column: Column) -> pl.DataFrame | None:
+        """Returns a cached column of a file; made from that before the file's last deletion, if only that is cached."""
+        found = self.columns.get(key)
+        if found is not None or part.file.deleted is None:
+            return found
+        before = self._newest.get((part.file.path, *key[1:]))
+        frame = None if before is None else self.columns.get(before.key)
+        if before is None or frame is None or part.file.has_rows_beside(before.file):
+            return None
+        rows = before.list_removed(part)
+        if rows is None:
+            return None
+        if len(rows):
+            frame = frame.filter(pl.Series(_keep_all_but(rows, frame.height)))
+        self._put(key, frame, part, table, column)
+        return frame
+
+    def _put(self, key: _Key, made: pl.DataFrame, part: _FileScan, table: Table, column: Column) -> None:
+        """Caches a column of a file, in place of the same file's before its last deletion."""
+        self.columns.put(key, made, max(int(made.estimated_size()), COLUMN_BYTES), table.oid, column.name)
+        place = (part.file.path, *key[1:])
+        before = self._newest.get(place)
+        self._newest.put(place, _HeldRows(key, part.file, part.held))
+        if before is not None and before.key != key:
+            self.columns.discard_where(before.key.__eq__)
+
     def _evict_removed(self) -> None:
         """Evicts the columns of files that are removed: no snapshot reads them."""
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + CHECK_SECONDS
             exists = cache(os.path.exists)
-            self.columns.discard_where(lambda key: not exists(key[0]))
+            self.columns.discard_where(lambda key: not exists(get_file_path(key[0])))
 
     @property
     def bytes(self) -> int:
@@ -224,7 +283,8 @@ def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], mo
     with ThreadPoolExecutor(min(most, len(parts))) as pool:
         coming: deque[Future[_Read]] = deque()
         for part in parts:
-            coming.append(pool.submit(read, part))
+            # The statement's variables, to which reads are recorded.
+            coming.append(pool.submit(copy_context().run, read, part))
             if len(coming) == most:
                 yield coming.popleft().result()
         while coming:
@@ -232,11 +292,11 @@ def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], mo
 
 
 def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
-    """Splits rows `first` to `last` of a file into runs of at most `step` rows.
+    """Splits live rows `first` to `last` of a file into runs of at most `step` rows.
 
     Runs end where row groups end: a row group that is split is decoded once for each of its runs.
     """
-    ends = _group_ends(file.path) if last - first > step else ()
+    ends = [file.count_live(end) for end in _group_ends(file)] if last - first > step else []
     found: list[tuple[int, int]] = []
     while first < last:
         place = bisect_right(ends, min(first + step, last)) - 1
@@ -246,13 +306,15 @@ def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[i
     return found
 
 
-def _group_ends(path: str) -> tuple[int, ...]:
+def _group_ends(file: DataFile) -> tuple[int, ...]:
     """Returns the row count up to the end of each row group.
 
     Empty for an unreadable file, whose reader raises the error.
     """
+    if isinstance(file, FilePart):
+        return list_part_ends(file)
     try:
-        return _read_group_ends(path, Path(path).stat().st_mtime_ns)
+        return _read_group_ends(file.path, Path(file.path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException):
         return ()
 
@@ -265,6 +327,8 @@ def _read_group_ends(path: str, changed: int) -> tuple[int, ...]:
 
 def stored_width(file: DataFile, column: Column) -> float:
     """Returns the average uncompressed bytes of a column's value in a file; 0 if unknown."""
+    if isinstance(file, FilePart):
+        return estimate_width(file, column)
     try:
         return _read_widths(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
     except (OSError, pa.ArrowException):
@@ -296,9 +360,11 @@ def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
 
 
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
-    """Reads rows of a file's columns, each as the physical columns of its type, named by suffix."""
+    """Reads live rows of a file's columns, each as the physical columns of its type, named by suffix."""
     if first == last:
         return [pl.DataFrame(schema=physical_columns(column.type)) for column in columns]
+    if isinstance(file, FilePart):
+        return read_lanes_of_part(file, columns, first, last)
     arrays = _read_arrays(file, columns, first, last)
     return [
         repeat_text_value(column.initial, column.type, last - first)
@@ -309,7 +375,8 @@ def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int)
 
 
 def _read_arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
-    """Reads rows of a file's columns by field id, in stored form; None for a column that is newer than the file."""
+    """Reads live rows of a file's columns by field id, in stored form; None for a column newer than the file."""
+    first, last = file.stored_range(first, last)
     try:
         with pq.ParquetFile(file.path, page_checksum_verification=True) as opened:
             names = names_by_id(opened.schema_arrow)
@@ -323,9 +390,18 @@ def _read_arrays(file: DataFile, columns: Sequence[Column], first: int, last: in
                 start += rows
             wanted = [names[column.field_id] for column in columns if column.field_id in names]
             table = opened.read_row_groups(groups, columns=wanted).slice(first - skipped, last - first)
+            if file.deleted is not None and len(deleted := file.deleted.within(first, last)):
+                table = table.filter(pa.array(_keep_all_but(deleted, len(table))))
     except (OSError, pa.ArrowException) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
     return [table.column(names[each.field_id]) if each.field_id in names else None for each in columns]
+
+
+def _keep_all_but(rows: Rows, count: int) -> npt.NDArray[np.bool_]:
+    """Returns a mask over `count` rows, without those of some numbers."""
+    mask = np.ones(count, np.bool_)
+    mask[rows] = False
+    return mask
 
 
 def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:

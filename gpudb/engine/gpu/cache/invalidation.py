@@ -28,7 +28,7 @@ class CacheInvalidation:
         gone: list[Table] = []
         with self._lock:
             read = self._tables_read.setdefault(catalog.database, {})
-            for table in tables:
+            for table in (each for each in tables if not each.format):
                 read[table.oid] = catalog.version, table
             if catalog.version > self._newest.get(catalog.database, -1):
                 self._newest[catalog.database] = catalog.version

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gpudb.engine.gpu.cache.build_cache import BuildCache
 from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, WorkerProcesses
-from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers, SchedulerState
+from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers, SchedulerState, WorkerInfo
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.authentication import create_secret
 from gpudb.engine.gpu.rpc.calls import Connections
@@ -67,15 +67,17 @@ class Cluster:
 
     def __init__(self, processes: WorkerProcesses, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
+        self.measures_exchanges = False
+        """Whether workers measure what they fetch from each other."""
         self.processes = processes
         self._secret = create_secret()
         with ThreadPoolExecutor(1) as beside:
             begun = beside.submit(self._launch)
             meanwhile()
             self._launcher = begun.result()
-        self._client = self._launcher.client
-        self._connections = Connections(self._client.connection_args)
-        self.fast_path_pool = FastPathPool(self._secret, self._client.connection_args["ssl_context"])
+        arguments = self._client.connection_args
+        self._connections = Connections(arguments)
+        self.fast_path_pool = FastPathPool(self._secret, arguments["ssl_context"])
         self.build_cache = BuildCache()
         self._ready: dict[int, str] = {}
         self._watched: dict[str, asyncio.Event] = {}
@@ -109,16 +111,19 @@ class Cluster:
             device=processes.device,
             temp_limit=processes.temp_limit,
         )
-        fleet.client.register_plugin(NannyHandlers())
-        fleet.client.register_plugin(plugin)
+        fleet.install(NannyHandlers(), plugin)
         log_step("the workers are ready")
         return fleet
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The event loop on which calls run."""
-        loop: asyncio.AbstractEventLoop = self._client.loop.asyncio_loop
-        return loop
+        return self._launcher.loop
+
+    @property
+    def _client(self) -> Any:
+        """Dask's client, another one once the scheduler has been replaced."""
+        return self._launcher.client
 
     def run(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Runs a coroutine on the event loop, from another thread."""
@@ -275,15 +280,15 @@ class Cluster:
             for address, found in self._launcher.workers.items():
                 if address not in self._watched:
                     self._watched[address] = asyncio.Event()
-                    self.spawn(self._watch(found.number, address, self._watched[address]))
+                    self.spawn(self._watch(found, address, self._watched[address]))
             await asyncio.sleep(0.1 if whole else 0.02)
 
-    async def _watch(self, number: int, address: str, wake: asyncio.Event) -> None:
-        """Pings a worker until it is gone."""
-        failures = 0
+    async def _watch(self, found: WorkerInfo, address: str, wake: asyncio.Event) -> None:
+        """Pings a worker until it is gone, or its scheduler is and with it the worker's number."""
+        number, failures = found.number, 0
         limit: float = START_SECONDS  # it answers nothing while it imports its modules
         try:
-            while failures < 2:
+            while failures < 2 and self._launcher.workers.get(address) == found:
                 try:
                     heartbeat = await self._ping(number, address, limit)
                 except TimeoutError:
@@ -317,7 +322,7 @@ class Cluster:
             self._heartbeats.pop(address, None)
             self._plans.pop(address, None)
             self._connections.forget(address)
-        while address in self._launcher.workers:
+        while self._launcher.workers.get(address) == found:
             await self.restart(address)
             await asyncio.sleep(0.1)
         self._watched.pop(address, None)

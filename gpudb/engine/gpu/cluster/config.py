@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from gpudb.certificates import CertificateFiles
 from gpudb.engine.gpu.cluster import forkserver
-from gpudb.engine.gpu.cluster.launcher import JoinedLauncher, Launcher, LocalLauncher
+from gpudb.engine.gpu.cluster.joined import JoinedLauncher
+from gpudb.engine.gpu.cluster.launcher import Launcher, LocalLauncher
 from gpudb.engine.gpu.cluster.private_directory import PrivateDirectory
 from gpudb.engine.gpu.cluster.security import create_security, load_security
 from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from gpudb.engine.admission import Admission
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange.routing import stage_partitions
-from gpudb.engine.gpu.figures import KernelFigures, NarrowedScan, OperatorFigures, StageFigures
+from gpudb.engine.gpu.figures import FileReads, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.planning.planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
 from gpudb.engine.gpu.rpc.messages import (
@@ -65,6 +65,8 @@ class StageMeasurements:
     """Kernels that were launched."""
     narrowed: list[NarrowedScan] = field(default_factory=list)
     """Scans that were narrowed."""
+    reads: list[FileReads] = field(default_factory=list)
+    """Reads of files as tables, of each worker."""
 
     observed: list[tuple[int, OperatorFigures]] = field(default_factory=list)
     """Figures of operators, each with its worker."""
@@ -85,6 +87,7 @@ class StageMeasurements:
         self.host[place] += figures.host
         self.launched += figures.kernels
         self.narrowed += figures.narrowed
+        self.reads += figures.reads
         self.observed += [(worker, each) for each in figures.operators]
 
 
@@ -243,6 +246,7 @@ class Execution:
             self._measure,
             self._bound,
             self._share,
+            self._cluster.measures_exchanges,
         )
         reply = await self._call(address, request)
         if reply == Refused(Refusal.PLAN_UNKNOWN):

@@ -117,7 +117,13 @@ def make_column(kind: Any, rows: int, values: Any, valid: Any | None) -> Any:
     data = plc.gpumemoryview(values.reshape(-1).view(np.uint8))
     if valid is None:
         return plc.Column(kind, rows, data, None, 0, 0, [])
+    mask, nulls = pack_mask(valid)
+    return plc.Column(kind, rows, data, mask, nulls, 0, [])
+
+
+def pack_mask(valid: Any) -> tuple[Any, int]:
+    """Returns a validity mask as libcudf holds it, and the number of NULLs."""
     bits = cupy.packbits(valid, bitorder="little")
     mask = cupy.zeros(-(-len(bits) // _MASK) * _MASK, np.uint8)
     mask[: len(bits)] = bits
-    return plc.Column(kind, rows, data, plc.gpumemoryview(mask), int((~valid).sum()), 0, [])
+    return plc.gpumemoryview(mask), int((~valid).sum())

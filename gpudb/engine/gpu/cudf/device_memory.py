@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from gpudb.engine.nvml import read_utilization
 from gpudb.errors import OutOfMemory, SqlError
 
 RESIDENT_SHARE = 0.5
@@ -137,10 +138,12 @@ def device_facts() -> tuple[tuple[str, str, str], ...]:
     _, driver = runtime.cudaDriverGetVersion()
     _, made_for = runtime.cudaRuntimeGetVersion()
     free, total = rmm.mr.available_device_memory()
+    identifier = found.uuid.bytes.hex()
+    used = read_utilization(identifier)
     return (
         ("DEVICE_KIND", "gpu", "Kind of device"),
         ("DEVICE_NAME", found.name.decode().strip("\0"), "Device name"),
-        ("DEVICE_UUID", found.uuid.bytes.hex(), "Device identifier"),
+        ("DEVICE_UUID", identifier, "Device identifier"),
         ("DEVICE_TOTAL_MEM", str(int(total)), "Total memory, bytes"),
         ("DEVICE_FREE_MEM", str(int(free)), "Memory that nobody holds, bytes"),
         ("COMPUTE_CAPABILITY", f"{found.major}.{found.minor}", "Compute capability"),
@@ -149,6 +152,18 @@ def device_facts() -> tuple[tuple[str, str, str], ...]:
         ("DRIVER_VERSION", _format_version(driver), "The driver's newest CUDA"),
         ("RUNTIME_VERSION", _format_version(made_for), "CUDA of the runtime"),
         ("PROCESS_ID", str(os.getpid()), "Worker process"),
+        *(
+            ()
+            if used is None
+            else (
+                ("GPU_UTILIZATION", str(used[0]), "Share of the last moment in which it computed"),
+                (
+                    "MEMORY_UTILIZATION",
+                    str(used[1]),
+                    "Share of the last moment in which its memory was in use",
+                ),
+            )
+        ),
     )
 
 

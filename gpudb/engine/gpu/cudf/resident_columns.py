@@ -16,6 +16,7 @@ import pylibcudf as plc
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
+from gpudb.engine.gpu.cache.file_parts import merge_parts
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import MOSTLY, SAMPLE_ROWS
@@ -38,6 +39,8 @@ column is its codes.
 """
 
 
+MERGED_ROWS = 1 << 24
+"""Maximum rows of parts of a file that are read at once."""
 _WIDTH = 16
 """Assumed bytes of a value, texts included."""
 _Rows = tuple[int, int]
@@ -46,7 +49,7 @@ _Rows = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _ResidentColumn:
-    """A column over the shares of some files, by path in order; a newer snapshot may lack some of them."""
+    """A column over the shares of some files, by id in order; a newer snapshot may lack some of them."""
 
     files: Mapping[str, _Rows]
     parts: tuple[Any, ...]
@@ -78,21 +81,21 @@ class CudfTableCache:
         The columns at positions `coded` are codes if they are worth it.
         """
         partition = scan_partition(scan, partition)
-        rows_by_path = partition.row_ranges(scan.table)
-        files = tuple(file for file in pruned_files(scan, parameters) if _length(rows_by_path[file.path]))
+        rows_by_id = partition.row_ranges(scan.table)
+        files = tuple(file for file in pruned_files(scan, parameters) if _length(rows_by_id[file.id]))
         columns = [scan.table.columns[index] for index in scan.columns]
-        rows = sum(_length(rows_by_path[file.path]) for file in files)
+        rows = sum(_length(rows_by_id[file.id]) for file in files)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
         codes: dict[int, tuple[Any, Dictionary]] = {}
         for position in coded if files and partition.chunks == 1 else ():
-            one = self._coded_column(scan, columns[position], files, partition, rows_by_path)
+            one = self._coded_column(scan, columns[position], files, partition, rows_by_id)
             if one is not None:
                 codes[position] = one
         found = self._cached_columns if partition.chunks == 1 else self._chunk_columns
         plain = [column for position, column in enumerate(columns) if position not in codes]
-        every = iter(found(scan, plain, files, partition, rows_by_path))
+        every = iter(found(scan, plain, files, partition, rows_by_id))
         for position, column in enumerate(columns):
             held = {"": pl.Int32()} if position in codes else physical_columns(column.type)
             parts = [codes[position][0]] if position in codes else next(every)
@@ -114,7 +117,7 @@ class CudfTableCache:
         column: Column,
         files: tuple[DataFile, ...],
         partition: Partition,
-        rows_by_path: Mapping[str, _Rows],
+        rows_by_id: Mapping[str, _Rows],
     ) -> tuple[Any, Dictionary] | None:
         """Returns a text column's codes over a share of some files, and their dictionary; caches them.
 
@@ -125,24 +128,24 @@ class CudfTableCache:
             return None
         key = (table.oid, column.field_id, column.type, whole, "codes")
         held = self.columns.get(key)
-        if held is None or held.texts is None or not all(file.path in held.files for file in files):
+        if held is None or held.texts is None or not all(file.id in held.files for file in files):
             owned = whole.row_ranges(table)
-            paths = {file.path for file in files} | set(held.files if held is not None else ())
-            every = tuple(file for file in table.files if file.path in paths)
+            ids = {file.id for file in files} | set(held.files if held is not None else ())
+            every = tuple(file for file in table.files if file.id in ids)
             (texts,) = self._cached_column(scan, column, every, whole, owned)
             if _is_mostly_distinct(texts):
                 self._distinct.add((table.oid, column.field_id))
                 return None
             codes, dictionary = self._backend.retry_with_memory(lambda: encode_column(texts))
             size = int(codes.device_buffer_size())
-            held = _ResidentColumn({file.path: owned[file.path] for file in every}, (codes,), size, dictionary)
+            held = _ResidentColumn({file.id: owned[file.id] for file in every}, (codes,), size, dictionary)
             self.columns.put(key, held, size, table.oid, column.name)
             beside = self._packed.bytes if self._packed is not None else 0
             self.columns.shrink(self._budget - beside, least=1)
         assert held.texts is not None
-        if partition == whole and list(held.files) == [file.path for file in files]:
+        if partition == whole and list(held.files) == [file.id for file in files]:
             return held.parts[0], held.texts
-        return _slice_column(held, files, rows_by_path)[0], held.texts
+        return _slice_column(held, files, rows_by_id)[0], held.texts
 
     def _cached_columns(
         self,
@@ -150,11 +153,11 @@ class CudfTableCache:
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
         partition: Partition,
-        rows_by_path: Mapping[str, _Rows],
+        rows_by_id: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Returns columns over a share of some files of their table, and caches them."""
         self._load(scan, columns, files, partition)
-        return [self._cached_column(scan, column, files, partition, rows_by_path) for column in columns]
+        return [self._cached_column(scan, column, files, partition, rows_by_id) for column in columns]
 
     def _chunk_columns(
         self,
@@ -162,15 +165,15 @@ class CudfTableCache:
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
         partition: Partition,
-        rows_by_path: Mapping[str, _Rows],
+        rows_by_id: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Returns columns over a chunk of a share; columns that are not cached are read together, and not cached."""
         whole = cached_partition(scan.table, partition)
         kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
-        kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
+        kept = [held if held and all(file.id in held.files for file in files) else None for held in kept]
         missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
-        fresh = iter(_read_files(missing, [(file, rows_by_path[file.path]) for file in files]))
-        return [next(fresh) if held is None else _slice_column(held, files, rows_by_path) for held in kept]
+        fresh = iter(_read_files(missing, [(file, rows_by_id[file.id]) for file in files]))
+        return [next(fresh) if held is None else _slice_column(held, files, rows_by_id) for held in kept]
 
     def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], partition: Partition) -> None:
         """Reads missing columns concurrently, if there is room for twice their size."""
@@ -195,18 +198,18 @@ class CudfTableCache:
         column: Column,
         files: tuple[DataFile, ...],
         partition: Partition,
-        rows_by_path: Mapping[str, _Rows],
+        rows_by_id: Mapping[str, _Rows],
     ) -> list[Any]:
         """Returns a column over a share of some files of its table."""
         table, whole = scan.table, cached_partition(scan.table, partition)
         owned = whole.row_ranges(table)
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
-        if held is None or not all(file.path in held.files for file in files):
+        if held is None or not all(file.id in held.files for file in files):
             held = self._extend(key, held, scan, column, files, owned)
-        if partition == whole and list(held.files) == [file.path for file in files]:
+        if partition == whole and list(held.files) == [file.id for file in files]:
             return list(held.parts)
-        return _slice_column(held, files, rows_by_path)
+        return _slice_column(held, files, rows_by_id)
 
     def _extend(
         self,
@@ -218,20 +221,18 @@ class CudfTableCache:
         owned: Mapping[str, _Rows],
     ) -> _ResidentColumn:
         """Extends a cached column by the files that it lacks; drops those that have left the table."""
-        rows_by_path = {file.path for file in files} | set(held.files if held else ())
-        order = tuple(file for file in scan.table.files if file.path in rows_by_path)
+        rows_by_id = {file.id for file in files} | set(held.files if held else ())
+        order = tuple(file for file in scan.table.files if file.id in rows_by_id)
         old: dict[str, list[list[Any]]] = {}
         if held is not None:
             start = 0
-            for path, rows in held.files.items():
+            for id, rows in held.files.items():
                 last = start + _length(rows)
-                old[path] = [
-                    [plc.copying.slice(part, [start, last], stream=current_stream())[0] for part in held.parts]
-                ]
+                old[id] = [[plc.copying.slice(part, [start, last], stream=current_stream())[0] for part in held.parts]]
                 start = last
-        (whole,) = _read_files([column], [(file, owned[file.path]) for file in order], old)
+        (whole,) = _read_files([column], [(file, owned[file.id]) for file in order], old)
         made = _ResidentColumn(
-            {file.path: owned[file.path] for file in order},
+            {file.id: owned[file.id] for file in order},
             tuple(whole),
             sum(int(each.device_buffer_size()) for each in whole),
         )
@@ -254,17 +255,17 @@ def _length(rows: _Rows) -> int:
     return rows[1] - rows[0]
 
 
-def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], rows_by_path: Mapping[str, _Rows]) -> list[Any]:
+def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], rows_by_id: Mapping[str, _Rows]) -> list[Any]:
     """Returns the wanted rows of some files from a cached column that has them all."""
     edges: dict[str, tuple[int, int]] = {}
     start = 0
-    for path, (skipped, end) in held.files.items():
-        first, last = rows_by_path.get(path, (0, 0))
-        edges[path] = start + first - skipped, start + last - skipped
+    for id, (skipped, end) in held.files.items():
+        first, last = rows_by_id.get(id, (0, 0))
+        edges[id] = start + first - skipped, start + last - skipped
         start += end - skipped
     runs: list[int] = []
     for file in files:
-        first, last = edges[file.path]
+        first, last = edges[file.id]
         if runs and runs[-1] == first:
             runs[-1] = last
         else:
@@ -281,10 +282,19 @@ def _read_files(
     known = old or {}
     if not columns:
         return []
-    missing = [(file, rows) for file, rows in files if file.path not in known]
-    made = read_concurrently(lambda one: read_columns(one[0], columns, *one[1]), missing, CONCURRENT_READS)
-    fresh = {file.path: found for (file, _), found in zip(missing, made, strict=True)}
-    parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
+    ahead: list[tuple[DataFile, int, int]] = []
+    reads: list[list[list[Any]] | None] = []
+    for file, (first, last) in files:
+        if file.id in known:
+            reads.append(known[file.id])
+        else:
+            ahead.append((file, first, last))
+            reads.append(None)
+    if len(ahead) == len(files):  # no other column is between them
+        ahead = merge_parts(ahead, MERGED_ROWS)
+        reads = [None] * len(ahead)
+    fresh = read_concurrently(lambda one: read_columns(one[0], columns, *one[1:]), ahead, CONCURRENT_READS)
+    parts = [next(fresh) if each is None else each for each in reads]
     if not parts:
         return [empty_columns(column) for column in columns]
     return [

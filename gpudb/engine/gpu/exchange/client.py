@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from gpudb.engine.gpu.rpc.messages import (
     BufferRequest,
     CopiedRequest,
     IpcHandle,
+    MeasuredOutput,
     OutputRequest,
     PendingBuffer,
 )
@@ -60,6 +61,16 @@ class BufferPacker(Protocol):
 
     def unmap(self, peers: Collection[str]) -> None:
         """Unmaps the memory of some peers."""
+
+
+@dataclass
+class FetchTiming:
+    """How rows came from another worker (see `ExchangeFigures`); `transport` is empty while none have."""
+
+    waited: float = 0.0
+    encoded: float = 0.0
+    bytes: int = 0
+    transport: str = ""
 
 
 class ExchangeClient:
@@ -170,31 +181,38 @@ class ExchangeClient:
             self._unmappable.add(address)
             return None
 
-    async def _request(self, address: str, request: OutputRequest) -> bytes | BufferReply:
+    async def _request(self, address: str, request: OutputRequest, timing: FetchTiming | None) -> bytes | BufferReply:
         """Returns another worker's reply over the fastest transport; empty if the statement has ended there."""
         server, ucx_address = self._ucx, self._ucx_addresses.get(address)
         by_ucx = ucx_address is not None
         reply = await self._connections.call(
             address, replace(request, by_ucx=by_ucx, near=by_ucx and self._is_near(address))
         )
+        if isinstance(reply, MeasuredOutput):
+            assert timing is not None
+            timing.waited, timing.encoded, reply = reply.waited, reply.encoded, reply.output
         if not isinstance(reply, PendingBuffer):
             return reply or b""
         assert server is not None
         assert ucx_address is not None
         buffer = await self._copy_from(address, reply.place) if reply.place is not None else None
+        if timing is not None:
+            timing.transport = "ucx" if buffer is None else "ipc"
         if buffer is None:
             return await server.call(ucx_address, BufferRequest(request.statement, reply.number)) or b""
         # If the rows are gone, the copy may hold other bytes.
         valid = await self._connections.call(address, CopiedRequest(request.statement, reply.number))
         return BufferReply(reply.metadata, buffer) if valid else b""
 
-    async def fetch(self, address: str, request: OutputRequest) -> ComputedFrame | None:
-        """Fetches rows from another worker; None if the statement has ended there.
+    async def fetch(
+        self, address: str, request: OutputRequest, timing: FetchTiming | None = None
+    ) -> ComputedFrame | None:
+        """Fetches rows from another worker; None if the statement has ended there. Fills in `timing`.
 
         Raises OSError if the worker is lost, 53200 if this worker's GPU has no room.
         """
         try:
-            data = await self._request(address, request)
+            data = await self._request(address, replace(request, measured=True) if timing else request, timing)
         except OSError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise OutOfMemory("out of GPU memory", detail=str(error.__cause__)[:200]) from error
@@ -204,7 +222,12 @@ class ExchangeClient:
             return None
         if isinstance(data, BufferReply):
             assert self._packer is not None
-            return await asyncio.to_thread(self._packer.unpack, data.metadata, data.buffer)
+            rows = await asyncio.to_thread(self._packer.unpack, data.metadata, data.buffer)
+            if timing is not None:
+                timing.bytes = rows.bytes
+            return rows
+        if timing is not None:
+            timing.bytes, timing.transport = len(data), "tcp"
         if len(data) < limits.HOST_BYTES:
             return HostFrame(decode_frame(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:

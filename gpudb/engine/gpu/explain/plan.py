@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
-from gpudb.engine.gpu.figures import KernelFigures, OperatorFigures
+from gpudb.engine.gpu.figures import FileReads, KernelFigures, OperatorFigures
 from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.worker.profiling import number_nodes
 from gpudb.engine.protocol import PlanNode, WorkerShare
@@ -83,6 +83,7 @@ class _Display:
                 details.append(("Off the GPU", "; ".join(off)))
             if stage.output in _MOVING:
                 details.append(("Bytes Moved", str(_moved_bytes(stage, done))))
+            details += [("Files Read", each) for each in describe_reads(done.reads)]
             if any(done.spilled):
                 details.append(("Bytes Spilled", str(sum(done.spilled))))
             if not done.workers:
@@ -153,7 +154,8 @@ class _Display:
         left_out = len(scan.table.files) - len(read)
         rows = scan.table.rows - sum(file.rows for file in read)
         items = f"{len(read)} of {len(scan.table.files)}"
-        return (("Files", items + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
+        label = _PARTS.get(scan.table.format, "Files")
+        return ((label, items + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
 
 
 _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
@@ -179,6 +181,8 @@ def _describe_sizes(seen: Sequence[OperatorFigures]) -> tuple[tuple[str, str], .
     return tuple(items)
 
 
+_PARTS = {"parquet": "Row Groups", "arrow": "Record Batches", "csv": "Blocks", "json": "Blocks"}
+"""What is read, or left out, of files as tables."""
 _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
 
 
@@ -195,6 +199,17 @@ def _describe_join_keys(place: int | None, done: StageMeasurements | None) -> tu
         words += ", the others' rows compared" if any(each.compared for each in those) else ""
         items.append(f"{keys}: {words}")
     return (("Join Keys", "; ".join(items)),) if items else ()
+
+
+def describe_reads(reads: Sequence[FileReads]) -> list[str]:
+    """Describes the bytes that workers read of files, by their way: workers read at the same time."""
+    found = []
+    for way in dict.fromkeys(each.way for each in reads):
+        mine = [each for each in reads if each.way == way]
+        size, longest = sum(each.bytes for each in mine), max(each.milliseconds for each in mine)
+        rate = f", {size / longest / 1e6:.2f} GB/s" if longest > 0 else ""
+        found.append(f"{size} bytes by {way}{rate}")
+    return found
 
 
 def _moved_bytes(stage: Stage, done: StageMeasurements) -> int:

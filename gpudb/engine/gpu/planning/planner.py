@@ -22,6 +22,7 @@ from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.code_uses import mark_coded_outputs
 from gpudb.engine.gpu.planning.capability import check_functions, check_stages
 from gpudb.engine.gpu.planning.constants import make_evaluator
+from gpudb.engine.gpu.planning.file_scans import check_file_columns, open_file_scans
 from gpudb.engine.gpu.planning.statement_cost import estimate_cost
 from gpudb.engine.gpu.worker.batching import MemorySpace, choose_chunks, max_build_rows, max_cached_build_rows
 from gpudb.engine.protocol import Engine, Request
@@ -247,10 +248,11 @@ class Planner:
             self._recent.get(query.prepared)
             return kept
         check_functions(query)
-        plan = plan_query(query, estimate, optimize=self._optimize)
+        plan = plan_query(open_file_scans(query), estimate, optimize=self._optimize)
         # Includes tables whose scans the rules have removed.
         scanned = tuple(node.table for node in walk_nodes(plan.root) if isinstance(node, Scan))
         plan = Plan(optimize(plan.root, evaluate, rules=self._rules), plan.columns)
+        check_file_columns(plan.root)
         kept = _CachedPlan(plan, tuple({table.oid: table for table in scanned}.values()))
         query.prepared.put(self._artifact, kept)
         self._recent.put(query.prepared, query.prepared)

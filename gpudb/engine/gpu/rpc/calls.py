@@ -53,7 +53,7 @@ class Connections:
         attempt = asyncio.ensure_future(self._pool.connect(address))
         try:
             await asyncio.wait({attempt}, timeout=_PROBE_SECONDS)
-            if not attempt.done() and await _is_refused(address):
+            if not attempt.done() and await is_refused(address):
                 raise ConnectionRefusedError(f"nobody listens at {address}")
             self._pool.reuse(address, await attempt)
         finally:
@@ -68,8 +68,8 @@ class Connections:
         await self._pool.close()
 
 
-async def _is_refused(address: str) -> bool:
-    """Whether the host of a TCP address answers that nobody listens on its port."""
+async def is_refused(address: str) -> bool:
+    """Returns whether the host of a TCP address answers that nobody listens on its port."""
     from distributed.comm.addressing import get_address_host_port
 
     if not address.startswith(("tcp://", "tls://")):

@@ -170,6 +170,25 @@ class PendingBuffer(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredOutput(Message):
+    """A stage's output, or where it waits; the milliseconds until it existed, and those of its encoding."""
+
+    output: bytes | PendingBuffer
+    waited: float
+    encoded: float
+
+    def to_wire(self) -> Wire:
+        """See `Message`."""
+        return encode_reply(self.output), self.waited, self.encoded
+
+    @classmethod
+    def from_wire(cls, wire: Wire) -> MeasuredOutput:
+        """See `Message`."""
+        output, *more = wire
+        return cls(decode_reply(output), *more)
+
+
+@dataclass(frozen=True, slots=True)
 class CachedBytes(Message):
     """The bytes that a table takes in a worker's cache, or took there before it was evicted."""
 
@@ -211,6 +230,7 @@ class Heartbeat(Message):
 RunReply = RunResult | Refused | Failed | FetchFailed
 _REPLIES: tuple[type[Message], ...] = (
     Refused, Failed, FetchFailed, RunResult, ResultChunk, PendingBuffer, CachedBytes, DeviceInfo, Heartbeat,
+    MeasuredOutput,
 )  # fmt: skip
 _INDICES = {each: index for index, each in enumerate(_REPLIES)}
 
@@ -243,7 +263,8 @@ class RunRequest(RpcRequest[RunReply]):
 
     The worker gets the pickled `stages` of a plan once, and knows them by `digest` from then on. With `measure`
     operators are computed one by one. All workers have bound the fused parts of `bound` stages, whose build sides are
-    left out. With `share` the result stays in the worker's memory, and the reply has pickled `SharedPart`s.
+    left out. With `share` the result stays in the worker's memory, and the reply has pickled `SharedPart`s. With
+    `measure_exchanges` the figures have the exchanges between workers.
     """
 
     handler: ClassVar[str] = "gpudb_run"
@@ -259,13 +280,15 @@ class RunRequest(RpcRequest[RunReply]):
     measure: bool = False
     bound: tuple[int, ...] = ()
     share: bool = False
+    measure_exchanges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class OutputRequest(RpcRequest["bytes | PendingBuffer"]):
+class OutputRequest(RpcRequest["bytes | PendingBuffer | MeasuredOutput"]):
     """Asks for a stage's output of some producing partitions, for one consuming partition.
 
-    With `by_ucx` the worker can fetch a buffer over UCX; with `near` it is on the same host and can map it.
+    With `by_ucx` the worker can fetch a buffer over UCX; with `near` it is on the same host and can map it. The reply
+    is measured if `measured`.
     """
 
     handler: ClassVar[str] = "gpudb_part"
@@ -275,6 +298,7 @@ class OutputRequest(RpcRequest["bytes | PendingBuffer"]):
     consumer: int
     by_ucx: bool = False
     near: bool = False
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,10 +175,10 @@ def _describe(
     narrowing: DynamicFilter, keys: _Keys, before: Scan, after: Scan, partition: Partition, parameters: Sequence[object]
 ) -> NarrowedScan:
     before_files, after_files = pruned_files(before, parameters), pruned_files(after, parameters)
-    paths = {file.path for file in after_files}
+    kept = {file.id for file in after_files}
     own = scan_partition(before, partition)
     owned = own.row_ranges(before.table)
-    rows = sum(len(range(*owned[file.path])) for file in before_files if file.path not in paths)
+    rows = sum(len(range(*owned[file.id])) for file in before_files if file.id not in kept)
     count = f" ({len(keys.values)} values)" if keys.values is not None else ""
     name = before.names[narrowing.column]
     words = f"{name} from {keys.least} to {keys.greatest}{count}" if keys.least is not None else f"{name}: none"

@@ -19,6 +19,7 @@ from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
 from gpudb.engine.gpu.backend.coded_frame import decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
+from gpudb.engine.gpu.cache.file_reads import record_reads, sum_reads
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -136,7 +137,8 @@ class Executor:
             return execute_stage(task, self.tables, inputs, _HOST if is_few else frames, kernels)
 
         try:
-            parts = self._retry_with_memory(work, task)
+            with record_reads() as reads:
+                parts = self._retry_with_memory(work, task)
             if self.gpu and task.partition.count > 1:
                 # Few rows are read on the host: one copy here, and no thread waits for it.
                 parts = [HostFrame(each.to_polars()) if each.bytes < limits.HOST_BYTES else each for each in parts]
@@ -163,6 +165,7 @@ class Executor:
             launched,
             tuple(task.narrowed_scans),
             tuple(task.operator_figures),
+            sum_reads(reads),
         )
 
     def _offload(

@@ -54,7 +54,7 @@ class OperatorProfiler:
         scan = node.input if isinstance(node, Defer) else node
         if isinstance(scan, nodes.Scan) and scan.filter is not None:
             wanted = scan_partition(scan, self._partition).row_ranges(scan.table)
-            return sum(len(range(*wanted[file.path])) for file in pruned_files(scan, self._parameters))
+            return sum(len(range(*wanted[file.id])) for file in pruned_files(scan, self._parameters))
         return self._outputs.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
 
     def _hash_size(self, node: nodes.Node, given: ComputedFrame) -> tuple[int, int]:

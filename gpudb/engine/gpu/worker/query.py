@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from typing import Protocol
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.cache.build_cache import binding_key, fused_parts, is_bound, prune_stages, required_stages
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers
+from gpudb.engine.gpu.exchange.client import FetchTiming
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
 from gpudb.engine.gpu.fastpath.server import FastPathRequest
 from gpudb.engine.gpu.fastpath.single_kernel import SingleKernelPlan
-from gpudb.engine.gpu.figures import StageFigures
+from gpudb.engine.gpu.figures import ExchangeFigures, StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
@@ -42,11 +45,23 @@ _SUSPECT_COPIES = 16
 """If memory has room for this many copies, something else exhausted it."""
 _SHORT_MILLISECONDS = 100.0
 """Milliseconds of stages above which a statement counts as long."""
-Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[ComputedFrame]]
-"""Fetches a stage's output for a partition: from a worker's address, of a statement, a stage and producing partitions.
 
-Raises PartitionLost.
-"""
+
+class Fetch(Protocol):
+    """Fetches a stage's output of producing partitions for a partition from a worker's address. Raises PartitionLost.
+
+    Fills in `timing` if the worker is another one.
+    """
+
+    def __call__(
+        self,
+        address: str,
+        statement: int,
+        stage: int,
+        producers: Sequence[int],
+        consumer: int,
+        timing: FetchTiming | None = None,
+    ) -> Awaitable[ComputedFrame]: ...
 
 
 class QueryRun:
@@ -65,16 +80,18 @@ class QueryRun:
         bound: Sequence[int] = (),
         *,
         share: bool = False,
+        measure_exchanges: bool = False,
     ) -> None:
         """The coordinator assumes that all workers have bound the fused parts of `bound` stages.
 
-        Their inputs are left out. With `share` the result stays in this worker's memory.
+        Their inputs are left out. With `share` the result stays in this worker's memory. With `measure_exchanges` the
+        figures have what the stages have fetched from other workers.
         """
         self._executor, self._fetch = executor, fetch
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
         self._bound_stages = bound
-        self._share = share
+        self._share, self._measure_exchanges = share, measure_exchanges
         self._stages, self._stage_numbers = (
             prune_stages(stages, bound) if bound else (stages, {each.number for each in stages})
         )
@@ -294,7 +311,10 @@ class QueryRun:
         if stage.single_worker and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
             self._check_memory(sum(each.bytes for each in self._figures if each.stage in stage.inputs), _RECEIVE_COPIES)
-        received = {number: shared.get(number) or await self._receive(number, partition) for number in stage.inputs}
+        exchanges: list[ExchangeFigures] | None = [] if self._measure_exchanges else None
+        received = {
+            number: shared.get(number) or await self._receive(number, partition, exchanges) for number in stage.inputs
+        }
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
         part = Partition(partition, self._count, self._chunks)
         # A part that is bound over a chunk is read only once.
@@ -315,7 +335,7 @@ class QueryRun:
             if not self._gathers_all_rows(stage) or _SUSPECT_COPIES * _total_bytes(received) <= room:
                 raise
             raise _too_large_error(_total_bytes(received), "whose memory ran out over them") from error
-        self._figures.append(figures)
+        self._figures.append(figures._replace(exchanges=tuple(exchanges)) if exchanges else figures)
         self._running.finished += 1
         if stage.output == "result":
             (rows,) = frames
@@ -345,17 +365,35 @@ class QueryRun:
         if copies * size > room:
             raise _too_large_error(size, f"which has room for {max(room, 0)}")
 
-    async def _receive(self, number: int, partition: int) -> list[ComputedFrame]:
+    async def _receive(
+        self, number: int, partition: int, exchanges: list[ExchangeFigures] | None
+    ) -> list[ComputedFrame]:
         """Receives a stage's rows for a partition: from each worker those of all its partitions at once."""
         if self._stages[number].output == "broadcast":
             partition -= partition % self._chunks
         found = producers(self._stages[number], partition, self._count)
         by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
-        return list(await asyncio.gather(*(self._fetch_group(number, group, partition) for group in by_peer)))
+        groups = (self._fetch_group(number, group, partition, exchanges) for group in by_peer)
+        return list(await asyncio.gather(*groups))
 
-    async def _fetch_group(self, stage: int, producing: tuple[int, ...], consumer: int) -> ComputedFrame:
-        address = self._peers[producing[0] // self._chunks]
-        return await self._fetch(address, self._running.number, stage, producing, consumer)
+    async def _fetch_group(
+        self, stage: int, producing: tuple[int, ...], consumer: int, exchanges: list[ExchangeFigures] | None
+    ) -> ComputedFrame:
+        source = producing[0] // self._chunks
+        fetch = partial(self._fetch, self._peers[source], self._running.number, stage, producing, consumer)
+        if exchanges is None:
+            return await fetch()
+        timing = FetchTiming()
+        started, began = time.time(), time.perf_counter()
+        rows = await fetch(timing)
+        if timing.transport:
+            moved = max(1000 * (time.perf_counter() - began) - timing.waited - timing.encoded, 0.0)
+            times = timing.waited, timing.encoded, moved
+            target = consumer // self._chunks
+            exchanges.append(
+                ExchangeFigures(stage, source, target, started, rows.rows, timing.bytes, *times, timing.transport)
+            )
+        return rows
 
 
 def _total_bytes(received: Mapping[int, Sequence[ComputedFrame]]) -> int:

@@ -22,7 +22,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Priority
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.exchange.client import ExchangeClient
+from gpudb.engine.gpu.exchange.client import ExchangeClient, FetchTiming
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer, remote_host
 from gpudb.engine.gpu.rpc.calls import wrap_handler
@@ -41,6 +41,7 @@ from gpudb.engine.gpu.rpc.messages import (
     EndRequest,
     Failed,
     Heartbeat,
+    MeasuredOutput,
     OutputRequest,
     PendingBuffer,
     Ping,
@@ -183,6 +184,7 @@ class StageWorker(WorkerPlugin):
             request.measure,
             request.bound,
             share=request.share,
+            measure_exchanges=request.measure_exchanges,
         )
         running.task = asyncio.ensure_future(work.run(request.partitions))
         try:
@@ -194,16 +196,21 @@ class StageWorker(WorkerPlugin):
         finally:
             self._queries.forget_if_read(running)
 
-    async def send_output(self, request: OutputRequest) -> bytes | PendingBuffer:
+    async def send_output(self, request: OutputRequest) -> bytes | PendingBuffer | MeasuredOutput:
         """See `OutputRequest`; returns no bytes if the statement has ended."""
         if self._queries.has_ended(request.statement):
             return b""
         running = self._queries.get_or_begin(request.statement)
         running.sending += 1
+        asked = time.perf_counter()
         try:
             found = await running.take_output(request.stage, request.producers, request.consumer)
+            began = time.perf_counter()
             rows = await self._exchange.encode(found, by_ucx=request.by_ucx, near=request.near)
-            return running.hold_buffer(rows) if isinstance(rows, BufferReply) else rows
+            output = running.hold_buffer(rows) if isinstance(rows, BufferReply) else rows
+            if not request.measured:
+                return output
+            return MeasuredOutput(output, 1000 * (began - asked), 1000 * (time.perf_counter() - began))
         except (asyncio.CancelledError, ValueError):  # raised by a closed file
             if not running.ended:
                 raise
@@ -330,7 +337,13 @@ class StageWorker(WorkerPlugin):
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def _fetch_output(
-        self, address: str, statement: int, stage: int, producers: Sequence[int], consumer: int
+        self,
+        address: str,
+        statement: int,
+        stage: int,
+        producers: Sequence[int],
+        consumer: int,
+        timing: FetchTiming | None = None,
     ) -> ComputedFrame:
         """Fetches a stage's output on some partitions from the worker that has run them."""
         if address == self._worker.address:
@@ -338,7 +351,8 @@ class StageWorker(WorkerPlugin):
                 await self._queries.get_or_begin(statement).take_output(stage, producers, consumer)
             )
         try:
-            rows = await self._exchange.fetch(address, OutputRequest(statement, stage, tuple(producers), consumer))
+            request = OutputRequest(statement, stage, tuple(producers), consumer)
+            rows = await self._exchange.fetch(address, request, timing)
         except OSError as error:
             raise PartitionLost(producers[0]) from error
         if rows is None:

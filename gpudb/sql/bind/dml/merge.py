@@ -43,6 +43,7 @@ from gpudb.types import BOOL, INT4, INT8, TEXT, SqlType
 
 INSERT, UPDATE, DELETE = 1, 2, 3
 _NOTHING = 0
+_EVENTS = {INSERT: "INSERT", UPDATE: "UPDATE", DELETE: "DELETE"}
 _PRIVILEGES = {pg.CMD_INSERT: "a", pg.CMD_UPDATE: "w", pg.CMD_DELETE: "d"}
 _ACTION = OutputColumn("action", INT4)
 
@@ -76,7 +77,9 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     generated = compute_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
     assigned = {name for clause in clauses for name in clause.assigned}
     assigned |= {column.name for column in table.columns if column.generated is not None}
-    return Merge(table, generated, assigned=frozenset(assigned))
+    actions = {clause.action for clause in clauses}
+    events = tuple(name for action, name in _EVENTS.items() if action in actions)
+    return Merge(table, generated, assigned=frozenset(assigned), events=events)
 
 
 def _bind_target(binder: Binder, relation: Any) -> Table:

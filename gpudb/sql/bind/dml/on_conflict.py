@@ -49,6 +49,8 @@ _NUMBER = OutputColumn("number", INT8)
 def bind_on_conflict(binder: Binder, target: ChangeTarget, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
     """Binds an OnConflictClause message; None if no conflict is possible. 42P10, 42704, 42601."""
     table = target.table
+    if table.kind == "v":
+        raise FeatureNotSupported("INSERT with ON CONFLICT is not supported for views with INSTEAD OF triggers")
     update = node.action == pg.ONCONFLICT_UPDATE
     if not node.HasField("infer"):
         if update:

@@ -6,6 +6,7 @@ from collections.abc import Sequence as Several
 from dataclasses import replace
 from typing import Any
 
+from gpudb.catalog.relations import View
 from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
@@ -30,6 +31,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     Column,
+    Constant,
     Cte,
     Delete,
     Derived,
@@ -37,11 +39,12 @@ from gpudb.sql.bound import (
     From,
     Join,
     OutputColumn,
+    Query,
     Scan,
     Select,
     Update,
 )
-from gpudb.sql.parse.parser import present
+from gpudb.sql.parse.parser import parse, present
 from gpudb.sql.traverse import replace_nodes
 from gpudb.types import INT8, TEXT
 
@@ -60,7 +63,8 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     source = add_presence_columns(binder, source) or source
     query = replace(_build_query(table, scan.rel, source, where, new, others, is_joined=is_joined), ctes=ctes)
     result = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
-    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others))
+    named = {*assigned, *(column.name for column in table.columns if column.generated is not None)}
+    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others), frozenset(named))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
@@ -106,6 +110,8 @@ def _bind_target(
 def _build_scan(binder: Binder, changed: ChangeTarget) -> Scan | Derived:
     """Returns the rows of a target with their positions: of a security barrier view those that it shows."""
     table, rel, begun = changed.table, changed.rel, 0
+    if table.kind == "v":
+        return Derived(rel, bind_view_rows(binder, table))
     columns = (*table_columns(table), *ROW_ID)
     source: Scan | Derived = Scan(rel, table, row_ids=True)
     if changed.barriers:
@@ -118,6 +124,20 @@ def _build_scan(binder: Binder, changed: ChangeTarget) -> Scan | Derived:
         rel = changed.rel if end == changed.barriers[-1] else binder.new_rel()
         source, begun = Derived(rel, query), end
     return source
+
+
+def bind_view_rows(binder: Binder, table: Table) -> Query:
+    """Binds the rows of a view that its INSTEAD OF triggers change; they have no positions."""
+    view = binder.catalog.find_relation_by_oid(table.oid)
+    assert isinstance(view, View)
+    text, path, arguments, binder.text = binder.text, binder.search_path, binder.arguments, view.query
+    binder.search_path, binder.arguments = (view.schema, "public"), None
+    try:
+        with binder.accesses.below(view):
+            query = binder.bind_query(parse(view.query)[0].node, None)
+    finally:
+        binder.text, binder.search_path, binder.arguments = text, path, arguments
+    return build_barrier(query) if view.security_barrier else query
 
 
 def _move(expr: Expr, old: int, new: int) -> Expr:
@@ -168,8 +188,13 @@ def _build_query(
 ) -> Select:
     """Returns the query for file, row number and values of each matching row, and the columns of `others`."""
     width = len(table.columns)
-    row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
+    row_id: tuple[Expr, ...] = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
     besides = (OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs))
     columns = (*ROW_ID, *table_columns(table), *besides)
+    if table.kind == "v":
+        row_id = (Constant(None, TEXT), Constant(None, INT8))
+        old = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(table.columns))
+        every = (*row_id, *values, *others.exprs, *old)
+        return Select((*columns, *table_columns(table)), every, source, where)
     distinct: bool | tuple[Expr, ...] = row_id if is_joined else False
     return Select(columns, (*row_id, *values, *others.exprs), source, where, distinct=distinct)

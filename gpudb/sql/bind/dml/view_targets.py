@@ -12,6 +12,7 @@ from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Column as TableColumn
 from gpudb.catalog.tables import Table
+from gpudb.catalog.triggers import INSTEAD
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -74,6 +75,10 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
         columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(relation.columns))
         return ChangeTarget(relation, rel, columns, layers=((relation, columns),))
     assert isinstance(relation, View)
+    if has_instead_trigger(relation, verb):
+        table = view_as_table(relation)
+        columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(table.columns))
+        return ChangeTarget(table, rel, columns, layers=((relation, columns),))
     node: Any = parse(relation.query)[0].node
     reason = _find_syntactic_reason(node) or _find_bound_reason(binder, relation)
     if reason is not None:
@@ -119,6 +124,17 @@ def _apply_defaults(table: Table, rel: int, view: View, view_columns: Columns) -
         if column.default is not None and isinstance(expr, Column) and expr.rel == rel:
             columns[expr.index] = replace(columns[expr.index], default=column.default)
     return replace(table, columns=tuple(columns))
+
+
+def has_instead_trigger(view: View, verb: str) -> bool:
+    """Whether a view has a trigger that runs instead of a statement with this verb."""
+    event = _VERBS[verb][1]
+    return any(each.timing == INSTEAD and event in each.events for each in view.triggers)
+
+
+def view_as_table(view: View) -> Table:
+    """Returns a table without rows that stands for a view whose INSTEAD OF triggers change it; its kind is `v`."""
+    return Table(view.oid, view.schema, view.name, view.columns, view.owner, kind="v", triggers=view.triggers)
 
 
 def find_base_table(catalog: Catalog, relation: Relation | None) -> Table | None:

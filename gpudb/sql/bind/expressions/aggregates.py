@@ -23,6 +23,7 @@ ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
 _FORBIDDEN = frozenset(
     (
         "WHERE",
+        "trigger WHEN conditions",
         "GROUP BY",
         "JOIN",
         "LIMIT",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpudb.catalog.postgres.extension_objects import has_extension_object
 from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
@@ -51,7 +52,12 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     names = strings(node.funcname)
     name = names[-1]
     routines = find_routines(binder, names)
-    if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"} and not routines:
+    if (
+        len(names) > 1
+        and names[0] not in {"pg_catalog", "information_schema"}
+        and not routines
+        and not has_extension_object(binder.catalog, names[0], name)
+    ):
         raise _missing_function(binder, scope, names, node)
     candidates = functions_by_name().get(name, ())
     aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
@@ -233,6 +239,9 @@ def _bind_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence
 
 
 def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
+    if routine.result.name == "trigger":
+        where = f'compilation of PL/pgSQL function "{routine.name}" near line 1'
+        raise FeatureNotSupported("trigger functions can only be called as triggers", where=where)
     if routine.result.name == "record" and not routine.outputs:
         message = f"function {routine.name} returns records: it is called in FROM, with a column definition list"
         raise FeatureNotSupported(message)
@@ -304,6 +313,7 @@ LATERAL_HINT = "You might be able to move the set-returning function into a LATE
 _NO_SETS = (
     frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
     | STORED_CLAUSES
+    | {"trigger WHEN conditions"}
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.postgres.extension_objects import has_extension_object
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.row_types import get_row_type
@@ -107,13 +108,21 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
     if not node.schemaname and node.relname in binder.frames:
         columns = binder.frames[node.relname]
         return build_source(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
-    if node.schemaname in ("", "pg_catalog", "information_schema"):
-        for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
-            if (system := binder.system_columns(schema, node.relname)) is not None:
-                binder.cacheable = False
-                names = [column.name for column in system]
-                binder.accesses.add_relation(f"{schema}.{node.relname}", "r", rel, names)
-                return build_system_source(binder, rel, f"{schema}.{node.relname}", system, alias)
+    schema = node.schemaname or "pg_catalog"
+    if has_extension_object(binder.catalog, schema, node.relname):
+        binder.accesses.add_schema(schema)
+        schema = "pg_catalog"
+    if (
+        schema in {"pg_catalog", "information_schema"}
+        and (system := binder.system_columns(schema, node.relname)) is not None
+    ):
+        binder.cacheable = False
+        names = [column.name for column in system]
+        binder.accesses.add_relation(f"{schema}.{node.relname}", "r", rel, names)
+        source = build_system_source(binder, rel, f"{schema}.{node.relname}", system, alias)
+        if alias is None and node.schemaname:
+            source = replace(source, items=tuple(replace(item, schema=node.schemaname) for item in source.items))
+        return source
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _bind_view(binder, rel, relation, alias)

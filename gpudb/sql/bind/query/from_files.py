@@ -1,4 +1,4 @@
-"""Table functions over files: read_parquet, read_csv, read_json, read_arrow, and read_files for any of them.
+"""Table functions over files: read_parquet, read_csv and others, and read_files for any of them.
 
 Their arguments are constants: which columns there are depends on them.
 """
@@ -22,6 +22,8 @@ FUNCTIONS: dict[str, FileFormat | None] = {
     "read_csv": "csv",
     "read_json": "json",
     "read_arrow": "arrow",
+    "read_iceberg": "iceberg",
+    "read_delta": "delta",
     READ_FILES: None,
 }
 """Table functions over files, with the format of each."""

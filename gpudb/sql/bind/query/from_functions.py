@@ -155,6 +155,9 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
     routine = get_routine(routines, candidate, args)
     if routine is None:
         return None
+    if routine.result.name == "trigger":
+        message = f'function "{routine.name}" in FROM has unsupported return type trigger'
+        raise binder.locate(SqlError.of("datatype_mismatch", message), node.location)
     if item.ordinality:
         raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
     routine, args = complete_call(binder, routine, candidate, args)

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import Client
+from distributed import Client, versions
 
 from gpudb.certificates import CertificateFiles, create_cluster_certificates, locate_member
 from gpudb.cli.cluster_certificates import MEMBERS
-from gpudb.engine.gpu.cluster import launcher
+from gpudb.engine.gpu.cluster import joined, scheduler_client
 from gpudb.engine.gpu.cluster.security import load_security
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
-from tests.support.gpu.dask_programs import START_S, Scheduler
-from tests.support.sessions import run
+from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left
+from tests.support.sessions import run, wait_until
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -82,8 +82,8 @@ def _processes(session: Any) -> dict[int, int]:
 
 
 def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Scheduler, server: CertificateFiles) -> None:
-    joined: Any = {"scheduler": scheduler.address, "twin": True, "cluster_certificates": server}
-    database = Database(None, workers=WORKERS, **joined)
+    options: Any = {"scheduler": scheduler.address, "twin": True, "cluster_certificates": server}
+    database = Database(None, workers=WORKERS, **options)
     try:
         session = database.session("gpudb")
         run(session, "SET gpudb.fallback = off")
@@ -99,17 +99,15 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         assert _settled(session) == ANSWER
         # Another server finds them in use.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(launcher, "CLAIM_SECONDS", 0.5)
+            patch.setattr(joined, "CLAIM_SECONDS", 0.5)
             with pytest.raises(GpudbError, match="another server has the workers") as taken:
-                Database(None, **joined)
+                Database(None, **options)
         assert taken.value.sqlstate == "55006"
     finally:
         database.close()
     # Their processes are new, and know nothing of the server that has left them.
     with _client(scheduler, server) as client:
-        client.wait_for_workers(WORKERS, timeout=START_S)
-        plugins = client.run(lambda dask_worker: list(dask_worker.plugins))
-        assert not any("gpudb" in each for each in plugins.values())
+        wait_until(lambda: are_workers_left(client, WORKERS), "the workers without plugins")
 
 
 def test_what_is_wrong_with_a_scheduler_is_told(
@@ -117,8 +115,8 @@ def test_what_is_wrong_with_a_scheduler_is_told(
 ) -> None:
     with _client(scheduler, server) as client:
         client.wait_for_workers(WORKERS, timeout=START_S)
-    monkeypatch.setattr(launcher, "START_SECONDS", 2)
-    monkeypatch.setattr(launcher, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(joined, "START_SECONDS", 2)
+    monkeypatch.setattr(joined, "CONNECT_SECONDS", 2)
     cases = [
         ("tcp://127.0.0.1:1", 0, "08001", "no scheduler answers"),
         ("tls://127.0.0.1:1", 0, "08001", "no scheduler answers"),
@@ -138,34 +136,30 @@ def test_what_is_wrong_with_a_scheduler_is_told(
         assert refused.value.sqlstate == state
         # What a failed connection leaves to the garbage collector may wait for ever for a lock of its thread.
         assert not [each for each in gc.get_objects() if isinstance(each, Client) and each.status != "closed"]
-    monkeypatch.setattr(launcher, "CONNECT_SECONDS", 10)
-    monkeypatch.setattr(launcher, "_SAME", ("gpudb", "no-such-package"))
-    real = launcher.JoinedLauncher._check_versions
+    monkeypatch.setattr(joined, "CONNECT_SECONDS", 10)
+    monkeypatch.setattr(scheduler_client, "PACKAGES", ("gpudb", "no-such-package"))
+    real = versions.get_versions
 
-    def other(self: Any) -> None:
-        versions = self.client.get_versions
-        self.client.get_versions = lambda **given: _with_ours(versions(**given))
-        real(self)
+    def ours(packages: Any = None) -> Any:
+        found = real(packages)
+        if packages is None:
+            return found
+        return {**found, "packages": {**found["packages"], "no-such-package": "1.0"}}
 
-    monkeypatch.setattr(launcher.JoinedLauncher, "_check_versions", other)
+    monkeypatch.setattr(versions, "get_versions", ours)
     with pytest.raises(GpudbError, match="lacks no-such-package") as refused:
         Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=server)
     assert refused.value.sqlstate == "58000"
 
 
-def _with_ours(versions: dict[str, Any]) -> dict[str, Any]:
-    versions["client"]["packages"]["no-such-package"] = "1.0"
-    return versions
-
-
 def test_a_server_waits_for_a_scheduler_as_long_as_it_is_told(
     scheduler: Scheduler, server: CertificateFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launcher, "START_SECONDS", 0.1)
-    joined: Any = {"twin": True, "cluster_certificates": server}
+    monkeypatch.setattr(joined, "START_SECONDS", 0.1)
+    options: Any = {"twin": True, "cluster_certificates": server}
     with pytest.raises(GpudbError, match="no scheduler answers"):
-        Database(None, scheduler="tls://127.0.0.1:1", scheduler_timeout=1.5, **joined)
+        Database(None, scheduler="tls://127.0.0.1:1", scheduler_timeout=1.5, **options)
     began = time.monotonic()
     with pytest.raises(GpudbError, match="of 3 workers have come"):
-        Database(None, workers=WORKERS + 1, scheduler=scheduler.address, scheduler_timeout=3.0, **joined)
+        Database(None, workers=WORKERS + 1, scheduler=scheduler.address, scheduler_timeout=3.0, **options)
     assert time.monotonic() - began >= 3.0

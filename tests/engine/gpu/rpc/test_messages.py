@@ -14,7 +14,7 @@ import pytest
 from distributed import Security
 
 from gpudb.engine.gpu.cluster.launcher import NannyHandlers
-from gpudb.engine.gpu.figures import KernelFigures, NarrowedScan, OperatorFigures, StageFigures
+from gpudb.engine.gpu.figures import ExchangeFigures, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.rpc import messages
 from gpudb.engine.gpu.rpc.calls import wrap_handler
 from gpudb.engine.gpu.rpc.errors import PartitionLost, encode_error
@@ -34,6 +34,7 @@ from gpudb.engine.gpu.rpc.messages import (
     Heartbeat,
     IpcHandle,
     KillRequest,
+    MeasuredOutput,
     Message,
     OutputRequest,
     PendingBuffer,
@@ -62,6 +63,7 @@ FIGURES = StageFigures(
     kernels=(KernelFigures("t", 8, 1, 0, 0.5, passed=3), KernelFigures("u", 0, 0, 0, 0.0, declined="texts")),
     narrowed=(NarrowedScan(0, "k from 1 to 9", 1, 2, 300, compared=True),),
     operators=(OperatorFigures(0, 100, 10, 0, 0, 0.25),),
+    exchanges=(ExchangeFigures(1, 0, 1, 2.5, 10, 800, 0.5, 0.25, 1.5, "tcp"),),
 )
 REPLIES: list[Message] = [
     RunResult((FIGURES, FIGURES._replace(stage=3, kernels=())), ((0, b"rows"), (1, None)), True, (1, 2), (3,)),
@@ -72,6 +74,8 @@ REPLIES: list[Message] = [
     ResultChunk(b"rows", 65536),
     PendingBuffer(7),
     PendingBuffer(7, b"layout", IpcHandle(b"handle", 16, 4096)),
+    MeasuredOutput(b"rows", 1.5, 0.25),
+    MeasuredOutput(PendingBuffer(7, b"layout", IpcHandle(b"handle", 16, 4096)), 1.5, 0.25),
     CachedBytes(12),
     DeviceInfo(((16384, "k", "plain", 1, 80, 2, False),), (("DEVICE_KIND", "cpu", "Kind of device"),)),
     Heartbeat(1, 2, 3, 4, (5, 6), "ucx://here:1", ("/tmp/entry",), has_stray=True),

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import Priority
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
@@ -21,6 +20,7 @@ from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.worker import executor
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.executor import Executor
 from gpudb.engine.gpu.worker.stage_executor import StageTask
@@ -83,6 +83,12 @@ class _Kernels(NumpyRunner):
         return super()._to_columns(prepared, outcome)
 
 
+@pytest.fixture(autouse=True)
+def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No executor warms up: what allocates are the statements alone."""
+    monkeypatch.setattr(executor, "warm_up", lambda backend: 0)
+
+
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     made = Lab()
@@ -126,7 +132,6 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
     frames, tables, packed = _Frames(2**30), ResidentTables(2**30), PackedTables(2**30)
     kernels = _Kernels(packed, frames, 4 * ROWS)
     computing = Executor(Device(frames, tables, kernels if fuse else None, (0, 0)), tmp_path, 2**20, gpu=True)
-    computing.queues[Priority.LONG].shutdown(wait=True)  # its warm-up has ended
     try:
         request = lab.request(GROUPS if fuse else "SELECT a, b FROM big WHERE a > 3")
         wanted = sorted_rows(embedded(lab, request))
@@ -156,7 +161,6 @@ def test_whatever_fails_once_is_done_again_and_told_of_once(lab: Lab, tmp_path: 
         packed = PackedTables(2**30)
         device = Device(frames, ResidentTables(2**30), _Kernels(packed, frames, 8), (0, 0))
         computing = Executor(device, tmp_path, 2**20, gpu=True)
-        computing.queues[Priority.LONG].shutdown(wait=True)
         frames.asked = frames.failed = frames.made_room = 0
         given, told = _run(lab, computing, planned)
         assert given == wanted

@@ -66,13 +66,13 @@ class PackedTables:
 
     def runs(self, table: Table, partition: Partition, files: Sequence[DataFile]) -> list[FileRun]:
         """Returns the runs that contain some of a table's files."""
-        paths = {file.path for file in files}
+        ids = {file.id for file in files}
         with self._lock:
             known = self._runs.setdefault((table.oid, partition), FileRuns(partition, self.budget))
             found, gone = known.cover(table)
             self.version += known.changed
             self.columns.discard_where(lambda key: key[0] in gone)
-        return [run for run in found if run.rows and any(file.path in paths for file in run.files)]
+        return [run for run in found if run.rows and any(file.id in ids for file in run.files)]
 
     def evict(self, table: int) -> int:
         """Evicts a table's columns and metadata; returns the bytes of the columns."""
@@ -104,8 +104,8 @@ class PackedTables:
     def _mostly_distinct(self, table: Table, column: Column, partition: Partition) -> bool:
         most, rows = DISTINCT_SAMPLE
         parts = partition.row_ranges(table)
-        file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
-        first, last = parts[file.path]
+        file = max(table.files, key=lambda each: parts[each.id][1] - parts[each.id][0])
+        first, last = parts[file.id]
         (chunk,) = self._reader.read(file, [column], first, min(first + rows, last))
         keys = None if isinstance(chunk, NotFused) else chunk.keys
         return keys is not None and len(keys) > most * (min(first + rows, last) - first)
@@ -211,7 +211,7 @@ class PackedTables:
                 for each in chunks
             ]
 
-        plan = plan_reads([(file, *rows[file.path]) for file in run.files], requested, self.budget)
+        plan = plan_reads([(file, *rows[file.id]) for file in run.files], requested, self.budget)
         for one, made in run_reads(read, plan):
             for position, each in zip(one.columns, made, strict=True):
                 parts = found[missing[position]]
@@ -247,7 +247,8 @@ class PackedSource:
 
     def __init__(self, tables: PackedTables, scan: Scan, partition: Partition, files: Sequence[DataFile]) -> None:
         self._tables = tables
-        self._table = scan.table
+        # A run is read whole, and of files only the needed parts are.
+        self._table = replace(scan.table, files=tuple(files)) if scan.table.format else scan.table
         self._columns = [scan.table.columns[index] for index in scan.columns]
         self._share = partition
         self._files = files

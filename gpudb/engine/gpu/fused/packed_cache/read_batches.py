@@ -13,6 +13,7 @@ from typing import TypeVar
 import polars as pl
 
 from gpudb.catalog.tables import Column, DataFile
+from gpudb.engine.gpu.cache.file_parts import merge_parts
 from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows, stored_width
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT
 from gpudb.engine.gpu.lower.values import physical_columns
@@ -25,6 +26,8 @@ CONCURRENT_READS = 4
 """Number of concurrent reads."""
 _MIN_BYTES, _MIN_SPLIT_ROWS = 1 << 24, 1 << 16
 """Minimum size of a read."""
+_MERGED_ROWS = 1 << 26
+"""Maximum rows of merged parts of a file."""
 _VALUE_BYTES = 8
 """Assumed bytes of a fixed-width value."""
 _FileRows = tuple[DataFile, int, int]
@@ -57,6 +60,7 @@ def plan_reads(parts: Sequence[_FileRows], columns: Sequence[Column], budget: in
 
     Concurrent reads take at most half of a `budget` of bytes.
     """
+    parts = merge_parts(parts, _MERGED_ROWS)
     bound = min(MAX_BYTES, max(budget // (2 * CONCURRENT_READS), _MIN_BYTES))
     files = [file for file, first, last in parts if last > first]
     if not files:

@@ -42,15 +42,15 @@ class FileRuns:
 
     def cover(self, table: Table) -> tuple[list[FileRun], list[FileRun]]:
         """Returns runs that cover exactly a snapshot's files, and those to evict."""
-        uncovered = {file.path: file for file in table.files}
+        uncovered = {file.id: file for file in table.files}
         used: list[FileRun] = []
         for run in reversed(self._runs):
-            if all(file.path in uncovered for file in run.files):
+            if all(file.id in uncovered for file in run.files):
                 used.append(run)
                 for file in run.files:
-                    del uncovered[file.path]
+                    del uncovered[file.id]
         used.reverse()
-        used += self._new_runs(table, [file for file in table.files if file.path in uncovered])
+        used += self._new_runs(table, [file for file in table.files if file.id in uncovered])
         used = self._merge_small(used)
         # Runs of other snapshots are kept for a while: a transaction may still read one.
         others = [run for run in self._runs if run not in used]
@@ -71,7 +71,7 @@ class FileRuns:
         rows = 0
         shares = self._share.row_ranges(table) if files else {}
         for file in files:
-            first, last = shares[file.path]
+            first, last = shares[file.id]
             if held and rows + last - first > self._max_rows:
                 made.append(FileRun(tuple(held), rows))
                 held, rows = [], 0

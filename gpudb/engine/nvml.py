@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,21 @@ def _load_nvml() -> Any | None:
     except pynvml.NVMLError:
         return None
     return pynvml
+
+
+def read_utilization(identifier: str) -> tuple[float, float] | None:
+    """Returns the shares of time in which a GPU computed and used its memory.
+
+    `identifier` has the 32 hexadecimal digits of its UUID. None without NVML, or for a GPU that does not tell.
+    """
+    nvml = _load_nvml()
+    if nvml is None:
+        return None
+    try:
+        rates = nvml.nvmlDeviceGetUtilizationRates(nvml.nvmlDeviceGetHandleByUUID(f"GPU-{UUID(identifier)}"))
+    except nvml.NVMLError:  # a GPU in MIG mode has no rates
+        return None
+    return rates.gpu / 100, rates.memory / 100
 
 
 def read_devices() -> Sequence[DeviceFigures]:

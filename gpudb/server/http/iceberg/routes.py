@@ -1,0 +1,188 @@
+"""Routes of the Iceberg REST catalog: configuration, tokens, namespaces, tables; every change is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gpudb.catalog.model import FIRST_DATABASE, Catalog
+from gpudb.errors import GpudbError, SqlError
+from gpudb.server.http.iceberg.login import Credentials, Sources, exchange_password, log_in, read_credentials
+from gpudb.server.http.iceberg.namespaces import find_schema, list_schemas, list_tables, load_table
+from gpudb.server.http.iceberg.tokens import TOKEN_SECONDS
+
+_BASE = "/iceberg/v1"
+_ENDPOINTS = (
+    "GET /v1/{prefix}/namespaces",
+    "GET /v1/{prefix}/namespaces/{namespace}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}",
+    "GET /v1/{prefix}/namespaces/{namespace}/tables",
+    "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+    "GET /v1/{prefix}/namespaces/{namespace}/views",
+    "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics",
+)
+_FAILURES = {
+    "28P01": (401, "NotAuthorizedException"),
+    "28000": (401, "NotAuthorizedException"),
+    "42501": (403, "ForbiddenException"),
+    "3D000": (404, "NoSuchWarehouseException"),
+    "3F000": (404, "NoSuchNamespaceException"),
+    "42P01": (404, "NoSuchTableException"),
+    "0A000": (406, "UnsupportedOperationException"),
+    "57P03": (503, "ServiceUnavailableException"),
+}
+_TOKEN_FIELDS = ("grant_type", "client_id", "client_secret")
+_MAX_FORM = 1 << 16
+
+
+def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
+    """Returns the routes. `find_sources` returns None before the database is open."""
+
+    def open_sources() -> Sources:
+        sources = find_sources()
+        if sources is None:
+            raise SqlError.of("cannot_connect_now", "the database is not open")
+        return sources
+
+    def enter(request: Request) -> tuple[Sources, Catalog, str]:
+        """Authenticates a request for the database that its path names."""
+        sources, credentials = open_sources(), read_credentials(request)
+        catalog = log_in(sources, credentials, _host(request), request.path_params["prefix"])
+        return sources, catalog, credentials.user
+
+    def show_configuration(request: Request) -> Response:
+        sources, credentials = open_sources(), read_credentials(request)
+        name = request.query_params.get("warehouse") or FIRST_DATABASE
+        log_in(sources, credentials, _host(request), name)
+        overrides = {"prefix": quote(name, safe="")}
+        return JSONResponse({"defaults": {}, "overrides": overrides, "endpoints": list(_ENDPOINTS)})
+
+    def list_namespaces(request: Request) -> Response:
+        _, catalog, role = enter(request)
+        if request.query_params.get("parent"):
+            return JSONResponse({"namespaces": []})
+        return JSONResponse({"namespaces": [[name] for name in list_schemas(catalog, role)]})
+
+    def show_namespace(request: Request) -> Response:
+        _, catalog, role = enter(request)
+        name = find_schema(catalog, role, request.path_params["namespace"])
+        return _head(request) or JSONResponse({"namespace": [name], "properties": {}})
+
+    def show_tables(request: Request) -> Response:
+        sources, catalog, role = enter(request)
+        name = find_schema(catalog, role, request.path_params["namespace"])
+        found = list_tables(sources.database.store, catalog, role, name)
+        return JSONResponse({"identifiers": [{"namespace": [name], "name": each} for each in found]})
+
+    def show_views(request: Request) -> Response:
+        _, catalog, role = enter(request)
+        find_schema(catalog, role, request.path_params["namespace"])
+        return JSONResponse({"identifiers": []})
+
+    def show_table(request: Request) -> Response:
+        sources, catalog, role = enter(request)
+        parameters = request.path_params
+        name = find_schema(catalog, role, parameters["namespace"])
+        found = load_table(sources.database.store, catalog, role, name, parameters["table"])
+        return _head(request) or JSONResponse(found)
+
+    def take_metrics(request: Request) -> Response:
+        enter(request)
+        return Response(status_code=204)
+
+    def refuse(request: Request) -> Response:
+        enter(request)
+        message = (
+            f"{request.method} of {request.url.path.removeprefix(_BASE)} is not supported: the catalog is read only"
+        )
+        raise SqlError.of("feature_not_supported", message, hint="Change tables by SQL.")
+
+    async def make_token(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        form = await _read_form(request)
+        if form.get("grant_type") != "client_credentials" or not form.get("client_id"):
+            return JSONResponse({"error": "unsupported_grant_type"}, status_code=400)
+        credentials = Credentials(form["client_id"], form.get("client_secret", ""))
+        try:
+            token = await run_in_threadpool(
+                exchange_password, open_sources(), credentials, _host(request), FIRST_DATABASE
+            )
+        except GpudbError as error:
+            status = _FAILURES.get(error.sqlstate, (500, ""))[0]
+            shown = "invalid_client" if status in (401, 403) else "server_error"
+            return JSONResponse({"error": shown, "error_description": error.message}, status_code=status)
+        issued = "urn:ietf:params:oauth:token-type:access_token"
+        content = {
+            "access_token": token,
+            "token_type": "bearer",
+            "expires_in": TOKEN_SECONDS,
+            "issued_token_type": issued,
+        }
+        return JSONResponse(content, headers={"cache-control": "no-store"})
+
+    namespace = f"{_BASE}/{{prefix}}/namespaces/{{namespace}}"
+    table = f"{namespace}/tables/{{table}}"
+    return [
+        Route(f"{_BASE}/config", _guarded(show_configuration)),
+        Route(f"{_BASE}/oauth/tokens", make_token, methods=["POST"]),
+        Route(f"{_BASE}/{{prefix}}/namespaces", _guarded(list_namespaces)),
+        Route(namespace, _guarded(show_namespace)),
+        Route(f"{namespace}/tables", _guarded(show_tables)),
+        Route(f"{namespace}/views", _guarded(show_views)),
+        Route(table, _guarded(show_table)),
+        Route(f"{table}/metrics", _guarded(take_metrics), methods=["POST"]),
+        Route(f"{_BASE}/{{prefix}}/{{rest:path}}", _guarded(refuse), methods=["GET", "POST", "PUT", "DELETE"]),
+    ]
+
+
+def _guarded(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Returns a route that answers errors as Iceberg's specification does."""
+
+    def guarded(request: Request) -> Response:
+        try:
+            return answer(request)
+        except GpudbError as error:
+            return _make_failure(error)
+
+    return guarded
+
+
+def _make_failure(error: GpudbError) -> Response:
+    status, kind = _FAILURES.get(error.sqlstate, (500, "InternalServerError"))
+    message = error.message if error.hint is None else f"{error.message}. {error.hint}"
+    headers = {"www-authenticate": 'Basic realm="gpudb"'} if status == 401 else {}
+    content: dict[str, Any] = {"error": {"message": message, "type": kind, "code": status}}
+    return JSONResponse(content, status_code=status, headers=headers)
+
+
+def _head(request: Request) -> Response | None:
+    return Response(status_code=204) if request.method == "HEAD" else None
+
+
+def _host(request: Request) -> str:
+    return "" if request.client is None else request.client.host
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Returns the fields of a form, and of an Authorization header for them."""
+    content = b""
+    async for piece in request.stream():
+        content += piece
+        if len(content) > _MAX_FORM:
+            return {}
+    fields = parse_qs(content.decode(errors="replace"))
+    found = {name: fields[name][0] for name in _TOKEN_FIELDS if name in fields}
+    if "client_id" not in found and request.headers.get("authorization", "").lower().startswith("basic "):
+        try:
+            given = read_credentials(request)
+        except GpudbError:
+            return {}
+        found |= {"client_id": given.user, "client_secret": given.password or ""}
+    return found

@@ -29,7 +29,8 @@ _BINARY, _SCROLL, _NO_SCROLL, _HOLD = 0x1, 0x2, 0x4, 0x20
 
 def describe_declare(context: Context) -> tuple[tuple[SqlType, ...], None]:
     """The types of the parameters `$n` of a cursor's query, and no columns."""
-    body = inner(context.statement.node.query)
+    node: Any = context.statement.node
+    body = inner(node.query)
     binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
     bind_statement(binder, RawStatement(body, deparse(body)))

@@ -56,6 +56,21 @@ def test_copy_fires_triggers(connection: psycopg.Connection, count: int) -> None
     assert audited(connection) == [("INSERT", n, f"N{n}") for n in kept]
 
 
+def test_copy_into_a_view(connection: psycopg.Connection) -> None:
+    connection.execute("CREATE VIEW seen AS SELECT id, name AS shown, 1 AS one FROM item")
+    with pytest.raises(psycopg.errors.WrongObjectType), connection.cursor().copy("COPY seen (id, shown) FROM STDIN"):
+        pass
+    connection.execute(
+        "CREATE FUNCTION puts() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN INSERT INTO item VALUES (new.id, new.shown || tg_argv[0]); RETURN new; END $$"
+    )
+    connection.execute("CREATE TRIGGER v INSTEAD OF INSERT ON seen FOR EACH ROW EXECUTE FUNCTION puts('!')")
+    with connection.cursor().copy("COPY seen (id, shown) FROM STDIN") as copy:
+        copy.write_row((1, "a"))
+        copy.write_row((2, "b"))
+    assert audited(connection) == [("INSERT", 1, "A!"), ("INSERT", 2, "B!")]
+
+
 def test_an_error_of_a_trigger_ends_copy(connection: psycopg.Connection) -> None:
     connection.execute("ALTER TABLE audit ADD CHECK (id < 5)")
     with (

@@ -18,6 +18,7 @@ from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, DELETE, Trigger
 from gpudb.errors import GpudbError
+from gpudb.plpgsql.plans import shift_arguments
 from gpudb.plpgsql.tree import Assign, Body, Fragment, If, Null, Raise, Return, Sql, Statement
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import act_as
@@ -267,7 +268,7 @@ class _Run:
     # ---- expressions
 
     def _text(self, fragment: Fragment) -> str:
-        return fragment.text if "tg_argv" not in fragment.text.lower() else _fail()
+        return shift_arguments(fragment.text)
 
     def _scope(self) -> Scope:
         row = get_row_type(self._table)
@@ -333,10 +334,6 @@ class _Run:
 
 _NOBODY: Any = object()
 """In the place of a condition: no row goes on."""
-
-
-def _fail() -> str:
-    raise _NotSetBased
 
 
 def _has_returned(statement: If) -> bool:

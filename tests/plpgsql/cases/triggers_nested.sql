@@ -252,3 +252,6 @@ insert into many values (800, 'x') returning *
 create or replace function rec_t() returns trigger language plpgsql as $$ begin if new is distinct from old then raise notice 'differs'; end if; if old is null then raise notice 'old is null'; end if; if new.* is not null then raise notice 'new is not null'; end if; return new; end $$
 ---
 insert into many values (900, 'x') returning *
+
+---
+drop function inner_rec(many)

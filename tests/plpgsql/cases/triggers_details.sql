@@ -33,3 +33,31 @@ create trigger a_sets before update on item for each row execute function sets()
 create trigger b_tells before update on item for each row execute function tell()
 ---
 update item set id = 11 where id = 10 returning *
+---
+drop table item
+---
+create table item (id int)
+---
+create function changes_table() returns trigger language plpgsql as $$ begin execute tg_argv[0]; return new; end $$
+---
+create trigger t before insert on item for each row execute function changes_table('truncate item')
+---
+insert into item values (1)
+---
+create or replace trigger t before insert on item for each row execute function changes_table('drop table item')
+---
+insert into item values (1)
+---
+create or replace trigger t after insert on item for each row execute function changes_table('alter table item add column x int')
+---
+insert into item values (1)
+---
+create or replace trigger t before insert on item execute function changes_table('create index on item (id)')
+---
+insert into item values (1)
+---
+create or replace trigger t before insert on item execute function changes_table('create table other (id int)')
+---
+insert into item values (1)
+---
+select * from item, other

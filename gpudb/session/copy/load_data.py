@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from gpudb.catalog.tables import Table
-from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE
+from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE, has_event
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
@@ -106,7 +106,7 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
     table = _find_table(context, arguments[0] or "", "a")
-    if any(INSERT in each.events for each in table.triggers):
+    if has_event(table.triggers, INSERT):
         hint = "Load the files with load_data(), for whose rows triggers fire."
         message = f'add_files to table "{table.name}" is not supported: it has triggers for INSERT'
         raise FeatureNotSupported(message, hint=hint)

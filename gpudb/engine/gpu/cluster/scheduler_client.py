@@ -151,7 +151,7 @@ class SchedulerClient:
         return {address: _compare(ours, reply["packages"]) for address, reply in replies.items()}
 
     async def leave(self) -> None:
-        """Leaves the workers to other servers: uninstalls the plugins, unless they are another's, and the claim ends."""
+        """Leaves the workers to other servers: uninstalls the plugins, if they are its own, and gives the claim up."""
         for nanny in () if self.has_lost_claim else (False, True):
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 async with asyncio.timeout(CONNECT_SECONDS):

@@ -226,3 +226,22 @@ def test_triggers_outlive_restarts_and_a_lost_catalog(tmp_path: Path) -> None:
         assert connection.execute("SELECT * FROM audit").fetchall() == [("INSERT", 1, "A")]
         shown = connection.execute("SELECT tgname, obj_description(oid, 'pg_trigger') FROM pg_trigger ORDER BY 1")
         assert shown.fetchall() == [("record", None), ("tidy", "tidies")]
+
+
+def test_rows_stream_into_tables_without_triggers_for_inserts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.csv").write_text("2,b\n3,c\n")
+    with gpudb.connect() as connection:
+        connection.execute(_AUDIT)
+        connection.execute("DROP TRIGGER tidy ON item")
+        connection.execute(
+            "CREATE OR REPLACE TRIGGER record AFTER UPDATE ON item FOR EACH ROW EXECUTE FUNCTION record()"
+        )
+        for collects in ("changes._run_change", "domain_checks._append_with_triggers"):
+            monkeypatch.setattr(f"gpudb.session.dml.{collects}", None)
+        connection.execute("INSERT INTO item VALUES (1, 'a')")
+        connection.execute(f"COPY item FROM '{tmp_path}/rows.csv' (FORMAT csv)")
+        monkeypatch.undo()
+        connection.execute("UPDATE item SET name = 'd'")
+        assert connection.execute("SELECT * FROM audit ORDER BY id").fetchall() == [
+            ("UPDATE", number, "d") for number in (1, 2, 3)
+        ]

@@ -98,6 +98,8 @@ def fire_before_rows(
             if not fires:
                 continue
             found = firing.run(current if new is not None else None, olds[place])
+            if found is not None and generated and new is not None and table.kind != "v":
+                found = _without_values(found, generated)
             current = found if found is None or new is not None else current
             if current is None:
                 break
@@ -159,6 +161,14 @@ def fire_before_update(
         old = fetch_rows(context, table, positions)
     changed, kept = fire_before_rows(context, table, UPDATE, new, rename_rows(table, old), named, append)
     return put_rows(found.filter(pa.array(kept)), first + 2, changed), kept
+
+
+def _without_values(row: Record, places: Sequence[int]) -> Record:
+    """Returns a row with NULL at these places."""
+    if all(row.values[place] is None for place in places):
+        return row
+    values = [None if place in places else value for place, value in enumerate(row.values)]
+    return Record(row.names, row.types, values)
 
 
 def _check_again(

@@ -263,6 +263,8 @@ class _Run:
         assert isinstance(found.query, Values)
         for value in found.query.rows[0]:
             _check(value)
+        if _is_volatile(found) and any(_is_volatile(other) for other, _ in self._effects.inserts):
+            raise _NotSetBased  # row by row they take turns, for instance at a sequence
         return found
 
     # ---- expressions
@@ -344,6 +346,11 @@ def _has_returned(statement: If) -> bool:
         for body in bodies
         for each in body
     )
+
+
+def _is_volatile(insert: Insert) -> bool:
+    assert isinstance(insert.query, Values)
+    return any(has_volatile(value) for value in insert.query.rows[0])
 
 
 def _reads_columns(expr: Expr) -> bool:

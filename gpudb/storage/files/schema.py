@@ -39,7 +39,8 @@ _CSV_TYPES = (
     " 'TIMESTAMPTZ', 'VARCHAR']"
 )
 _NO_FOLDERS = "hive_partitioning = false"
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Held = tuple[tuple[str, str], ...]
 """Names of a file's columns with the DuckDB types in which a reader gives them."""
 _known: LruCache[tuple[FileStamp, tuple[tuple[str, object], ...]], _Held] = LruCache(4096)
@@ -158,6 +159,7 @@ def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | 
     text = io.StringIO(start, newline="")
     rows = csv.reader(text, delimiter=str(reader["delimiter"]), quotechar=str(reader["quote"]))
     names = next(rows, [])
+    names = [name or f"column{number}" for number, name in enumerate(names, 1)]
     taken = {name for name in names if names.count(name) > 1}
     if taken:
         raise SqlError.of("duplicate_column", f'column "{min(taken)}" specified more than once')
@@ -319,9 +321,9 @@ def _find_folder_type(values: Sequence[str]) -> SqlType:
         return INT8
     try:
         for value in values:
-            date.fromisoformat(value)
-            if len(value) != len("2000-01-01"):
+            if _DAY.fullmatch(value) is None:
                 return TEXT
+            date.fromisoformat(value)
     except ValueError:
         return TEXT
     return DATE if values else TEXT

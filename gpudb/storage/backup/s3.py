@@ -40,7 +40,7 @@ class S3Prefix:
     @property
     def _files(self) -> FileSystem:
         if self._opened is None:
-            self._opened = connect("s3", self._bucket, read_environment())
+            self._opened = connect("s3", self._bucket, read_environment("s3"))
         return self._opened
 
     @contextmanager

@@ -56,6 +56,21 @@ def test_copy_fires_triggers(connection: psycopg.Connection, count: int) -> None
     assert audited(connection) == [("INSERT", n, f"N{n}") for n in kept]
 
 
+def test_copy_into_a_view(connection: psycopg.Connection) -> None:
+    connection.execute("CREATE VIEW seen AS SELECT id, name AS shown, 1 AS one FROM item")
+    with pytest.raises(psycopg.errors.WrongObjectType), connection.cursor().copy("COPY seen (id, shown) FROM STDIN"):
+        pass
+    connection.execute(
+        "CREATE FUNCTION puts() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN INSERT INTO item VALUES (new.id, new.shown || tg_argv[0]); RETURN new; END $$"
+    )
+    connection.execute("CREATE TRIGGER v INSTEAD OF INSERT ON seen FOR EACH ROW EXECUTE FUNCTION puts('!')")
+    with connection.cursor().copy("COPY seen (id, shown) FROM STDIN") as copy:
+        copy.write_row((1, "a"))
+        copy.write_row((2, "b"))
+    assert audited(connection) == [("INSERT", 1, "A!"), ("INSERT", 2, "B!")]
+
+
 def test_an_error_of_a_trigger_ends_copy(connection: psycopg.Connection) -> None:
     connection.execute("ALTER TABLE audit ADD CHECK (id < 5)")
     with (
@@ -211,3 +226,22 @@ def test_triggers_outlive_restarts_and_a_lost_catalog(tmp_path: Path) -> None:
         assert connection.execute("SELECT * FROM audit").fetchall() == [("INSERT", 1, "A")]
         shown = connection.execute("SELECT tgname, obj_description(oid, 'pg_trigger') FROM pg_trigger ORDER BY 1")
         assert shown.fetchall() == [("record", None), ("tidy", "tidies")]
+
+
+def test_rows_stream_into_tables_without_triggers_for_inserts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.csv").write_text("2,b\n3,c\n")
+    with gpudb.connect() as connection:
+        connection.execute(_AUDIT)
+        connection.execute("DROP TRIGGER tidy ON item")
+        connection.execute(
+            "CREATE OR REPLACE TRIGGER record AFTER UPDATE ON item FOR EACH ROW EXECUTE FUNCTION record()"
+        )
+        for collects in ("changes._run_change", "domain_checks._append_with_triggers"):
+            monkeypatch.setattr(f"gpudb.session.dml.{collects}", None)
+        connection.execute("INSERT INTO item VALUES (1, 'a')")
+        connection.execute(f"COPY item FROM '{tmp_path}/rows.csv' (FORMAT csv)")
+        monkeypatch.undo()
+        connection.execute("UPDATE item SET name = 'd'")
+        assert connection.execute("SELECT * FROM audit ORDER BY id").fetchall() == [
+            ("UPDATE", number, "d") for number in (1, 2, 3)
+        ]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.authorize import check_accesses, check_named_relation
@@ -25,6 +26,7 @@ from gpudb.session.progress import CopyProgress
 from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.dml.generated_columns import compute_columns
 from gpudb.sql.bind.dml.targets import bind_column_default, get_default_text
+from gpudb.sql.bind.dml.view_targets import has_instead_trigger, view_as_table
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.sources import build_source, find_relation, table_columns
 from gpudb.sql.bind.scope import Scope
@@ -65,6 +67,11 @@ def resolve_target(context: Context, node: Any) -> tuple[Table, tuple[Column, ..
         raise SqlError.of("insufficient_privilege", message)
     binder = context.binder()
     relation = find_relation(binder, node.relation.schemaname, node.relation.relname)
+    if isinstance(relation, View) and has_instead_trigger(relation, "insert into"):
+        table = view_as_table(relation)
+        columns = choose_columns(table, strings(node.attlist))
+        check_named_relation(context, binder.accesses, relation, "a", inserted=[column.name for column in columns])
+        return table, columns
     if not isinstance(relation, Table):
         message = f'cannot copy to view "{relation.name}"'
         hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger."

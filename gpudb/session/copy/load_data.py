@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE
+from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE, has_event
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.session.context import Context
 from gpudb.session.copy import backup, cache_functions, copy_from, table_snapshots
@@ -103,7 +103,7 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
     table = find_named_table(context, arguments[0] or "", "a")
-    if any(INSERT in each.events for each in table.triggers):
+    if has_event(table.triggers, INSERT):
         hint = "Load the files with load_data(), for whose rows triggers fire."
         message = f'add_files to table "{table.name}" is not supported: it has triggers for INSERT'
         raise FeatureNotSupported(message, hint=hint)

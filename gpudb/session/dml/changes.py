@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Table
-from gpudb.catalog.triggers import BEFORE, DELETE, INSERT, UPDATE
+from gpudb.catalog.triggers import BEFORE, DELETE, INSERT, UPDATE, has_event
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning
@@ -34,7 +34,7 @@ def insert(context: Context) -> Result:
     bound = context.session.bind(context)
     if not isinstance(bound, Insert) or bound.on_conflict is not None or _reads_tables(bound.returning):
         return _run_change(context, bound)
-    if bound.table.triggers:
+    if has_event(bound.table.triggers, INSERT):
         return _run_change(context, bound)
     stream = run_query(context, bound.query)
     rows: list[pa.RecordBatch] = []

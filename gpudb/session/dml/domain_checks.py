@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from gpudb.catalog.tables import Table
-from gpudb.catalog.triggers import BEFORE, INSERT
+from gpudb.catalog.triggers import BEFORE, INSERT, has_event
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import append_rows, apply_changes, check_inserted
@@ -24,7 +24,7 @@ from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, Select
 
 def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> int:
     """Checks rows and appends them to a table; returns their number. 23502, 23503, 23505, 23514."""
-    if table.triggers:
+    if has_event(table.triggers, INSERT):
         return _append_with_triggers(context, table, list(_check_domains(context, table, batches)))
     checked = check_batches(context, table, _check_domains(context, table, batches))
     count = context.transaction.append(table.oid, checked)
@@ -35,7 +35,7 @@ def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBa
 def _append_with_triggers(context: Context, table: Table, batches: list[pa.RecordBatch]) -> int:
     fire_for_statement(context, table, INSERT, BEFORE)
     rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None, None, append_rows)
-    written = rows.combine_chunks().to_batches()
+    written = rows.combine_chunks().to_batches() if table.kind != "v" else []
     apply_changes(context, [(table, TableChange(rows.num_rows, [], inserted=written, events=(INSERT,)))])
     return int(rows.num_rows)
 

@@ -25,7 +25,7 @@ from gpudb.storage.files.reader_sql import get_reader_path, quote_path, render_c
 from gpudb.storage.files.types import find_common_type, find_type
 from gpudb.storage.load.files import convert_errors, damaged_file_error
 from gpudb.storage.object_stores.addresses import read_address
-from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store
+from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store, show_addresses
 from gpudb.types import DATE, INT8, TEXT, SqlType
 
 FILENAME = "filename"
@@ -39,7 +39,8 @@ _CSV_TYPES = (
     " 'TIMESTAMPTZ', 'VARCHAR']"
 )
 _NO_FOLDERS = "hive_partitioning = false"
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Held = tuple[tuple[str, str], ...]
 """Names of a file's columns with the DuckDB types in which a reader gives them."""
 _known: LruCache[tuple[FileStamp, tuple[tuple[str, object], ...]], _Held] = LruCache(4096)
@@ -158,6 +159,7 @@ def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | 
     text = io.StringIO(start, newline="")
     rows = csv.reader(text, delimiter=str(reader["delimiter"]), quotechar=str(reader["quote"]))
     names = next(rows, [])
+    names = [name or f"column{number}" for number, name in enumerate(names, 1)]
     taken = {name for name in names if names.count(name) > 1}
     if taken:
         raise SqlError.of("duplicate_column", f'column "{min(taken)}" specified more than once')
@@ -214,7 +216,7 @@ def _describe(text: str, stamp: FileStamp) -> list[tuple[str, str]]:
         if (failure := find_store_failure(str(error))) is not None:
             raise failure from None
         first = str(error).partition("\n")[0].partition(": ")[2]
-        raise damaged_file_error(stamp.path, first) from None
+        raise damaged_file_error(stamp.path, show_addresses(first)) from None
 
 
 def _run(text: str) -> list[tuple[Any, ...]]:
@@ -319,9 +321,9 @@ def _find_folder_type(values: Sequence[str]) -> SqlType:
         return INT8
     try:
         for value in values:
-            date.fromisoformat(value)
-            if len(value) != len("2000-01-01"):
+            if _DAY.fullmatch(value) is None:
                 return TEXT
+            date.fromisoformat(value)
     except ValueError:
         return TEXT
     return DATE if values else TEXT

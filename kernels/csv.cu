@@ -94,7 +94,7 @@ __device__ static bool parse_field(
     if (found.scale > scale) return false;
     int64 magnitude = (int64)found.value;
     for (int digit = found.scale; digit < scale; digit++) {
-        if (magnitude > limit) return false;
+        if (magnitude > limit / 10) return false;  // before it exceeds 64 bits
         magnitude *= 10;
     }
     if (magnitude > limit) return false;

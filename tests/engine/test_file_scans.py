@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import gzip
 import json
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -326,3 +327,74 @@ def test_tables_of_others_are_left_to_the_embedded_engine(
     with client.transaction():
         client.execute("SET LOCAL gpudb.fallback = on")
         assert client.execute(query).fetchall() == [(len(rows) - 1, 2024 * _ROWS + 1)]
+
+
+# ---- text whose records are not lines, damaged files, files that hide a change
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "records"),
+    [
+        ("blank.csv", "a,b\n1,x\n\n2,y\n", 2),
+        ("returns.csv", "a,b\r1,x\r2,y\r3,z\r", 3),
+        ("array.json", '[\n{"a": 1},\n{"a": 2}\n]\n', 2),
+        ("pretty.json", '{\n"a": 1\n}\n{\n"a": 2\n}\n', 2),
+        ("joined.jsonl", '{"a": 1} {"a": 2}\n', 2),
+    ],
+)
+def test_records_are_counted_by_who_reads_their_values(
+    client: Client, tmp_path: Path, name: str, text: str, records: int
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    with client.transaction():
+        client.execute("SET LOCAL gpudb.fallback = on")
+        for query in (f"SELECT count(*) FROM '{path}'", f"SELECT count(a) FROM '{path}'"):
+            assert client.execute(query).fetchall() == [(records,)]
+        assert client.execute(f"SELECT filename FROM '{path}'").fetchall() == [(str(path),)] * records
+
+
+def test_a_number_cast_to_text_is_not_the_field_of_the_file(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,d\n 7,2024-01-01\n-0,\n0x1F,2024-01-02\n")
+    query = f"SELECT a::text FROM read_csv('{tmp_path}/rows.csv') AS t (a bigint, d date)"
+    assert sorted(client.execute(query).fetchall()) == [("0",), ("31",), ("7",)]
+
+
+def test_columns_of_csv_without_a_name(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,\n1,x,\n2,y,\n")
+    assert client.execute(f"SELECT * FROM '{tmp_path}/rows.csv' ORDER BY a").fetchall() == [
+        (1, "x", None),
+        (2, "y", None),
+    ]
+    assert client.execute(f"SELECT column3, a FROM '{tmp_path}/rows.csv' WHERE a = 2").fetchall() == [(None, 2)]
+
+
+def test_an_arrow_stream_with_a_negative_length_is_damaged(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "rows.arrows"
+    _write_arrow_stream(pa.table({"a": [1, 2, 3]}), path)
+    damaged = path.read_bytes().replace((24).to_bytes(8, "little"), (-24).to_bytes(8, "little", signed=True))
+    path.write_bytes(damaged)
+    with pytest.raises(psycopg.errors.DataCorrupted):
+        client.execute(f"SELECT sum(a) FROM '{path}'")
+
+
+def _write_arrow_stream(rows: pa.Table, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, rows.schema) as out:
+        out.write_table(rows)
+
+
+def test_another_file_of_the_same_size_and_time_is_read(client: Client, tmp_path: Path) -> None:
+    """As programs that copy files with their times leave it."""
+    path = tmp_path / "rows.arrow"
+    for value in (1, 2):
+        _write_arrow(pa.table({"a": [value] * 100}), path)
+        os.utime(path, ns=(10**18, 10**18))
+        assert client.execute(f"SELECT min(a), max(a) FROM '{path}'").fetchall() == [(value, value)]
+
+
+def test_folders_of_weeks_are_texts(client: Client, tmp_path: Path) -> None:
+    for name in ("2024-W01-1", "2024-01-01"):
+        (tmp_path / f"k={name}").mkdir()
+        pq.write_table(pa.table({"a": [1]}), tmp_path / f"k={name}" / "part.parquet")
+    query = f"SELECT k FROM '{tmp_path}/*/*.parquet' ORDER BY k"
+    assert client.execute(query).fetchall() == [("2024-01-01",), ("2024-W01-1",)]

@@ -132,10 +132,26 @@ def test_changes_and_other_databases_are_refused(program: Program) -> None:
             urlopen(request, timeout=30)
         with caught.value as error:
             assert (error.code, "read only" in error.read().decode()) == (406, True)
-    with pytest.raises(RESTError, match="NoSuchWarehouse"):
+    with pytest.raises(RESTError, match="does not exist"):
         _catalog(program, credential="gpudb:", warehouse="none")
     with psycopg.connect(program.dsn, autocommit=True) as connection:
         connection.execute("CREATE DATABASE closed; REVOKE CONNECT ON DATABASE closed FROM PUBLIC")
     with pytest.raises(ForbiddenError):
         _catalog(program, credential="analyst:readable", warehouse="closed")
     assert ("public",) in _catalog(program, credential="gpudb:", warehouse="closed").list_namespaces()
+
+
+def test_rows_that_gpudb_deleted_are_gone_for_every_reader(program: Program) -> None:
+    with psycopg.connect(program.dsn, autocommit=True) as connection:
+        connection.execute("""
+            CREATE TABLE cut AS SELECT i AS id, md5(i::text) AS note FROM generate_series(1, 50000) AS i;
+            DELETE FROM cut WHERE id % 1000 = 0; GRANT SELECT ON cut TO analyst""")
+        expected = connection.execute("SELECT count(*), sum(id) FROM cut").fetchall()
+        table = _catalog(program, credential="analyst:readable").load_table("public.cut")
+        assert any(task.delete_files for task in table.scan().plan_files())
+        ids = table.scan(selected_fields=("id",)).to_arrow().column("id")
+        assert [(len(ids), sum(ids.to_pylist()))] == expected
+        read = f"SELECT count(*), sum(id) FROM read_iceberg('{table.metadata_location}')"
+        assert connection.execute(read).fetchall() == expected
+        assert expected[0][0] == 49_950
+        connection.execute("DROP TABLE cut")

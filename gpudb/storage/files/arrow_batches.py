@@ -243,7 +243,10 @@ def _read_message(file: BufferedReader, start: int) -> _Message | None:
     header = message.table(2)
     if header is None:
         raise ValueError(f"no message at offset {start}")
-    return message.integer(1, "<B"), header, start + before + length, message.integer(3, "<q")
+    size = message.integer(3, "<q")
+    if size < 0:
+        raise ValueError(f"the message at offset {start} has a negative length")
+    return message.integer(1, "<B"), header, start + before + length, size
 
 
 def _read_batch(batch: _Table, body: int, length: int, size: int) -> ArrowBatch:

@@ -115,10 +115,13 @@ def _detect_format(file: DataFile) -> FileFormat:
 
 
 def stamp_file(path: Path) -> FileStamp:
-    """Returns a file as it is now; 58P01, 42501."""
+    """Returns a file as it is now; 58P01, 42501.
+
+    Its time of change is that of its inode: programs that copy files set the other one, and so hide a change.
+    """
     with convert_errors(path):
         status = path.stat()
-    return FileStamp(str(path), status.st_size, status.st_mtime_ns)
+    return FileStamp(str(path), status.st_size, status.st_ctime_ns)
 
 
 def read_folders(path: str) -> dict[str, str | None]:

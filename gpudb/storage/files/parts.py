@@ -20,7 +20,7 @@ from gpudb.storage.files.arrow_types import find_obstacle
 from gpudb.storage.files.discovery import read_folders
 from gpudb.storage.files.parquet_groups import read_parquet_groups
 from gpudb.storage.files.part_statistics import FileParts, PartStatistics
-from gpudb.storage.files.text_blocks import find_text_blocks
+from gpudb.storage.files.text_blocks import find_text_blocks, has_plain_header
 from gpudb.storage.files.text_reader import find_text_obstacle
 from gpudb.types import DATE, INT8, SqlType
 from gpudb.values.calendar import days_from_date
@@ -74,17 +74,20 @@ def _read_text(stamp: FileStamp, files: FileTable) -> FileParts:
     header = files.format == "csv" and bool(files.options["header"])
     blocks = find_text_blocks(stamp, str(files.options.get("quote", "")), header=header)
     schema = pa.schema([(column.name, pa.string()) for column in files.columns if column.origin == "file"])
-    return FileParts(schema, [PartStatistics(block.rows, block.size, offset=block.offset) for block in blocks])
+    parts = [PartStatistics(block.rows, block.size, offset=block.offset) for block in blocks]
+    plain = not header or has_plain_header(stamp, blocks[0].offset if blocks else stamp.size)
+    return FileParts(schema, parts, "" if plain else "a header whose line ends in another way")
 
 
 def _has_text_obstacle(files: FileTable) -> bool:
     """Whether text is compressed, or its columns or escapes are such that only the embedded engine reads it."""
     options = files.options
     escaped = options.get("escape") != options.get("quote")
-    return files.format in _TEXTS and ("compression" in options or escaped or files.by_name)
+    return files.format in TEXTS and ("compression" in options or escaped or files.by_name)
 
 
-_TEXTS = ("csv", "json")
+TEXTS = ("csv", "json")
+"""Formats of text."""
 _READERS: dict[FileFormat, _Reader] = {
     "parquet": lambda stamp, _: read_parquet_groups(stamp),
     "arrow": lambda stamp, _: read_arrow_batches(stamp),
@@ -95,8 +98,9 @@ _READERS: dict[FileFormat, _Reader] = {
 
 def _make_column(number: int, column: FileColumn, format: FileFormat, found: Sequence[FileParts]) -> Column:
     obstacle = ""
-    if column.origin == "file" and format in _TEXTS:
-        obstacle = find_text_obstacle(format, column.type)
+    if column.origin == "file" and format in TEXTS:
+        obstacle = next((each.obstacle for each in found if each.obstacle), "")
+        obstacle = obstacle or find_text_obstacle(format, column.type)
     elif column.origin == "file":
         for each in found:
             index = each.schema.get_field_index(column.name)
@@ -148,7 +152,7 @@ def _list_parts(stamp: FileStamp, files: FileTable, columns: Sequence[FileColumn
                 place=first + place,
                 names=names,
                 values=values,
-                blocks=((part.offset, part.bytes, part.rows),) if files.format in _TEXTS else (),
+                blocks=((part.offset, part.bytes, part.rows),) if files.format in TEXTS else (),
                 options=files.options,
                 columns=own,
             )

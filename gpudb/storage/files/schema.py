@@ -25,7 +25,7 @@ from gpudb.storage.files.reader_sql import get_reader_path, quote_path, render_c
 from gpudb.storage.files.types import find_common_type, find_type
 from gpudb.storage.load.files import convert_errors, damaged_file_error
 from gpudb.storage.object_stores.addresses import read_address
-from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store
+from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store, show_addresses
 from gpudb.types import DATE, INT8, TEXT, SqlType
 
 FILENAME = "filename"
@@ -39,7 +39,8 @@ _CSV_TYPES = (
     " 'TIMESTAMPTZ', 'VARCHAR']"
 )
 _NO_FOLDERS = "hive_partitioning = false"
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Held = tuple[tuple[str, str], ...]
 """Names of a file's columns with the DuckDB types in which a reader gives them."""
 _known: LruCache[tuple[FileStamp, tuple[tuple[str, object], ...]], _Held] = LruCache(4096)
@@ -64,8 +65,9 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
         columns = _apply_declared(columns, request.declared, found.format)
     folders = _list_folders(found.stamps, columns) if options.folders else ()
     columns = (*columns, *folders)
+    check_distinct([column.name for column in columns], found.stamps[0].path)
     path = FileColumn(FILENAME, TEXT, "VARCHAR", "path")
-    has_own = any(column.name == FILENAME for column in columns)
+    has_own = any(column.name.lower() == FILENAME for column in columns)
     if options.filename and has_own:
         raise SqlError.of("duplicate_column", f'column "{FILENAME}" specified more than once')
     return FileTable(
@@ -158,6 +160,7 @@ def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | 
     text = io.StringIO(start, newline="")
     rows = csv.reader(text, delimiter=str(reader["delimiter"]), quotechar=str(reader["quote"]))
     names = next(rows, [])
+    names = [name or f"column{number}" for number, name in enumerate(names, 1)]
     taken = {name for name in names if names.count(name) > 1}
     if taken:
         raise SqlError.of("duplicate_column", f'column "{min(taken)}" specified more than once')
@@ -173,17 +176,29 @@ def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> lis
 def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
     found = []
     for stamp in stamps:
-        found.append(describe_arrow(open_arrow_file(stamp).schema))
+        found.append(describe_arrow(open_arrow_file(stamp).schema, stamp.path))
     return found
 
 
-def describe_arrow(schema: pa.Schema) -> _Held:
-    """Returns the columns of an Arrow schema with the types that DuckDB gives them."""
+def describe_arrow(schema: pa.Schema, source: str) -> _Held:
+    """Returns the columns of an Arrow schema with the types that DuckDB gives them; see `check_distinct`."""
+    check_distinct(schema.names, source)
     with _lock:
         connection = _open()
     with connection.cursor() as cursor:
         cursor.register("schema", schema.empty_table())
         return tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall())
+
+
+def check_distinct(names: Sequence[str], source: str) -> None:
+    """0A000 for columns whose names are the same for DuckDB, which ignores the case of ASCII letters."""
+    taken: dict[bytes, str] = {}
+    for name in names:
+        key = name.encode().lower()
+        if (other := taken.get(key)) is not None:
+            message = f'columns "{other}" and "{name}" of "{source}" differ by the case of letters at most'
+            raise FeatureNotSupported(message, hint="Rename one of them.")
+        taken[key] = name
 
 
 def list_field_ids(stamps: Sequence[FileStamp]) -> list[list[int | None]]:
@@ -214,7 +229,7 @@ def _describe(text: str, stamp: FileStamp) -> list[tuple[str, str]]:
         if (failure := find_store_failure(str(error))) is not None:
             raise failure from None
         first = str(error).partition("\n")[0].partition(": ")[2]
-        raise damaged_file_error(stamp.path, first) from None
+        raise damaged_file_error(stamp.path, show_addresses(first)) from None
 
 
 def _run(text: str) -> list[tuple[Any, ...]]:
@@ -319,9 +334,9 @@ def _find_folder_type(values: Sequence[str]) -> SqlType:
         return INT8
     try:
         for value in values:
-            date.fromisoformat(value)
-            if len(value) != len("2000-01-01"):
+            if _DAY.fullmatch(value) is None:
                 return TEXT
+            date.fromisoformat(value)
     except ValueError:
         return TEXT
     return DATE if values else TEXT

@@ -61,6 +61,15 @@ def find_text_blocks(stamp: FileStamp, quote: str, *, header: bool) -> list[Text
     return _join(pieces, start, stamp.size, header=header)
 
 
+def has_plain_header(stamp: FileStamp, size: int) -> bool:
+    """Returns whether a header of so many bytes is one line for every reader: no carriage return is but at its end."""
+    if size > BLOCK_BYTES:
+        return False
+    with convert_errors(Path(stamp.path)), Path(stamp.path).open("rb", buffering=0) as file:
+        header = os.pread(file.fileno(), size, 0)
+    return b"\r" not in header.removesuffix(b"\n").removesuffix(b"\r")
+
+
 def _survey(data: bytes, offset: int, quote: int) -> _Piece:
     values = np.frombuffer(data, np.uint8)
     quotes = int(np.count_nonzero(values == quote)) if quote >= 0 else 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpudb.catalog.file_tables import FilePart
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Node, Scan
 from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.traverse import replace_nodes
-from gpudb.storage.files.parts import get_obstacle, open_part_table
+from gpudb.storage.files.parts import TEXTS, get_obstacle, open_part_table
 
 
 def open_file_scans(query: bound.Query) -> bound.Query:
@@ -36,8 +37,22 @@ def open_file_scans(query: bound.Query) -> bound.Query:
 
 
 def check_file_columns(root: Node) -> None:
-    """Raises NotSupportedOnWorkers for a column of files that the plan reads and only the embedded engine can."""
+    """Raises NotSupportedOnWorkers for a column of files that the plan reads and only the embedded engine can.
+
+    The same for text without any column: only who reads values knows how many records there are.
+    """
     for scan in (node for node in walk_nodes(root) if isinstance(node, Scan) and node.table.format):
+        if scan.table.format in TEXTS and not _reads_file(scan):
+            raise NotSupportedOnWorkers(f"a scan of {scan.table.format} files without their columns")
         for index in scan.columns:
             if obstacle := get_obstacle(scan.table.columns[index]):
                 raise NotSupportedOnWorkers(f"{obstacle} of {scan.table.format} files")
+
+
+def _reads_file(scan: Scan) -> bool:
+    """Whether a scan of text reads a column that is in its files; true if plain files have no records."""
+    read = {scan.table.columns[index].field_id for index in scan.columns}
+    parts = [file for file in scan.table.files if isinstance(file, FilePart)]
+    if not parts:
+        return not any(map(get_obstacle, scan.table.columns))
+    return any(not read.isdisjoint(part.names) for part in parts)

@@ -21,7 +21,8 @@ from gpudb.engine.gpu.cluster.security import load_security
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left
-from tests.support.sessions import run, wait_until
+from tests.support.http_client import wait_for
+from tests.support.sessions import run
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -108,7 +109,7 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         database.close()
     # Their processes are new, and know nothing of the server that has left them.
     with _client(scheduler, server) as client:
-        wait_until(lambda: are_workers_left(client, WORKERS), "the workers without plugins")
+        wait_for(lambda: are_workers_left(client, WORKERS), START_S)
 
 
 def test_a_server_without_its_claim_leaves_the_workers_to_the_one_that_has_it(
@@ -137,10 +138,10 @@ def test_a_server_without_its_claim_leaves_the_workers_to_the_one_that_has_it(
 
             assert refreshed() == WORKERS
             client.run_on_scheduler(put_claim, "another server")
-            wait_until(lambda: not refreshed(), "a server without workers")
+            wait_for(lambda: not refreshed(), START_S)
             assert client.run_on_scheduler(list_claims) == ["another server"]
             client.run_on_scheduler(put_claim, "")
-            wait_until(lambda: refreshed() == WORKERS, "the workers again")
+            wait_for(lambda: refreshed() == WORKERS, START_S)
             assert len(client.run_on_scheduler(list_claims)) == 1
         finally:
             launcher.close()

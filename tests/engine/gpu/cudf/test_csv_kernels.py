@@ -85,6 +85,13 @@ def test_other_forms_are_refused(kernels: HostedFile, kind: int, texts: Sequence
         assert _parse(kernels, ["", text], kind, 2, 10**10 - 1 if kind == NUMERIC else MOST)[2], text
 
 
+def test_a_numeric_that_64_bits_do_not_hold_is_refused(kernels: HostedFile) -> None:
+    for text in ("99999999999999999", "999999999999999999", "-92233720368547759"):
+        assert _parse(kernels, [text], NUMERIC, 2, 10**18 - 1)[2], text
+    values, _, refused = _parse(kernels, ["9999999999999999.99", "-9999999999999999"], NUMERIC, 2, 10**18 - 1)
+    assert (values.tolist(), refused) == ([10**18 - 1, -999999999999999900], False)
+
+
 def test_texts_are_copied(kernels: HostedFile) -> None:
     rows = [("a", "", "längst"), ("", "bc", "d"), ("e", "fgh", "")]
     data, ends = _find_fields(rows)

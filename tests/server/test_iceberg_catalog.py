@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 from urllib.error import HTTPError
@@ -17,6 +18,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import ForbiddenError, NoSuchNamespaceError, NoSuchTableError, RESTError, UnauthorizedError
 
 from tests.support.server_program import Program
+from tests.support.sessions import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +157,34 @@ def test_rows_that_gpudb_deleted_are_gone_for_every_reader(program: Program) -> 
         assert connection.execute(read).fetchall() == expected
         assert expected[0][0] == 49_950
         connection.execute("DROP TABLE cut")
+
+
+def _ask(program: Program, path: str, headers: dict[str, str], seconds: float = 30) -> int:
+    try:
+        with urlopen(Request(f"{program.http}{path}", headers=headers), timeout=seconds) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_refused_logins_that_wait_hold_no_thread(program: Program) -> None:
+    """More of them than the listener has threads wait, while its other routes answer."""
+    wrong = {"Authorization": "Basic " + base64.b64encode(b"analyst:wrong").decode()}
+    with ThreadPoolExecutor(60) as pool:
+        waiting = [pool.submit(_ask, program, "/iceberg/v1/config", wrong) for _ in range(60)]
+        wait_until(lambda: sum(each.done() for each in waiting) >= 3, "the first answers")
+        assert [_ask(program, path, {}) for path in ("/healthz", "/readyz")] == [200, 200]
+        assert not all(each.done() for each in waiting)
+        assert {each.result() for each in waiting} == {401}
+
+
+def test_a_token_of_nested_lists_is_no_token(program: Program) -> None:
+    nested = base64.urlsafe_b64encode(b"[" * 20_000).decode()
+    assert _ask(program, "/iceberg/v1/config", {"Authorization": f"Bearer {nested}.x"}) == 401
+
+
+def test_the_address_of_a_client_is_that_of_its_connection(program: Program) -> None:
+    """A superuser without a password is let in from this machine alone, which no header says."""
+    headers = {"Authorization": "Basic " + base64.b64encode(b"gpudb:").decode(), "X-Forwarded-For": "192.0.2.1"}
+    assert _ask(program, "/iceberg/v1/config", headers) == 200

@@ -27,7 +27,7 @@ def find_store(context: Context, address: Address, role: str, name: str | None =
     """
     server = find_server(context, str(address), name)
     if server is None:
-        return ObjectStore(address.scheme, read_environment())
+        return ObjectStore(address.scheme, read_environment(address.scheme))
     check_privilege(context.transaction.catalog, role, server, "U")
     return open_server_store(context, address, role, server)
 
@@ -45,7 +45,7 @@ def open_server_store(context: Context, address: Address, role: str, server: For
     given = read_foreign_options(server.options)
     if mapping is None and given.get("anonymous", "").lower() not in _TRUE:
         if not given:
-            return ObjectStore(address.scheme, read_environment())
+            return ObjectStore(address.scheme, read_environment(address.scheme))
         raise UndefinedObject(f'user mapping not found for user "{role}", server "{server.name}"')
     own = {} if mapping is None else read_foreign_options(mapping.options)
     return ObjectStore(address.scheme, make_options(server.name, given, own))

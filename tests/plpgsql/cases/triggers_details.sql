@@ -61,3 +61,15 @@ create or replace trigger t before insert on item execute function changes_table
 insert into item values (1)
 ---
 select * from item, other
+---
+drop trigger t on item
+---
+create function removes() returns trigger language plpgsql as $$ begin if pg_trigger_depth() = 1 then delete from item where id = old.id; end if; return old; end $$
+---
+create trigger removes before update or delete on item for each row execute function removes()
+---
+delete from item
+---
+update item set id = 2
+---
+select * from item

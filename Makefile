@@ -15,7 +15,7 @@ TEST_PROCESSES = -n $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format docs bench soak test-gpu helm-tools test-helm test-image lock clean
+.PHONY: help install demo test test-clients lint format docs bench soak test-gpu helm-tools test-helm test-image lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -39,6 +39,10 @@ test: lint ## lint, then every test that needs no GPU, and the notebooks
 	$(BIN)/python -m pytest $(TEST_PROCESSES) --nbmake $(TEST_ARGS) || { test $$? -eq 1 && \
 		echo "These tests failed once; they run again, without others beside them:" && \
 		$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none --nbmake $(TEST_ARGS); }
+
+# Clients whose language or program is missing are skipped. CLIENTS names some.
+test-clients: $(INSTALLED) ## install every client from its registry, run its scenario, write the guide's matrix
+	$(BIN)/python -m tests.clients $(CLIENTS)
 
 lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
 	$(BIN)/ruff check .

@@ -304,6 +304,7 @@ class Table:
     foreign: ForeignSource | None = None
     format: str = ""
     triggers: tuple[Trigger, ...] = ()
+    primary_key_comment: str | None = None
 
     @property
     def is_elsewhere(self) -> bool:

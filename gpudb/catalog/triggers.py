@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 BEFORE, AFTER, INSTEAD = "BEFORE", "AFTER", "INSTEAD OF"
@@ -35,3 +36,8 @@ class Trigger:
         """Whether the trigger fires in a session with a `session_replication_role`."""
         fires_in = {"O": {"origin", "local"}, "R": {"replica"}, "A": {"origin", "local", "replica"}}
         return replication_role in fires_in.get(self.enabled, ())
+
+
+def has_event(triggers: Iterable[Trigger], event: str) -> bool:
+    """Whether one of the triggers is for an event."""
+    return any(event in each.events for each in triggers)

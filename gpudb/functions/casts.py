@@ -123,6 +123,12 @@ def to_enum(sql: str, source: SqlType, target: SqlType) -> str:
     )
 
 
+_LOOKED_UP = frozenset(
+    "regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole "
+    "regtype".split()
+)
+
+
 def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     target_element = target.element
     if target_element is None:
@@ -146,6 +152,11 @@ def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> 
     }:
         return sql
     value, scale = unpack("pg_e", source_element)
+    if _LOOKED_UP & {source_element.name, target_element.name} and source.dims <= 1:
+        # names and OIDs of objects are looked up by subqueries, which a lambda cannot have
+        item = pack(*cast(value, scale, source_element, target_element, explicit), target_element)
+        items = f"SELECT list({item} ORDER BY pg_i) FROM unnest({sql}) WITH ORDINALITY AS pg_l(pg_e, pg_i)"
+        return f"(CASE WHEN {sql} IS NOT NULL THEN coalesce(({items}), []) END)"
     convert = f"lambda pg_e: {pack(*cast(value, scale, source_element, target_element, explicit), target_element)}"
     for _ in range(source.dims - 1):
         convert = f"lambda pg_e: list_transform(pg_e, {convert})"

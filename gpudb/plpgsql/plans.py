@@ -41,6 +41,11 @@ _MAX_PLANS = 64
 _ARGUMENTS = re.compile(r"\btg_argv\s*\[", re.IGNORECASE)
 
 
+def shift_arguments(text: str) -> str:
+    """Returns SQL in which the subscripts of TG_ARGV, which begin at 0, begin at 1."""
+    return _ARGUMENTS.sub(r"\g<0>1 + ", text)
+
+
 @dataclass(slots=True)
 class Plan:
     """How a fragment is computed: by `python` from the variables' values, or by `bound` with parameters.
@@ -78,10 +83,8 @@ class Sql:
     @property
     def text(self) -> str:
         """The statement. Its subscripts of TG_ARGV begin at 1, as those of every array in gpudb, not at 0."""
-        text = self.fragment.text
-        if _ARGUMENTS.search(text) and any(each.name == "tg_argv" for each in self.variables):
-            text = _ARGUMENTS.sub(r"\g<0>1 + ", text)
-        return self.prefix + text
+        is_trigger = any(each.name == "tg_argv" for each in self.variables)
+        return self.prefix + (shift_arguments(self.fragment.text) if is_trigger else self.fragment.text)
 
     def find_plan(self, host: Host, values: Sequence[object]) -> Plan:
         """Returns the plan for these values' types; binds it first if it is not known."""

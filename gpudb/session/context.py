@@ -100,8 +100,8 @@ class SessionState(Protocol):
     that logged in. `definer` is the owner of the SECURITY DEFINER routine that runs now: it is the current role
     meanwhile. `accesses` are those of the statement that was bound last, `measures` what was measured of the current
     one. If `explains_slow`, its last request to the engine is kept as `slow_request`. `bound_statements` counts the
-    statements of the transaction that were bound, the running one included. `trigger_depth` counts the triggers that
-    run within each other now, and `transition_tables` are the frames that the innermost one reads as such.
+    statements of the transaction that were bound, the running one included. `triggered` are the OIDs of the relations
+    whose triggers run within each other now, and `transition_tables` are the frames that the innermost one reads.
     """
 
     process_id: int
@@ -115,7 +115,7 @@ class SessionState(Protocol):
     frames: dict[str, pa.Table]
     frame_columns: dict[str, tuple[OutputColumn, ...]]
     transition_tables: tuple[str, ...]
-    trigger_depth: int
+    triggered: list[int]
     notices: list[Notice]
     prepared: dict[str, Prepared]
     cursors: dict[str, Cursor]

@@ -178,6 +178,8 @@ class StatementDispatcher:
         match statement.kind:
             case "CallStmt":
                 return describe_procedure
+            case "DeclareCursorStmt":
+                return cursors.describe_declare
             case "ExplainStmt":
                 return explain.describe_explain
             case "CreateTableAsStmt" if create_table.is_table_of_query(statement):

@@ -144,7 +144,7 @@ class Session:
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
         self.transition_tables: tuple[str, ...] = ()
-        self.trigger_depth = 0
+        self.triggered: list[int] = []
         self.notices: list[Notice] = []
         self.prepared: dict[str, Prepared] = {}
         self.transaction_started: dt.datetime | None = None

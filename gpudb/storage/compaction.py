@@ -37,6 +37,8 @@ BUCKET_FILES = 4
 MERGED_BYTES = 128 << 20
 """Maximum bytes of small files merged at a time."""
 RETRY_SECONDS = 5.0
+QUIET_SECONDS, MAX_QUIET_SECONDS = 0.3, 5.0
+"""Time without new files that a compaction awaits, and the longest time that it waits for that."""
 EXPIRY_SECONDS = 60.0
 """Time between two looks for snapshots that are not kept any more."""
 BATCH_ROWS = 1 << 16
@@ -162,7 +164,9 @@ class Compactor:
         self._store = store
         self._stop = threading.Event()
         self._wake = threading.Condition()
-        self._waiting: set[tuple[str, int]] = set()
+        self._waiting: dict[tuple[str, int], float] = {}
+        """Tables to compact, with the latest time until which further commits to them are awaited."""
+        self._quiet_at = 0.0
         self._thread: threading.Thread | None = None
 
     def schedule(self, database: str, table: Table) -> None:
@@ -171,7 +175,9 @@ class Compactor:
             if self._stop.is_set():
                 return
             if select_files(table):
-                self._waiting.add((database, table.oid))
+                now = time.monotonic()
+                self._quiet_at = now + QUIET_SECONDS
+                self._waiting.setdefault((database, table.oid), now + MAX_QUIET_SECONDS)
                 self._wake.notify()
         self.start()
 
@@ -196,15 +202,25 @@ class Compactor:
             with self._wake:
                 if not self._waiting and not self._stop.is_set():
                     self._wake.wait(RETRY_SECONDS)
+                if self._waiting:
+                    self._await_quiet()
                 if self._stop.is_set():
                     return
-                waiting, self._waiting = self._waiting, set()
+                waiting, self._waiting = self._waiting, {}
             self._store.garbage.collect()
             for database, oid in waiting:
                 self._compact(database, oid)
             if time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 self._expire()
                 expired_at = time.monotonic()
+
+    def _await_quiet(self) -> None:
+        """Waits until no files came for a while: many loads at once are merged after the last of them."""
+        while not self._stop.is_set():
+            left = min(self._quiet_at, *self._waiting.values()) - time.monotonic()
+            if left <= 0:
+                return
+            self._wake.wait(left)
 
     def _expire(self) -> None:
         try:

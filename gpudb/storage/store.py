@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import shutil
 import tempfile
 import threading
@@ -34,7 +35,7 @@ from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.secured_objects import get_database
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot, UnreadableFiles
-from gpudb.errors import GpudbError, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.catalog.database import (
     CatalogChanges,
@@ -76,6 +77,7 @@ KEEP_SECONDS = 30.0
 """How long unused files stay on disk for other programs that read the tables."""
 _LOG = logging.getLogger(__name__)
 _NO_PAST = Retention()
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +104,12 @@ class Store:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
         It is for its owner alone. Raises 58030 or 42501 if it cannot be created, 55000 if others have access to it and
-        this user cannot take it away, 55006 if another process has it open, and XX001 if its catalog
-        cannot be read. `compaction` runs in a thread. `retention` is of earlier snapshots of durable tables.
+        this user cannot take it away, 55006 if another process has it open, XX001 if its catalog cannot be read, and
+        0A000 for an address. `compaction` runs in a thread. `retention` is of earlier snapshots of durable tables.
         `spill_dir` has the temporary files instead of the data directory.
         """
+        if data_dir is not None and _ADDRESS.match(str(data_dir)):
+            raise FeatureNotSupported(f'data directories at addresses are not supported: "{data_dir}"')
         self._spill_dir = None if spill_dir is None else spill_dir.absolute()
         self.retention = retention
         self._last_moment = 0

@@ -32,6 +32,11 @@ EVERYTHING = (
     "metrics.rules.enabled=true",
     "metrics.dashboard.enabled=true",
     "backup.enabled=true",
+    "gateway.enabled=true",
+    "gateway.parentRefs[0].name=edge",
+    "gateway.parentRefs[0].namespace=infra",
+    "gateway.parentRefs[0].sectionName=postgresql",
+    "gateway.annotations.team=analysts",
     "restore.source=s3://bucket/prefix",
     "restore.at=2026-11-25T18:30:00+00:00",
     "service.type=LoadBalancer",
@@ -190,6 +195,17 @@ def test_certificates_of_the_cluster() -> None:
     assert issued["Certificate", "gpudb-cluster"]["spec"]["secretName"] == "gpudb-cluster"
 
 
+def test_a_route_of_a_gateway_leads_to_the_service() -> None:
+    objects = render(None, "gateway.enabled=true", "gateway.parentRefs[0].name=edge", "service.port=6543")
+    route = objects["TCPRoute", "gpudb"]["spec"]
+    assert route["parentRefs"] == [{"name": "edge"}]
+    (rule,) = route["rules"]
+    (backend,) = rule["backendRefs"]
+    service = objects["Service", backend["name"]]["spec"]
+    assert [each["port"] for each in service["ports"]] == [backend["port"]] == [6543]
+    assert ("TCPRoute", "gpudb") not in render(None)
+
+
 def test_an_uninstall_keeps_volumes_and_passwords() -> None:
     objects = render(None, "backup.enabled=true")
     kept = [
@@ -217,6 +233,8 @@ def test_an_uninstall_keeps_volumes_and_passwords() -> None:
         (["engine=cuda"], "at '/engine': value must be one of 'cpu', 'gpu', 'twin'"),
         (["restore.source=/var/lib/gpudb-backups"], "restore.source is a folder that no pod mounts"),
         (["backup.enabled=true", "restore.source=/var/lib/gpudb-backups2"], "must be in backup.destination"),
+        (["gateway.enabled=true"], "gateway.enabled needs gateway.parentRefs"),
+        (["gateway.enabled=true", "gateway.parentRefs[0].listener=x"], "additional properties 'listener' not allowed"),
         (["restore.backup=x"], "restore.backup and restore.at need restore.source"),
         (["worker.replicas=2"], "additional properties 'worker' not allowed"),
     ],

@@ -97,6 +97,85 @@ def test_the_list_of_packages_and_licences(tmp_path: Path) -> None:
     assert list((tmp_path / "licences" / "pyarrow").iterdir())
 
 
+_READ_ONLY = """
+for each in "$WRITABLE/data" "$WRITABLE/spill" "$WRITABLE/tmp"; do mount --bind "$each" "$each" || exit 90; done
+mount -o remount,bind,ro / || exit 90
+touch /of-the-image 2>/dev/null && exit 91
+exec "$@"
+"""
+
+
+@pytest.fixture
+def volumes() -> Iterator[Path]:
+    """A folder that the image's user may enter."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def _become(user: str) -> list[str]:
+    """Returns a command's beginning that gives up all rights; empty where that user may not read the program."""
+    uid, _, gid = user.partition(":")
+    begin = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs", "--bounding-set=-all"]
+    if shutil.which("setpriv") is None:
+        return []
+    tried = subprocess.run([*begin, sys.executable, "-c", "import gpudb.cli"], capture_output=True, cwd="/")
+    return begin if tried.returncode == 0 else []
+
+
+def test_the_server_runs_on_a_read_only_root_and_the_healthcheck_sees_it(volumes: Path) -> None:
+    """The image's command, user, variables and healthcheck as processes, on a root that is mounted read-only."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        pytest.skip("a mount namespace of its own needs root")
+    instructions = dict(list_instructions())
+    become = _become(instructions["USER"])
+    for name in ("data", "spill", "tmp"):
+        (volumes / name).mkdir()
+        if become:
+            os.chown(volumes / name, *map(int, instructions["USER"].split(":")))
+    variables = dict(re.findall(r"(GPUDB_\w+)=(\S+)", instructions["ENV"]))
+    replaced = {"/var/lib/gpudb": f"{volumes}/data", "/var/spill": f"{volumes}/spill"}
+    for name, value in variables.items():
+        for old, new in replaced.items():
+            value = value.replace(old, new)
+        variables[name] = value
+    http_port = find_port()
+    variables |= {"GPUDB_HOST": "127.0.0.1", "GPUDB_PORT": "0", "GPUDB_HTTP_PORT": str(http_port)}
+    environment = {
+        **os.environ,
+        **variables,
+        "TMPDIR": f"{volumes}/tmp",
+        "WRITABLE": str(volumes),
+        "HOME": "/nowhere",
+    }
+    probe = json.loads(instructions["HEALTHCHECK"].partition("CMD ")[2])
+    probe = [sys.executable, *(each.replace("9187", str(http_port)) for each in probe[1:])]
+    command = ["unshare", "-m", "--propagation", "private", "sh", "-c", _READ_ONLY, "sh", *become]
+    command += [sys.executable, "-m", "gpudb.cli", *json.loads(instructions["CMD"])]
+
+    def is_healthy() -> bool:
+        return subprocess.run(probe, capture_output=True, timeout=60).returncode == 0
+
+    assert not is_healthy()
+    with (volumes / "log").open("wb") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd="/")
+    try:
+        wait_until(lambda: b"listening on" in (volumes / "log").read_bytes() or server.poll() is not None, "the server")
+        text = (volumes / "log").read_text()
+        assert server.poll() is None, text
+        assert is_healthy()
+        port = int(re.findall(r"listening on \S+:(\d+)", text)[0])
+        with psycopg.connect(f"host=127.0.0.1 port={port} user=gpudb dbname=gpudb", autocommit=True) as connection:
+            connection.execute("CREATE TABLE t AS SELECT i FROM generate_series(1, 1000) AS i")
+            assert connection.execute("SELECT sum(i) FROM t").fetchall() == [(500500,)]
+    finally:
+        server.terminate()
+        status = server.wait(60)
+    assert status == 0
+    assert (volumes / "data" / "data" / "catalog.db").exists()
+    assert not is_healthy()
+
+
 @pytest.fixture(scope="module")
 def builder() -> Iterator[Builder]:
     if "GPUDB_TEST_IMAGE" not in os.environ:

@@ -81,6 +81,7 @@ def test_values_and_examples_are_valid(example: Path | None) -> None:
         ("service.port", 0),
         ("backup.schedule", "nightly"),
         ("backup.destination", "backups"),
+        ("gateway.parentRefs", [{"namespace": "infra"}]),
         ("restore.source", "backups"),
         ("restore.at", "yesterday"),
         ("image.digest", "sha256:abc"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import psycopg
 
+from gpudb.engine.protocol import Measures
+from gpudb.observe.batches import make_batch
+from gpudb.observe.statement import FinishedTuple
+from gpudb.observe.totals import StatementTotals
 from tests.support.server_program import Program
 
 
@@ -29,3 +34,12 @@ def test_plan_and_engine_of_statements_on_workers(tmp_path: Path) -> None:
     assert first == second != other
     assert len(first) == 16
     assert none is None
+
+
+def test_what_workers_spill_is_added_up() -> None:
+    totals = StatementTotals()
+    for spilled in (5 << 20, 0, 3 << 20):
+        measures = Measures(engine="twin", stages=(), spilled=spilled)
+        record: FinishedTuple = ("SELECT k", "gpudb", "00000", 5, 1, time.monotonic(), 0.01, 0.0, 10, 80, measures)
+        totals.consume(make_batch([record]))
+    assert totals.spilled == 8 << 20

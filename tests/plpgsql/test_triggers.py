@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 import gpudb
 from gpudb.storage.recovery.rebuild import repair
 from tests.support.emptying import empty_database
+from tests.support.sessions import wait_until
 
 _AUDIT = """
 CREATE TABLE item (id int PRIMARY KEY, name text);
@@ -54,6 +56,21 @@ def test_copy_fires_triggers(connection: psycopg.Connection, count: int) -> None
     kept = [number for number in range(count) if number != 1]
     assert connection.execute("SELECT * FROM item ORDER BY 1").fetchall() == [(n, f"N{n}") for n in kept]
     assert audited(connection) == [("INSERT", n, f"N{n}") for n in kept]
+
+
+def test_copy_into_a_view(connection: psycopg.Connection) -> None:
+    connection.execute("CREATE VIEW seen AS SELECT id, name AS shown, 1 AS one FROM item")
+    with pytest.raises(psycopg.errors.WrongObjectType), connection.cursor().copy("COPY seen (id, shown) FROM STDIN"):
+        pass
+    connection.execute(
+        "CREATE FUNCTION puts() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN INSERT INTO item VALUES (new.id, new.shown || tg_argv[0]); RETURN new; END $$"
+    )
+    connection.execute("CREATE TRIGGER v INSTEAD OF INSERT ON seen FOR EACH ROW EXECUTE FUNCTION puts('!')")
+    with connection.cursor().copy("COPY seen (id, shown) FROM STDIN") as copy:
+        copy.write_row((1, "a"))
+        copy.write_row((2, "b"))
+    assert audited(connection) == [("INSERT", 1, "A!"), ("INSERT", 2, "B!")]
 
 
 def test_an_error_of_a_trigger_ends_copy(connection: psycopg.Connection) -> None:
@@ -101,6 +118,27 @@ def test_savepoints_undo_what_triggers_did(connection: psycopg.Connection) -> No
             connection.execute("INSERT INTO item SELECT g, 'undone' FROM generate_series(2, 9) g")
             raise psycopg.Rollback(inner)
     assert audited(connection) == [("INSERT", 1, "KEPT")]
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO item VALUES (2, 'b')", "UPDATE item SET name = 'c'"])
+def test_what_triggers_update_is_locked_before_the_statement_reads(
+    connection: psycopg.Connection, gpudb_server: str, sql: str
+) -> None:
+    connection.execute("CREATE TABLE total (n int)")
+    connection.execute("INSERT INTO total VALUES (0)")
+    connection.execute("INSERT INTO item VALUES (1, 'a')")
+    connection.execute(
+        "CREATE OR REPLACE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN IF new.id > 0 THEN UPDATE total SET n = n + 1; END IF; RETURN NULL; END $$"
+    )
+    with psycopg.connect(gpudb_server, autocommit=True) as other, ThreadPoolExecutor(1) as beside:
+        waiting = f"SELECT count(*) FROM pg_locks WHERE pid = {other.info.backend_pid} AND NOT granted"
+        with connection.transaction():
+            connection.execute("UPDATE total SET n = n + 10")
+            written = beside.submit(other.execute, sql.encode())
+            wait_until(lambda: connection.execute(waiting.encode()).fetchone() == (1,), "the other session waits")
+        written.result()
+    assert connection.execute("SELECT n FROM total").fetchone() == (11,)
 
 
 def test_a_read_only_transaction_stays_so(connection: psycopg.Connection) -> None:
@@ -211,3 +249,22 @@ def test_triggers_outlive_restarts_and_a_lost_catalog(tmp_path: Path) -> None:
         assert connection.execute("SELECT * FROM audit").fetchall() == [("INSERT", 1, "A")]
         shown = connection.execute("SELECT tgname, obj_description(oid, 'pg_trigger') FROM pg_trigger ORDER BY 1")
         assert shown.fetchall() == [("record", None), ("tidy", "tidies")]
+
+
+def test_rows_stream_into_tables_without_triggers_for_inserts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.csv").write_text("2,b\n3,c\n")
+    with gpudb.connect() as connection:
+        connection.execute(_AUDIT)
+        connection.execute("DROP TRIGGER tidy ON item")
+        connection.execute(
+            "CREATE OR REPLACE TRIGGER record AFTER UPDATE ON item FOR EACH ROW EXECUTE FUNCTION record()"
+        )
+        for collects in ("changes._run_change", "domain_checks._append_with_triggers"):
+            monkeypatch.setattr(f"gpudb.session.dml.{collects}", None)
+        connection.execute("INSERT INTO item VALUES (1, 'a')")
+        connection.execute(f"COPY item FROM '{tmp_path}/rows.csv' (FORMAT csv)")
+        monkeypatch.undo()
+        connection.execute("UPDATE item SET name = 'd'")
+        assert connection.execute("SELECT * FROM audit ORDER BY id").fetchall() == [
+            ("UPDATE", number, "d") for number in (1, 2, 3)
+        ]

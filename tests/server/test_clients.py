@@ -210,6 +210,12 @@ def test_server_side_cursors(where: Address) -> None:
         assert [row[0] for row in cursor] == list(range(1, 1001))
 
 
+def test_server_side_cursors_take_parameters(where: Address) -> None:
+    with psycopg.connect(dsn(where)) as connection, connection.cursor("wired") as cursor:
+        cursor.execute("SELECT n, %s::text FROM generate_series(1, %s::int) AS t(n) WHERE n > %s", ["x", 5, 3])
+        assert cursor.fetchall() == [(4, "x"), (5, "x")]
+
+
 def test_streamed_rows(pg: psycopg.Connection[Any]) -> None:
     with pg.cursor() as cursor:
         numbers = (row[0] for row in cursor.stream("SELECT n FROM generate_series(1, 5000) AS t(n)"))

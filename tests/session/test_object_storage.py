@@ -15,11 +15,18 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from gpudb.observe.redaction import redact_passwords
 from tests.support.s3.proxy import Proxy, running_proxy
-from tests.support.s3.server import running_s3_server
+from tests.support.s3.server import S3Server, running_s3_server
 from tests.support.session_fixtures import Connect
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 KEY, SECRET = "tests", "a-secret-of-tests"
+
+
+def _files(server: S3Server | Proxy) -> pyarrow.fs.S3FileSystem:
+    endpoint = server.endpoint.removeprefix("http://")
+    return pyarrow.fs.S3FileSystem(
+        access_key=KEY, secret_key=SECRET, region="any", scheme="http", endpoint_override=endpoint
+    )
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +34,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """A storage with the bucket `lake` behind a proxy; `wide.parquet` has 20 columns and 10 row groups."""
     with running_s3_server(tmp_path_factory.mktemp("s3")) as server:
         server.create_bucket("lake")
-        files = pyarrow.fs.S3FileSystem(
-            access_key=KEY, secret_key=SECRET, region="any", scheme="http",
-            endpoint_override=server.endpoint.removeprefix("http://"),
-        )  # fmt: skip
+        files = _files(server)
         rows = 20_000
         columns = {f"c{number}": [(row * 7919 + number) % 1_000_003 for row in range(rows)] for number in range(20)}
         table = pa.table({"id": range(rows), **columns})
@@ -208,6 +212,10 @@ def test_statements_with_credentials_are_logged_without_them() -> None:
         ("SELECT * FROM read_parquet('s3://lake/wide.parquet', server => 'none')", "42704"),
         ("COPY (SELECT 1) TO 's3://none/a.csv' (FORMAT csv)", "58P01"),
         ("COPY (SELECT 1) TO 's3://lake/*.csv' (FORMAT csv)", "0A000"),
+        ("CREATE TABLE t (a int) WITH (location = 's3://lake/t')", "0A000"),
+        ("ALTER SERVER store OPTIONS (SET endpoint 'ftp://none')", "HV024"),
+        ("ALTER SERVER store OPTIONS (SET attempts 'many')", "HV024"),
+        ("ALTER SERVER store OPTIONS (ADD password 'a')", "HV00D"),
     ],
 )
 def test_what_is_not_there_or_cannot_be_is_told(client: Connection, query: str, state: str) -> None:
@@ -247,6 +255,46 @@ def test_slow_answers_are_waited_for_and_silence_is_not(client: Connection, prox
     assert (error.sqlstate, "timed out" in str(error)) == ("58030", True)
 
 
+def test_a_statement_does_not_wait_for_a_silent_storage_beyond_its_end(client: Connection, proxy: Proxy) -> None:
+    client.execute("ALTER SERVER store OPTIONS (SET request_timeout '30')")
+    proxy.method, proxy.stalls, proxy.stall_seconds = "HEAD", 1, 5
+    client.execute("SET statement_timeout = '300ms'")
+    assert _fail(client, "SELECT * FROM 's3://lake/silent.parquet'").sqlstate == "57014"
+    client.execute("RESET statement_timeout")
+    assert proxy.stalls == 0
+
+
+def test_an_object_that_changes_while_it_is_read_ends_the_statement(client: Connection, proxy: Proxy) -> None:
+    rows = "SELECT g AS a FROM generate_series(1, 1000) AS g"
+    client.execute(f"COPY ({rows}) TO 's3://lake/changing.parquet' (FORMAT parquet)")
+    reading = "SELECT sum(a) FROM 's3://lake/changing.parquet'"
+    assert _rows(client, reading) == [(500_500,)]  # its columns are known from now on
+
+    def replace() -> None:
+        with _files(proxy).open_output_stream("lake/changing.parquet") as stream:
+            stream.write(b"PAR1 of another size")
+
+    proxy.before = replace
+    assert _fail(client, reading).sqlstate == "55000"
+
+
+def test_errors_in_objects_name_their_addresses(client: Connection, proxy: Proxy) -> None:
+    rows = "".join(f"{number},x\n" for number in range(30_000))
+    for name, text in {
+        "a.csv": f"a,b\n{rows}oops,y\n",
+        "b.jsonl": '{"a":1}\n{"a":',
+        "c.parquet": "PAR1 is not all",
+    }.items():
+        with _files(proxy).open_output_stream(f"lake/bad/{name}") as stream:
+            stream.write(text.encode())
+    for name, state in (("a.csv", "22P02"), ("b.jsonl", "XX001"), ("c.parquet", "XX001")):
+        error = _fail(client, f"SELECT sum(a) FROM 's3://lake/bad/{name}'")
+        shown = f"{error.diag.message_primary} {error.diag.message_detail}"
+        assert (error.sqlstate, f"s3://lake/bad/{name}" in shown, "gpudb://" in shown) == (state, True, False)
+    plan = _rows(client, "EXPLAIN ANALYZE SELECT sum(c1) FROM 's3://lake/wide.parquet' WHERE id < 10")
+    assert any("s3://lake/wide.parquet" in line for (line,) in plan)
+
+
 # ---- tables of others
 
 
@@ -277,11 +325,7 @@ def test_tables_of_iceberg_and_delta_are_read_with_the_credentials_of_their_serv
     local = tmp_path / "delta"
     deltalake.write_deltalake(local, rows.append_column("part", [["a b"] * 1000]), partition_by=["part"])
     proxy.key = None
-    files = pyarrow.fs.S3FileSystem(
-        access_key=KEY, secret_key=SECRET, region="any", scheme="http",
-        endpoint_override=proxy.endpoint.removeprefix("http://"),
-    )  # fmt: skip
-    pyarrow.fs.copy_files(str(local), "lake/tables/delta", destination_filesystem=files)
+    pyarrow.fs.copy_files(str(local), "lake/tables/delta", destination_filesystem=_files(proxy))
     proxy.key = KEY
     assert _rows(client, "SELECT part, count(*) FROM 's3://lake/tables/delta' GROUP BY part") == [("a b", 1000)]
     proxy.key = "another"

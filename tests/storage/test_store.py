@@ -19,7 +19,7 @@ from gpudb.catalog.relations import View
 from gpudb.catalog.roles import Role
 from gpudb.catalog.tables import Distribution
 from gpudb.duckdb.errors import data_file_error
-from gpudb.errors import GpudbError
+from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.store import Store
 from tests.support.store_tables import ab, arrow, create, created, files_under, insert, rows, table_of
@@ -221,3 +221,9 @@ def test_a_damaged_catalog(tmp_path: Path) -> None:
         with pytest.raises(GpudbError) as caught:
             Store(tmp_path / "data")
         assert caught.value.sqlstate == "XX001"
+
+
+def test_an_address_is_no_data_directory() -> None:
+    with pytest.raises(FeatureNotSupported):
+        Store(Path("s3://bucket/data"))
+    assert not Path("s3:").exists()

@@ -76,6 +76,7 @@ def list_indexes(table: Table) -> Iterator[IndexFacts]:
 def add_constraints(rows: SystemRows, catalog: Catalog, table: Table, namespace: int, owner: int) -> None:
     """Adds the rows of a table's constraints and indexes."""
     comments = {constraint.oid: constraint.comment for constraint in table.constraints}
+    comments[oids.constraint(table.oid)] = table.primary_key_comment
     for index in list_indexes(table):
         _add_index(rows, table, index, namespace, owner)
         if index.constraint:

@@ -5,6 +5,7 @@
 --   pg_reach     OIDs of the roles that the current role reaches, as in role_reach
 --   pg_superuser whether the current role is a superuser
 --   pg_grants    privileges of the current role by object, if the statement asks for them
+--   pg_database  name of the database
 --   pg_version   the catalog's version, which stands for the transaction that wrote a row
 -- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes. Each
 -- subquery looks one thing up by one operand, since planning is what these statements spend their time on.
@@ -117,9 +118,15 @@ CREATE MACRO sys_look_in(parts) AS list_transform([struct_pack(name := parts[-2]
         THEN (SELECT first(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = parts[-2]) END)],
     lambda p: CASE WHEN (p).found IS NULL OR getvariable('pg_superuser') OR coalesce(sys_own('n', (p).found, ['U']), true) THEN true
         ELSE CAST(pg_error('42501', 'permission denied for schema ' || (p).name) AS BOOLEAN) END)[1];
+-- A relation's name as printed, without the database's; 0A000 for one of another database.
+CREATE MACRO sys_printed_here(t) AS list_transform([struct_pack(parts := sys_parts(CAST(t AS VARCHAR)), shown := t)], lambda p:
+    CASE WHEN len((p).parts) <> 3 THEN array_to_string(list_transform((p).parts, lambda each: sys_quote(each)), '.')
+        WHEN (p).parts[1] = getvariable('pg_database')
+            THEN array_to_string(list_transform((p).parts[2:], lambda each: sys_quote(each)), '.')
+        ELSE pg_error('0A000', 'cross-database references are not implemented: "' || (p).shown || '"') END)[1];
 CREATE MACRO sys_find_class(t) AS coalesce(sys_number(t), CASE WHEN sys_look_in(sys_parts(CAST(t AS VARCHAR)))
     THEN (SELECT min(lc.oid) FROM relation_names AS lc
-        WHERE sys_printed(t) IN (lc.qualified, CASE WHEN lc.visible THEN lc.short END)) END);
+        WHERE sys_printed_here(t) IN (lc.qualified, CASE WHEN lc.visible THEN lc.short END)) END);
 
 -- A type's name as typed: SQL's spelling or PostgreSQL's, with [] for arrays; a modifier is passed over.
 CREATE MACRO sys_bare_type(t) AS trim(regexp_replace(regexp_replace(

@@ -40,8 +40,9 @@ from gpudb.engine.scheduling import compute_long, end_long
 from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled, SqlError
 from gpudb.sql import bound
 from gpudb.storage.files.changes import find_change
-from gpudb.storage.files.sources import find_failure, list_remote_queries
+from gpudb.storage.files.sources import find_failure, list_remote_queries, name_objects
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+from gpudb.storage.object_stores.duckdb_files import show_addresses
 
 _LOG = logging.getLogger(__name__)
 
@@ -255,7 +256,7 @@ class CpuEngine:
             finally:
                 request.cancel.measure = None
             assert row is not None
-            plan = parse_plan(row[1], reader.names())
+            plan = parse_plan(show_addresses(row[1]), reader.names())
             remote = list_remote_queries(list_file_tables(request.query))
             return replace(plan, details=(*plan.details, *(("Remote SQL", text) for text in remote)))
 
@@ -366,7 +367,8 @@ class DuckStream:
         if isinstance(error, ENGINE_ERRORS) and (failure := find_failure(self._opened.files, error)) is not None:
             return failure
         if isinstance(error, ENGINE_ERRORS):
-            return self._translate_error(error)
+            translated = self._translate_error(error)
+            return name_objects(translated) if self._opened.files else translated
         return error
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,8 @@ A *segment* is a DuckDB table made of some of a table's immutable files. A snaps
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
 read from Parquet. A segment is dropped when nothing reads it any more: at the latest at a loading after its files
 were removed. Rows that a commit deleted from files that stay are deleted from their segment once nothing reads it.
-Until then, and for a transaction's own deletions, statements leave them out by a condition.
+Until then, and for a transaction's own deletions, statements leave them out by a condition on row ids. That needs a
+segment with all its rows: DuckDB may renumber one with gaps.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ COLUMN_BYTES = 32 << 10
 MAX_SEGMENTS = 6
 CHECK_SECONDS = 5.0
 """Least time between two searches for segments whose files are removed."""
+ROW_GROUP = 122_880
+"""Rows of DuckDB's row groups."""
 _POLL_SECONDS = 0.05
 
 
@@ -44,7 +47,7 @@ class Segment:
     """A loaded part of a table, in use by `readers` statements.
 
     `loaded` are the files in the order of their rows, as they were loaded. `gone` are the ids of rows deleted since,
-    ascending, and `files` the ids of the files without them.
+    ascending, and `files` the ids of the files without them; at most `slack` rows may be deleted, once it is known.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Segment:
     readers: int = 0
     dropped: bool = False
     used: int = field(default=0)
+    slack: int | None = None
     gone: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
@@ -108,23 +112,44 @@ def _find_fewer_rows(segment: Segment, table: Table) -> tuple[list[DataFile], Ro
     return files, np.setdiff1d(lacking, segment.gone, assume_unique=True)
 
 
-def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows) -> bool:
-    """Deletes rows from a segment by their row ids; returns False, and changes nothing, if the ids are not those any
-    more with which it was loaded.
-    """
+def _has_last_row(cursor: duckdb.DuckDBPyConnection, segment: Segment) -> bool:
+    """Returns whether a segment's last row has the id with which it was loaded (see `_measure_slack`)."""
     kept = sum(file.rows for file in segment.loaded)
     for row in reversed(segment.gone):
         if row != kept - 1:
             break
         kept -= 1
+    return cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone() == (1,)
+
+
+def _measure_slack(cursor: duckdb.DuckDBPyConnection, segment: Segment) -> int:
+    """Returns how many rows may be deleted from a segment while the others keep their ids.
+
+    At checkpoints, which DuckDB writes of tables in memory too, it merges adjacent row groups if the rows that are left
+    fit into fewer, up to three; that closes gaps. Merges with the last group are left out: they change the last row's
+    id.
+    """
+    found = cursor.execute(
+        f"SELECT sum(count)::BIGINT FROM pragma_storage_info('{segment.name}')"
+        " WHERE column_id = 0 AND column_path = '[0]' GROUP BY row_group_id ORDER BY row_group_id"
+    ).fetchall()
+    sizes = [int(size) for (size,) in found]
+    if sum(sizes) != sum(file.rows for file in segment.loaded):
+        return 0  # a nested column
+    inner = sizes[:-1]
+    windows = [(width, inner[first : first + width]) for width in (2, 3, 4) for first in range(len(inner) - width + 1)]
+    return min([ROW_GROUP, *(sum(window) - (width - 1) * ROW_GROUP for width, window in windows)])
+
+
+def _delete_rows(cursor: duckdb.DuckDBPyConnection, segment: Segment, rows: Rows) -> bool:
+    """Deletes rows from a segment by their ids; returns False, and changes nothing, if its rows have other ids."""
     listed = ",".join(map(str, rows.tolist()))
     if len(rows) > MAX_COMPARED_ROWS:
         listed = f"SELECT unnest(string_split('{listed}', ','))::BIGINT"
     cursor.execute("BEGIN")
-    # DuckDB closes gaps at checkpoints: then the last row has another id.
-    last = cursor.execute(f"SELECT count(*) FROM {segment.name} WHERE rowid = {kept - 1}").fetchone()
+    sound = _has_last_row(cursor, segment)
     done = cursor.execute(f"DELETE FROM {segment.name} WHERE rowid IN ({listed})").fetchone()
-    sound = last == (1,) and done == (len(rows),)
+    sound = sound and done == (len(rows),)
     cursor.execute("COMMIT" if sound else "ROLLBACK")
     return sound
 
@@ -241,7 +266,7 @@ class LoadedTables:
         for segment in known if rest else ():
             fewer = None if segment.name in used else _find_fewer_rows(segment, table)
             files = frozenset() if fewer is None else frozenset(file.id for file in fewer[0])
-            if fewer is not None and files <= rest:
+            if fewer is not None and files <= rest and not len(segment.gone):
                 found.append(SegmentRows(segment, files, fewer[1]))
                 rest -= files
         return found, rest
@@ -261,7 +286,12 @@ class LoadedTables:
             files, rows = fewer
             try:
                 with self._database.cursor() as cursor:
-                    done = _delete_rows(cursor, segment, rows)
+                    if segment.slack is None:
+                        segment.slack = _measure_slack(cursor, segment)
+                    fits = len(segment.gone) + len(rows) < segment.slack
+                    if not fits and not len(segment.gone):
+                        continue  # a condition leaves them out
+                    done = fits and _delete_rows(cursor, segment, rows)
             except duckdb.Error as error:
                 if is_fatal(error):
                     raise  # the engine replaces the instance

@@ -136,6 +136,7 @@ class SystemCatalog:
             f"SET search_path = '{size},{names},{version},system_rows,main';"
             f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
             f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
+            f"SET VARIABLE pg_database = {quote_literal(catalog.database)};"
             f"SET VARIABLE pg_superuser = {superuser};"
             f"SET VARIABLE pg_reach = {_reach(catalog, user)}"
         )
@@ -276,7 +277,7 @@ class SystemCatalog:
             cursor.execute("SET search_path = 'system_rows,main'")
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
-                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false;"
+                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_database = ''; SET VARIABLE pg_superuser = false;"
                 f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')};"
                 "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]))"
             )

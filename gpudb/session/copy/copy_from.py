@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.authorize import check_accesses, check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy.object_files import Input, open_object_input
+from gpudb.session.copy.rejects import find_rejects_table, list_columns, store_rejects
 from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.execution.queries import run_query
@@ -23,6 +26,7 @@ from gpudb.session.progress import CopyProgress
 from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.dml.generated_columns import compute_columns
 from gpudb.sql.bind.dml.targets import bind_column_default, get_default_text
+from gpudb.sql.bind.dml.view_targets import has_instead_trigger, view_as_table
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.sources import build_source, find_relation, table_columns
 from gpudb.sql.bind.scope import Scope
@@ -46,6 +50,7 @@ from gpudb.storage.copy.ingest import (
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
+from gpudb.storage.load.files import find_files
 from gpudb.storage.object_stores.addresses import is_remote
 from gpudb.types import INT8
 from gpudb.values.arrow_columns import to_arrow_scalar
@@ -62,6 +67,11 @@ def resolve_target(context: Context, node: Any) -> tuple[Table, tuple[Column, ..
         raise SqlError.of("insufficient_privilege", message)
     binder = context.binder()
     relation = find_relation(binder, node.relation.schemaname, node.relation.relname)
+    if isinstance(relation, View) and has_instead_trigger(relation, "insert into"):
+        table = view_as_table(relation)
+        columns = choose_columns(table, strings(node.attlist))
+        check_named_relation(context, binder.accesses, relation, "a", inserted=[column.name for column in columns])
+        return table, columns
     if not isinstance(relation, Table):
         message = f'cannot copy to view "{relation.name}"'
         hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger."
@@ -99,15 +109,16 @@ def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
 
 def from_client(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Result:
     """COPY … FROM STDIN."""
-    flow = _open_flow(context, node, table, columns, options)
-    progress = _start_progress(context, table, flow, "PIPE")
+    target = _open_target(context, node, table, columns, options)
+    flow = target.open_stream(f"COPY {table.name}")
+    progress = _start_progress(context, table, flow.copied, "PIPE")
 
     def feed(data: bytes) -> None:
         progress.bytes_processed += len(data)
         flow.feed(data)
 
     def finish() -> str:
-        return _report(context, flow.finish(), options)
+        return target.report(flow.finish())
 
     return CopyIn(
         "COPY",
@@ -123,18 +134,40 @@ def from_client(context: Context, node: Any, table: Table, columns: tuple[Column
 def from_file(
     context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions, name: str
 ) -> Result:
-    """COPY … FROM 'file', or from the address of an object."""
-    flow = _open_flow(context, node, table, columns, options)
-    progress = _start_progress(context, table, flow, "FILE")
+    """COPY … FROM 'file', from all files of a glob, or from the address of an object: all rows, or none."""
+    target = _open_target(context, node, table, columns, options)
+    progress = _start_progress(context, table, target.ingest.copied, "FILE")
+    paths = [] if is_remote(name) else _list_paths(name)
+    progress.bytes_total = _count_bytes(paths) if len(paths) > 1 else 0
     try:
-        with open_object_input(context, name) if is_remote(name) else _open_local(Path(name)) as (file, size):
-            progress.bytes_total = size
-            while data := file.read(_READ_BYTES):
-                progress.bytes_processed += len(data)
-                flow.feed(data)
-        return Result(_report(context, flow.finish(), options))
+        sources: Sequence[Path | None] = paths or [None]
+        for path in sources:
+            source = f'file "{path}"' if len(paths) > 1 else f"COPY {table.name}"
+            flow = target.open_stream(source)
+            with open_object_input(context, name) if path is None else _open_local(path) as (file, size):
+                progress.bytes_total = progress.bytes_total or size
+                while data := file.read(_READ_BYTES):
+                    progress.bytes_processed += len(data)
+                    flow.feed(data)
+            flow.end()
+        return Result(target.report(target.ingest.finish()))
     finally:
-        flow.abort()
+        target.ingest.abort()
+
+
+def _list_paths(name: str) -> list[Path]:
+    """Returns the files of a name: itself, or those that match it if it is a glob that no file has as its name."""
+    path = Path(name)
+    if not any(mark in name for mark in "*?[") or path.exists():
+        return [path]
+    return [each.path for each in find_files(name)]
+
+
+def _count_bytes(paths: Sequence[Path]) -> int:
+    try:
+        return sum(path.stat().st_size for path in paths)
+    except OSError:
+        return 0  # opening the file says why
 
 
 @contextmanager
@@ -149,8 +182,8 @@ def _open_local(path: Path) -> Iterator[tuple[Input, int]]:
         raise file_error(error, path, reading=True) from None
 
 
-def _start_progress(context: Context, table: Table, flow: CopyStream, source: str) -> CopyProgress:
-    progress = CopyProgress(table.oid, source, flow.copied)
+def _start_progress(context: Context, table: Table, copied: CopyResult, source: str) -> CopyProgress:
+    progress = CopyProgress(table.oid, source, copied)
     context.session.progress = progress
     return progress
 
@@ -169,28 +202,50 @@ def _report(context: Context, copied: CopyResult, options: CopyOptions) -> str:
     return f"COPY {copied.rows}"
 
 
-def _open_flow(
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What rows are copied into: `open_stream` returns a stream of bytes of a source, by its name in errors."""
+
+    ingest: CopyIngest
+    open_stream: Callable[[str], CopyStream]
+    report: Callable[[CopyResult], str]
+    """Reports the result, and returns the command tag."""
+
+
+def _open_target(
     context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions
-) -> CopyStream:
+) -> _Target:
+    rejects = None if options.rejects_table is None else find_rejects_table(context, options.rejects_table)
+    more = None if rejects is None else column_defaults(context, rejects, list_columns(rejects))
     where = _where_filter(context, node, table) if present(node.where_clause) else None
     where = with_generated_columns(context, table, where)
     with_marker = options.default is not None
     defaults = column_defaults(context, table, () if with_marker else columns)
     clock = Clock(context.session.settings["TimeZone"], context.started)
-    cutter: BlockSplitter
     reader: BlockReader
     if options.format == "binary":
-        cutter, reader = BinarySplitter(columns), BinaryReader(columns)
+        reader = BinaryReader(columns)
     else:
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
-        cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
-    flow = CopyIngest(
+        reader = RowReader(columns, options, clock, named_defaults)
+    ingest = CopyIngest(
         lambda batches: append_checked(context, table, batches),
         reject_limit=options.reject_limit,
+        keep_rejects=rejects is not None,
         check=context.cancel.check,
     )
-    origin = BlockSource(f"COPY {table.name}", reader, RowCompletion(table, columns, defaults, where))
-    return CopyStream(cutter, origin, flow)
+
+    def open_stream(name: str) -> CopyStream:
+        cutter: BlockSplitter = BinarySplitter(columns) if options.format == "binary" else Splitter(options)
+        origin = BlockSource(name, reader, RowCompletion(table, columns, defaults, where))
+        return CopyStream(cutter, origin, ingest)
+
+    def report(copied: CopyResult) -> str:
+        if rejects is not None and more is not None and copied.rejects:
+            store_rejects(context, context.transaction.table(rejects.oid), copied.rejects, more)
+        return _report(context, copied, options)
+
+    return _Target(ingest, open_stream, report)
 
 
 # ---- computed by the engine: defaults other than constants, generated columns, and WHERE

@@ -10,20 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.tables import Table
-from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE
+from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE, has_event
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
-from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy import backup, cache_functions, copy_from, table_snapshots
+from gpudb.session.copy.named_tables import find_named_table
 from gpudb.session.copy.server_files import check_file_access
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.triggers.firing import fire_for_statement
-from gpudb.sql.bind.query.sources import find_relation
-from gpudb.sql.parse.distribute_by import fold_identifier
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
@@ -80,7 +77,7 @@ def run_load_call(context: Context) -> Result | None:
         return _add_files(context, arguments)
     if function == table_snapshots.FUNCTION:
         number = table_snapshots.parse_snapshot_id(arguments)
-        table = _find_table(context, arguments[0] or "", table_snapshots.PRIVILEGES)
+        table = find_named_table(context, arguments[0] or "", table_snapshots.PRIVILEGES)
         count = table_snapshots.restore_snapshot(context, table, number)
         return Result("SELECT", load_columns(context.statement), _count_row(count))
     if function == backup.FUNCTION or function in cache_functions.FUNCTIONS:
@@ -105,8 +102,8 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
         raise UndefinedFunction(message, hint="They are table, pattern.")
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
-    table = _find_table(context, arguments[0] or "", "a")
-    if any(INSERT in each.events for each in table.triggers):
+    table = find_named_table(context, arguments[0] or "", "a")
+    if has_event(table.triggers, INSERT):
         hint = "Load the files with load_data(), for whose rows triggers fire."
         message = f'add_files to table "{table.name}" is not supported: it has triggers for INSERT'
         raise FeatureNotSupported(message, hint=hint)
@@ -119,7 +116,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
     mode = (values.get("mode") or "append").lower()
     if mode not in {"append", "replace"}:
         raise _invalid(f'load_data mode "{mode}" is neither "append" nor "replace"')
-    table = _find_table(context, values["table"] or "", "aD" if mode == "replace" else "a")
+    table = find_named_table(context, values["table"] or "", "aD" if mode == "replace" else "a")
     if mode == "replace":
         lock_table(context, table)
         fire_for_statement(context, table, TRUNCATE, BEFORE)
@@ -193,21 +190,6 @@ def _number(name: str, argument: str | None, default: int, least: int) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < least:
         raise _invalid(f'load_data {name} must be a number from {least}, not "{argument}"')
     return int(text)
-
-
-def _find_table(context: Context, name: str, privileges: str) -> Table:
-    """The table of a name; 42501 without privileges on it."""
-    parts = [fold_identifier(part.strip()) for part in name.split(".")]
-    if len(parts) > 2 or not all(parts):
-        raise SqlError.of("invalid_name", f'invalid table name "{name}"')
-    binder = context.binder()
-    relation = find_relation(binder, parts[0] if len(parts) == 2 else "", parts[-1])
-    if not isinstance(relation, Table) or relation.query is not None:
-        raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
-    if relation.is_elsewhere:
-        raise SqlError.of("feature_not_supported", f'cannot insert into foreign table "{relation.name}"')
-    check_named_relation(context, binder.accesses, relation, privileges, [c.name for c in relation.columns])
-    return context.transaction.table(relation.oid)
 
 
 # ---- the parse tree

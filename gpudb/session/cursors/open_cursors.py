@@ -8,8 +8,9 @@ from gpudb.session.context import SessionState
 
 
 def check_not_scanned(session: SessionState, table: Table, command: str) -> None:
-    """55006 if an open cursor scans a table that a command replaces as a whole."""
-    if any(table.oid in cursor.tables and not cursor.persisted for cursor in session.cursors.values()):
+    """55006 if an open cursor scans a table that a command replaces as a whole, or a statement that fires triggers."""
+    is_scanned = any(table.oid in cursor.tables and not cursor.persisted for cursor in session.cursors.values())
+    if is_scanned or table.oid in session.triggered:
         message = f'cannot {command} "{table.name}" because it is being used by active queries in this session'
         raise SqlError.of("object_in_use", message)
 

@@ -12,7 +12,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.carried import LAYOUT
 from gpudb.session.context import Context, SessionState
 from gpudb.session.cursors.open_cursors import close_all
-from gpudb.session.execution.binding import bind_authorized
+from gpudb.session.execution.binding import bind_authorized, bind_statement
 from gpudb.session.execution.layouts import read_ahead
 from gpudb.session.execution.queries import run_query
 from gpudb.session.results import Result, ResultColumn, result_columns
@@ -21,9 +21,20 @@ from gpudb.session.state.scrolling import ScrolledRows
 from gpudb.sql.bound import Query, Scan
 from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner
 from gpudb.sql.traverse import walk
+from gpudb.types import SqlType
 
 # PostgreSQL's CURSOR_OPT_* bits.
 _BINARY, _SCROLL, _NO_SCROLL, _HOLD = 0x1, 0x2, 0x4, 0x20
+
+
+def describe_declare(context: Context) -> tuple[tuple[SqlType, ...], None]:
+    """The types of the parameters `$n` of a cursor's query, and no columns."""
+    node: Any = context.statement.node
+    body = inner(node.query)
+    binder = context.binder(describing=True)
+    binder.declare_parameters(context.parameter_oids)
+    bind_statement(binder, RawStatement(body, deparse(body)))
+    return binder.get_parameter_types(), None
 
 
 def declare(context: Context) -> Result:
@@ -38,7 +49,9 @@ def declare(context: Context) -> Result:
     body = inner(node.query)
     if changes_data(body):
         raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
-    query = bind_authorized(context, context.binder(), RawStatement(body, deparse(body)))
+    binder = context.binder()
+    binder.declare_parameters(context.parameter_oids)
+    query = bind_authorized(context, binder, RawStatement(body, deparse(body)))
     assert isinstance(query, Query)
     stream = run_query(context, query)
     columns = result_columns(query.columns)

@@ -48,7 +48,7 @@ def drop_constraint(context: Context, table: Table, step: Any) -> None:
             release_key(context, table, key.columns, key.name, cascade=cascade)
             table = context.transaction.table(table.oid)
     if table.primary_key and step.name == table.key_name:
-        altered = replace(table, primary_key=(), primary_key_name=None)
+        altered = replace(table, primary_key=(), primary_key_name=None, primary_key_comment=None)
     elif step.name in constraint_names(table):
         altered = replace(table, constraints=tuple(c for c in table.constraints if c.name != step.name))
     elif step.missing_ok:
@@ -104,7 +104,7 @@ def rename_constraint(context: Context, table: Table, old: str, new: str) -> Non
 def without_columns(table: Table, names: Container[str]) -> Table:
     """The table without the constraints and indexes over dropped columns."""
     if any(name in names for name in table.primary_key):
-        table = replace(table, primary_key=(), primary_key_name=None)
+        table = replace(table, primary_key=(), primary_key_name=None, primary_key_comment=None)
     remaining = tuple(c for c in table.constraints if not any(name in names for name in c.columns))
     return replace(table, constraints=remaining)
 

@@ -84,8 +84,9 @@ def _on_constraint(context: Context, node: Any, text: str | None) -> Result:
     if not isinstance(table, Table) or name not in constraint_names(table):
         message = f'constraint "{name}" for table "{table.name}" does not exist'
         raise SqlError.of("undefined_object", message)
-    if all(each.name != name for each in table.constraints):
-        raise FeatureNotSupported("COMMENT ON a primary key is not supported")
+    if table.primary_key and name == table.key_name:
+        put_relation(context, replace(table, primary_key_comment=text))
+        return Result("COMMENT")
     listed = tuple(replace(each, comment=text) if each.name == name else each for each in table.constraints)
     put_relation(context, replace(table, constraints=listed))
     return Result("COMMENT")

@@ -14,6 +14,7 @@ from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
 from gpudb.session.execution.files import READERS
 from gpudb.session.execution.foreign_tables import split_paths
+from gpudb.session.execution.object_stores import WRAPPER, make_options
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.copy.options import OptionError, RawOption, validate_options
 
@@ -59,6 +60,8 @@ def _check_values(
             if name in held:
                 read_boolean(name, held[name])
         return
+    if level == "server" and known.name == WRAPPER:
+        make_options("", held, {})
     if level != "table":
         return
     for name in known.files:
@@ -68,7 +71,7 @@ def _check_values(
         _check_file_options(held)
     elif known.name == "parquet_fdw" and "filename" in held:
         split_paths(held["filename"])
-    elif known.name == "lake_fdw":
+    elif known.name == WRAPPER:
         _check_lake_options(held)
     elif known.stored:
         for name in ("max_size", "index"):

@@ -12,8 +12,8 @@ from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.dml import checks
-from gpudb.sql.bind.dml.generated_columns import check_generated
-from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.sql.bind.dml.generated_columns import check_generated, columns_read
+from gpudb.sql.parse.parser import inner, kind
 
 
 def check_generated_columns(context: Context, table: str, columns: Sequence[Column], elements: Iterable[Any]) -> None:
@@ -34,20 +34,6 @@ def check_generated_columns(context: Context, table: str, columns: Sequence[Colu
                 )
                 raise binder.locate(SqlError.of("syntax_error", message), constraint.location)
             check_generated(binder, constraint.raw_expr, column, columns, table)
-
-
-def columns_read(text: str) -> set[str]:
-    """The columns that an expression reads."""
-    return set(_references(checks.parse_expression(text)))
-
-
-def _references(node: Any) -> Iterable[str]:
-    if node.DESCRIPTOR.name == "ColumnRef":
-        yield strings(node.fields)[-1]
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from _references(each)
 
 
 def columns_generated_from(table: Table, name: str) -> list[Column]:

@@ -19,7 +19,7 @@ def check_storage_parameters(options: Sequence[Any]) -> None:
         if each.defnamespace not in ("", "toast"):
             message = f'unrecognized parameter namespace "{each.defnamespace}"'
             raise SqlError.of("invalid_parameter_value", message)
-        if name == "user_catalog_table":
+        if name in ("user_catalog_table", "location"):
             raise FeatureNotSupported(f'storage parameter "{name}" is not supported')
         if name == "oids":
             if each.HasField("arg") and str(inner(each.arg)).find("false") < 0:

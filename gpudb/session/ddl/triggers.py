@@ -29,6 +29,7 @@ from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 
+_BUILT_IN = {"suppress_redundant_updates_trigger", "tsvector_update_trigger", "tsvector_update_trigger_column"}
 # The bits of PostgreSQL's trigger.h
 _TIMINGS = {0: AFTER, 2: BEFORE, 64: INSTEAD}
 _EVENTS = {4: INSERT, 8: DELETE, 16: UPDATE, 32: TRUNCATE}
@@ -222,6 +223,8 @@ def _find_function(context: Context, names: tuple[str, ...]) -> Routine:
     catalog = context.transaction.catalog
     found = catalog.find_routines(names[-1], names[-2:-1] or context.session.search_path())
     function = next((each for each in found if not each.inputs), None)
+    if function is None and names[-1] in _BUILT_IN:
+        raise FeatureNotSupported(f"the built-in trigger function {names[-1]}() is not supported")
     if function is None:
         raise UndefinedFunction(f"function {'.'.join(names)}() does not exist")
     check_privilege(catalog, get_current_role(context), function, "X")

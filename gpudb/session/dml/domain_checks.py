@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from gpudb.catalog.tables import Table
-from gpudb.catalog.triggers import BEFORE, INSERT
+from gpudb.catalog.triggers import BEFORE, INSERT, has_event
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import append_rows, apply_changes, check_inserted
@@ -16,6 +16,7 @@ from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.session.triggers.firing import fire_before_rows, fire_for_statement
+from gpudb.session.triggers.locks import lock_trigger_targets
 from gpudb.session.triggers.rows import as_rows
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.types.coercion import coerce
@@ -24,7 +25,7 @@ from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, Select
 
 def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> int:
     """Checks rows and appends them to a table; returns their number. 23502, 23503, 23505, 23514."""
-    if table.triggers:
+    if has_event(table.triggers, INSERT):
         return _append_with_triggers(context, table, list(_check_domains(context, table, batches)))
     checked = check_batches(context, table, _check_domains(context, table, batches))
     count = context.transaction.append(table.oid, checked)
@@ -33,9 +34,10 @@ def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBa
 
 
 def _append_with_triggers(context: Context, table: Table, batches: list[pa.RecordBatch]) -> int:
+    lock_trigger_targets(context, table, (INSERT,))
     fire_for_statement(context, table, INSERT, BEFORE)
     rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None, None, append_rows)
-    written = rows.combine_chunks().to_batches()
+    written = rows.combine_chunks().to_batches() if table.kind != "v" else []
     apply_changes(context, [(table, TableChange(rows.num_rows, [], inserted=written, events=(INSERT,)))])
     return int(rows.num_rows)
 

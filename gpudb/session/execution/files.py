@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
+from gpudb.session.execution.interruptible import run_interruptibly
 from gpudb.session.execution.object_stores import find_store
+from gpudb.storage.object_stores.addresses import is_remote
 
 READERS = "pg_read_server_files"
 
@@ -28,7 +31,8 @@ def open_files(context: Context, request: FileRequest, role: str | None) -> File
     server = options.pop("server", None)
     request = replace(request, options=options)
     name = None if server is None else str(server)
-    return open_table(request, lambda address: find_store(context, address, reader, name))
+    call = partial(open_table, request, lambda address: find_store(context, address, reader, name))
+    return run_interruptibly(context.cancel, call) if any(map(is_remote, request.patterns)) else call()
 
 
 def check_reader(context: Context, role: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.wrappers import find_by_handler
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.execution.interruptible import run_interruptibly
 from gpudb.session.execution.object_stores import open_server_store
 from gpudb.session.execution.remote_tables import open_remote_table
 from gpudb.sql.bound import FileScan, ForeignScan, Query
 from gpudb.sql.traverse import replace_nodes
 from gpudb.storage.copy.options import RawOption, validate_options
+from gpudb.storage.object_stores.addresses import is_remote
 from gpudb.types import SqlType
 
 _FORCE = ("force_not_null", "force_null")
@@ -69,7 +72,8 @@ def open_foreign_table(context: Context, query: Query, scan: ForeignScan) -> Fil
         case "lake_fdw":
             role = scan.role or context.session.user
             request = _make_lake_request(options, declared)
-            return open_table(request, lambda address: open_server_store(context, address, role, server))
+            call = partial(open_table, request, lambda address: open_server_store(context, address, role, server))
+            return run_interruptibly(context.cancel, call) if is_remote(options["address"]) else call()
     raise FeatureNotSupported(f'foreign tables of "{known.name}" cannot be read')
 
 

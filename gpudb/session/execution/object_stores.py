@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from gpudb.catalog.foreign import ForeignServer, make_mapping_key, read_foreign_options
 from gpudb.catalog.wrappers import find_by_handler
@@ -47,7 +48,7 @@ def open_server_store(context: Context, address: Address, role: str, server: For
             return ObjectStore(address.scheme, read_environment(address.scheme))
         raise UndefinedObject(f'user mapping not found for user "{role}", server "{server.name}"')
     own = {} if mapping is None else read_foreign_options(mapping.options)
-    return ObjectStore(address.scheme, _make_options(server.name, given, own))
+    return ObjectStore(address.scheme, make_options(server.name, given, own))
 
 
 def _find_named(context: Context, name: str) -> ForeignServer:
@@ -74,7 +75,10 @@ def _is_lake(context: Context, server: ForeignServer) -> bool:
     return known is not None and known.name == WRAPPER
 
 
-def _make_options(server: str, given: Mapping[str, str], own: Mapping[str, str]) -> StoreOptions:
+def make_options(server: str, given: Mapping[str, str], own: Mapping[str, str]) -> StoreOptions:
+    """Returns the options of a storage from those of a server and of a user mapping; HV024 for a wrong value."""
+    if "endpoint" in given:
+        _check_endpoint(given["endpoint"])
     default = StoreOptions()
     return StoreOptions(
         endpoint=given.get("endpoint"),
@@ -89,6 +93,13 @@ def _make_options(server: str, given: Mapping[str, str], own: Mapping[str, str])
         secret=own.get("secret_access_key") or own.get("account_key"),
         token=own.get("session_token") or own.get("sas_token") or own.get("access_token"),
     )
+
+
+def _check_endpoint(text: str) -> None:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc or parts.path not in ("", "/"):
+        message = f'invalid value for option "endpoint": "{"…" if "@" in text else text}"'
+        raise SqlError.of("fdw_invalid_attribute_value", message, hint="It is http://host:port or https://host:port.")
 
 
 def _read_number(given: Mapping[str, str], name: str, default: float) -> float:

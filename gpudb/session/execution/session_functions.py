@@ -127,7 +127,7 @@ def values(context: Context) -> Mapping[str, object]:
         "inet_server_port": None,
         "current_query": session.query,
         "pg_is_in_recovery": False,
-        "pg_trigger_depth": session.trigger_depth,
+        "pg_trigger_depth": len(session.triggered),
     }
 
 

@@ -87,12 +87,12 @@ class Firing:
     def run(self, new: Record | None = None, old: Record | None = None) -> Record | None:
         """Calls the function for a row, or for the statement; returns the row that it returns, None for NULL."""
         context, session = self.context, self.context.session
-        session.trigger_depth += 1
+        session.triggered.append(self._relation.oid)
         try:
             with _transition_tables(context, self._relation, self.trigger, self._transition):
                 found = self._call.run(self.null if new is None else new, self.null if old is None else old)
         finally:
-            session.trigger_depth -= 1
+            session.triggered.pop()
         if found is self.null:
             return None
         if found is not None and self.trigger.for_each_row and self.trigger.timing != AFTER:

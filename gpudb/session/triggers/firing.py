@@ -98,6 +98,8 @@ def fire_before_rows(
             if not fires:
                 continue
             found = firing.run(current if new is not None else None, olds[place])
+            if found is not None and generated and new is not None and table.kind != "v":
+                found = _without_values(found, generated)
             current = found if found is None or new is not None else current
             if current is None:
                 break
@@ -161,6 +163,14 @@ def fire_before_update(
     return put_rows(found.filter(pa.array(kept)), first + 2, changed), kept
 
 
+def _without_values(row: Record, places: Sequence[int]) -> Record:
+    """Returns a row with NULL at these places."""
+    if all(row.values[place] is None for place in places):
+        return row
+    values = [None if place in places else value for place, value in enumerate(row.values)]
+    return Record(row.names, row.types, values)
+
+
 def _check_again(
     context: Context, table: Table, trigger: Trigger, current: Record, old: pa.Table | None, place: int
 ) -> bool:
@@ -201,7 +211,7 @@ class AfterEvents:
 
     table: Table
     events: tuple[str, ...]
-    assigned: frozenset[str] | None
+    named: frozenset[str] | None
     rows: list[RowEvents] = field(default_factory=list)
 
 
@@ -236,11 +246,29 @@ def collect_row_events(
 
 def fire_after(context: Context, pending: Sequence[AfterEvents], append: Append) -> None:
     """Fires AFTER triggers once everything is written: of each change those of rows first, then of the statement."""
-    for each in pending:
+    for each in _merge(pending):
         for rows in each.rows:
             _fire_after_rows(context, each, rows, append)
         for event in each.events:
-            fire_for_statement(context, each.table, event, AFTER, each.assigned, _transition(each, event))
+            fire_for_statement(context, each.table, event, AFTER, each.named, _transition(each, event))
+
+
+def _merge(pending: Sequence[AfterEvents]) -> list[AfterEvents]:
+    """Returns one element a table: changes of a table by one statement have one transition table an event."""
+    found: dict[int, AfterEvents] = {}
+    for each in pending:
+        known = found.setdefault(each.table.oid, AfterEvents(each.table, (), frozenset()))
+        known.events += tuple(event for event in each.events if event not in known.events)
+        if UPDATE in each.events:
+            known.named = None if known.named is None or each.named is None else known.named | each.named
+        for rows in each.rows:
+            same = next((other for other in known.rows if other.event == rows.event), None)
+            if same is None:
+                known.rows.append(RowEvents(rows.event, rows.new, rows.old))
+                continue
+            same.new = rows.new if same.new is None or rows.new is None else pa.concat_tables([same.new, rows.new])
+            same.old = rows.old if same.old is None or rows.old is None else pa.concat_tables([same.old, rows.old])
+    return list(found.values())
 
 
 def _transition(after: AfterEvents, event: str) -> Transition:
@@ -252,7 +280,7 @@ def _transition(after: AfterEvents, event: str) -> Transition:
 
 def _fire_after_rows(context: Context, after: AfterEvents, rows: RowEvents, append: Append) -> None:
     table, zone = after.table, context.session.settings["timezone"]
-    triggers = find_triggers(context, table, rows.event, AFTER, for_each_row=True, assigned=after.assigned)
+    triggers = find_triggers(context, table, rows.event, AFTER, for_each_row=True, assigned=after.named)
     if not triggers or not rows.count:
         return
     transition = _transition(after, rows.event)

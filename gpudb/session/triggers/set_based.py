@@ -18,6 +18,7 @@ from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, DELETE, Trigger
 from gpudb.errors import GpudbError
+from gpudb.plpgsql.plans import shift_arguments
 from gpudb.plpgsql.tree import Assign, Body, Fragment, If, Null, Raise, Return, Sql, Statement
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import act_as
@@ -262,12 +263,14 @@ class _Run:
         assert isinstance(found.query, Values)
         for value in found.query.rows[0]:
             _check(value)
+        if _is_volatile(found) and any(_is_volatile(other) for other, _ in self._effects.inserts):
+            raise _NotSetBased  # row by row they take turns, for instance at a sequence
         return found
 
     # ---- expressions
 
     def _text(self, fragment: Fragment) -> str:
-        return fragment.text if "tg_argv" not in fragment.text.lower() else _fail()
+        return shift_arguments(fragment.text)
 
     def _scope(self) -> Scope:
         row = get_row_type(self._table)
@@ -335,10 +338,6 @@ _NOBODY: Any = object()
 """In the place of a condition: no row goes on."""
 
 
-def _fail() -> str:
-    raise _NotSetBased
-
-
 def _has_returned(statement: If) -> bool:
     """Whether a branch of an IF may return or raise."""
     bodies = [body for _, body, _ in statement.branches] + [statement.otherwise]
@@ -347,6 +346,11 @@ def _has_returned(statement: If) -> bool:
         for body in bodies
         for each in body
     )
+
+
+def _is_volatile(insert: Insert) -> bool:
+    assert isinstance(insert.query, Values)
+    return any(has_volatile(value) for value in insert.query.rows[0])
 
 
 def _reads_columns(expr: Expr) -> bool:

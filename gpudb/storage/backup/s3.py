@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pyarrow.fs import FileSelector, FileSystem
@@ -14,7 +15,7 @@ from pyarrow.fs import FileSelector, FileSystem
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.object_stores.connect import connect
-from gpudb.storage.object_stores.options import read_environment
+from gpudb.storage.object_stores.options import StoreOptions, read_environment
 
 _PIECE_BYTES = 8 << 20
 _locks: set[str] = set()
@@ -40,7 +41,7 @@ class S3Prefix:
     @property
     def _files(self) -> FileSystem:
         if self._opened is None:
-            self._opened = connect("s3", self._bucket, read_environment("s3"))
+            self._opened = connect("s3", self._bucket, _make_options())
         return self._opened
 
     @contextmanager
@@ -101,6 +102,11 @@ class S3Prefix:
                 self._files.delete_file(f"{self._root}/{name}")
             except FileNotFoundError:
                 continue
+
+
+def _make_options() -> StoreOptions:
+    """Returns the environment's options, with the patience of work that nobody waits for."""
+    return replace(read_environment("s3"), request_seconds=60.0, attempts=5)
 
 
 def _copy(read: Callable[[int], bytes], write: Callable[[bytes], object]) -> StoredFile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +38,17 @@ class ByteProbes:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        self._newlines: npt.NDArray[np.int64] | None = None
 
-    @cached_property
+    @property
     def newlines(self) -> npt.NDArray[np.int64]:
         """The positions of newlines."""
+        # Not a cached_property: Python 3.11 locks it for all blocks of all COPYs together.
+        if self._newlines is None:
+            self._newlines = self._find_newlines()
+        return self._newlines
+
+    def _find_newlines(self) -> npt.NDArray[np.int64]:
         view = np.frombuffer(self._data, np.uint8)
         starts = range(0, len(view), _WINDOW)
         return np.concatenate([np.flatnonzero(view[at : at + _WINDOW] == _NEWLINE) + at for at in starts])

@@ -92,14 +92,27 @@ def _select_by_mask(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) ->
     return pa.concat_arrays([other, chosen]).take(pa.array(places))
 
 
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A row that was skipped: its source as in errors, its line, and the column and text for which it was."""
+
+    source: str
+    line: int
+    column: str
+    value: str | None
+
+
 @dataclass(slots=True)
 class CopyResult:
-    """Result of a COPY; `notes` (line, column, text) are the rows that were skipped; WHERE excluded `excluded`."""
+    """Result of a COPY; `notes` (line, column, text) are the first rows that were skipped, `rejects` all of them if
+    they are kept; WHERE excluded `excluded`.
+    """
 
     rows: int = 0
     skipped: int = 0
     excluded: int = 0
     notes: list[tuple[int, str, str | None]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -136,10 +149,11 @@ class CopyIngest:
         write: Write,
         *,
         reject_limit: int | None = None,
+        keep_rejects: bool = False,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._write = write
-        self._reject_limit = reject_limit
+        self._reject_limit, self._keep_rejects = reject_limit, keep_rejects
         self._check = check
         self._pipeline: Pipeline[_ReadBlock] | None = None
         self._thread: threading.Thread | None = None
@@ -255,7 +269,7 @@ class CopyIngest:
             if rows is None:
                 assert outcome.error is not None
                 raise origin.with_context(outcome.error)
-            self._add_notes(rows, origin.lines)
+            self._add_notes(rows, origin)
             batch = origin.completion.complete(rows)
             if origin.completion.where is not None:
                 read = batch.num_rows
@@ -269,8 +283,12 @@ class CopyIngest:
                 self.copied.rows += batch.num_rows
                 yield batch
 
-    def _add_notes(self, rows: ParsedRows, before: int) -> None:
+    def _add_notes(self, rows: ParsedRows, origin: BlockSource) -> None:
         self.copied.skipped += rows.skipped
+        before = origin.lines
+        if self._keep_rejects:
+            found = [Reject(origin.name, before + line, column, text) for line, column, text in rows.notes]
+            self.copied.rejects += found
         if len(self.copied.notes) < _MAX_NOTES:
             self.copied.notes += [(before + line, column, text) for line, column, text in rows.notes]
         limit = self._reject_limit

@@ -31,6 +31,7 @@ class CopyOptions:
 
     A header is one line in COPY; load_data may skip more (`header_lines`). `encoding` is a Python codec's name,
     `encoding_name` is PostgreSQL's. `reject_limit` limits the rows that `ignore` may skip; None is no limit.
+    `rejects_table` is the name of the table that gets them.
     """
 
     format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory"] = "text"
@@ -49,6 +50,7 @@ class CopyOptions:
     ignore_errors: bool = False
     verbose: bool = False
     reject_limit: int | None = None
+    rejects_table: str | None = None
     compression: str = "zstd"
     partition_by: tuple[str, ...] = ()
 
@@ -108,6 +110,7 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
         ignore_errors=ignore,
         verbose=verbose,
         reject_limit=limit,
+        rejects_table=_rejects_table(known, ignore=ignore),
         compression=_compression(known, form),
         partition_by=_partition_columns(known, form, reading),
     )
@@ -149,7 +152,7 @@ def _partition_columns(known: Mapping[str, RawOption], form: str, reading: bool)
 
 _NAMES = frozenset(
     "format freeze delimiter null header quote escape force_quote force_not_null force_null encoding default"
-    " convert_selectively on_error log_verbosity reject_limit compression partition_by".split()
+    " convert_selectively on_error log_verbosity reject_limit rejects_table compression partition_by".split()
 )
 
 
@@ -319,6 +322,16 @@ def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple
         if not ignore:
             raise _invalid_error("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE")
     return ignore, verbose, limit
+
+
+def _rejects_table(known: Mapping[str, RawOption], *, ignore: bool) -> str | None:
+    option = known.get("rejects_table")
+    if option is None:
+        return None
+    if not ignore:
+        message = "COPY REJECTS_TABLE requires ON_ERROR to be set to IGNORE"
+        raise OptionError(_invalid_error(message), option.location)
+    return _text_value(option)
 
 
 def _check_no_text(form: str, known: Mapping[str, RawOption]) -> None:

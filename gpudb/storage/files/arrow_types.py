@@ -33,10 +33,10 @@ def _is_number(type: SqlType) -> bool:
 
 def _is_read(arrow: pa.DataType, held: str) -> bool:
     if pa.types.is_timestamp(arrow) and arrow.unit == "ns":
-        return arrow.tz is None and held == _NANOSECONDS
+        return bool(arrow.tz is None and held == _NANOSECONDS)
     if pa.types.is_dictionary(arrow):
         return _is_text(arrow.value_type)
-    return (
+    return bool(
         pa.types.is_integer(arrow)
         or pa.types.is_float32(arrow)
         or pa.types.is_float64(arrow)
@@ -57,9 +57,9 @@ def _is_text(arrow: pa.DataType) -> bool:
 def is_stored_as(arrow: pa.DataType, type: SqlType) -> bool:
     """Whether stored values are those of the SQL type, or integers, floats or times of another width."""
     if pa.types.is_decimal(arrow):
-        return type.name == "numeric" and arrow.scale == type.numeric_digits[1]
+        return type.name == "numeric" and int(arrow.scale) == type.numeric_digits[1]
     if pa.types.is_timestamp(arrow):
-        return arrow.unit != "ns"
+        return str(arrow.unit) != "ns"
     if pa.types.is_integer(arrow):
         return type.name in ("int2", "int4", "int8")
     if _is_text(arrow):

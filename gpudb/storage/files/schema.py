@@ -25,7 +25,7 @@ from gpudb.storage.files.reader_sql import get_reader_path, quote_path, render_c
 from gpudb.storage.files.types import find_common_type, find_type
 from gpudb.storage.load.files import convert_errors, damaged_file_error
 from gpudb.storage.object_stores.addresses import read_address
-from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store
+from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store, show_addresses
 from gpudb.types import DATE, INT8, TEXT, SqlType
 
 FILENAME = "filename"
@@ -229,7 +229,7 @@ def _describe(text: str, stamp: FileStamp) -> list[tuple[str, str]]:
         if (failure := find_store_failure(str(error))) is not None:
             raise failure from None
         first = str(error).partition("\n")[0].partition(": ")[2]
-        raise damaged_file_error(stamp.path, first) from None
+        raise damaged_file_error(stamp.path, show_addresses(first)) from None
 
 
 def _run(text: str) -> list[tuple[Any, ...]]:

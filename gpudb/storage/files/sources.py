@@ -9,7 +9,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.files.arrow_source import Source, open_arrow_file
 from gpudb.storage.files.changes import find_change
 from gpudb.storage.files.copy_source import CopySource
-from gpudb.storage.object_stores.duckdb_files import find_store_failure
+from gpudb.storage.object_stores.duckdb_files import find_store_failure, show_addresses
 
 
 def needs_sources(table: FileTable) -> bool:
@@ -29,6 +29,14 @@ def list_remote_queries(tables: Sequence[FileTable]) -> list[str]:
     """Returns the SQL that other servers run for a statement."""
     sources = (table.options.get("source") for table in tables)
     return [each.remote for each in sources if isinstance(each, CopySource) and each.remote is not None]
+
+
+def name_objects(error: GpudbError) -> GpudbError:
+    """Returns an engine's error with addresses in the place of the paths of objects."""
+    error.message = show_addresses(error.message)
+    error.args = (error.message,)
+    error.detail = None if error.detail is None else show_addresses(error.detail)
+    return error
 
 
 def find_failure(tables: Sequence[FileTable], error: BaseException) -> GpudbError | None:

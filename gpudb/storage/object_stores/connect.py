@@ -66,7 +66,8 @@ def _connect_az(_: str, options: StoreOptions) -> fs.FileSystem:
     given: dict[str, Any] = {}
     if options.endpoint:
         parts = urlsplit(options.endpoint)
-        given = {"blob_storage_authority": parts.netloc, "blob_storage_scheme": parts.scheme}
+        for kind in ("blob", "dfs"):
+            given |= {f"{kind}_storage_authority": parts.netloc, f"{kind}_storage_scheme": parts.scheme}
     return fs.AzureFileSystem(options.account, account_key=options.secret, sas_token=options.token, **given)
 
 

@@ -17,6 +17,7 @@ from gpudb.storage.object_stores.addresses import Address
 from gpudb.storage.object_stores.store import ObjectStore, StoredObject
 
 PROTOCOL = "gpudb"
+_SHOWN = re.compile(rf"{PROTOCOL}://\d+/([a-z0-9]+)/")
 _FAILURE = re.compile(r"gpudb failure #(\d+)")
 
 _numbers: dict[ObjectStore, int] = {}
@@ -44,6 +45,11 @@ def get_store(number: int) -> ObjectStore:
 def make_path(number: int, address: Address) -> str:
     """Returns the path under which DuckDB opens an object of a store."""
     return f"{PROTOCOL}://{number}/{address.scheme}/{address.path}"
+
+
+def show_addresses(text: str) -> str:
+    """Returns a text of DuckDB with addresses in the place of the paths of objects."""
+    return _SHOWN.sub(r"\1://", text)
 
 
 def remember(number: int, held: StoredObject) -> None:

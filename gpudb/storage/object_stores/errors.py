@@ -25,6 +25,7 @@ _CONDITIONS = (
             "InvalidToken",
             "UserNotFound",
             "AuthenticationFailed",
+            "failed to authenticate",
             "kUnauthenticated",
             "HTTP status 401",
         ),

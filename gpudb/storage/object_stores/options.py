@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 10.0, 60.0, 5
+CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 10.0, 20.0, 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,21 @@ ALTER TABLE dd_order ADD COLUMN e integer NOT NULL;
 ALTER TABLE dd_order SET LOGGED;
 COMMENT ON CONSTRAINT dd_order_d_check ON dd_order IS 'not below';
 SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conname = 'dd_order_d_check';
+ALTER TABLE dd_order ADD CONSTRAINT dd_order_key PRIMARY KEY (a);
+COMMENT ON CONSTRAINT dd_order_key ON dd_order IS 'one of each';
+SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conname = 'dd_order_key';
+ALTER TABLE dd_order RENAME CONSTRAINT dd_order_key TO dd_order_a;
+SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conname = 'dd_order_a';
+ALTER TABLE dd_order DROP CONSTRAINT dd_order_a, ADD PRIMARY KEY (a);
+SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conname = 'dd_order_pkey';
+-- a relation's name may begin with that of the database
+SELECT (current_database() || '.public.dd_order')::regclass, to_regclass(quote_ident(current_database()) || '."public".dd_order');
+-- error 0A000
+SELECT 'elsewhere.public.dd_order'::regclass;
+-- names of objects in arrays
+SELECT '{int,int8,pg_catalog.text}'::regtype[], 23 = ANY ('{int,int2}'::regtype[]), NULL::text::regtype[];
+SELECT array_agg(atttypid::regtype ORDER BY attnum)::regtype[]::text[] FROM pg_attribute WHERE attrelid = 'dd_order'::regclass AND attnum > 0 AND NOT attisdropped;
+SELECT (ARRAY[attrelid, attrelid]::regclass[])::text[], ARRAY[]::oid[]::regclass[]::text[] FROM pg_attribute WHERE attrelid = 'dd_order'::regclass AND attname = 'a';
 CREATE INDEX dd_order_i ON dd_order (b);
 COMMENT ON INDEX dd_order_i IS 'declared';
 SELECT obj_description('dd_order_i'::regclass, 'pg_class');

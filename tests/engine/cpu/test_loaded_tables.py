@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from gpudb.catalog.deleted_rows import DeletedRows
@@ -302,8 +303,38 @@ def test_a_segment_whose_rows_have_other_ids_is_loaded_again(cpu: CpuEngine, lab
     lab.run("DELETE FROM holed WHERE a = 4")
     assert answer(cpu, lab.request(COUNTED)) == _expected(4)
     (name,) = _names(cpu)
-    # As if a checkpoint had closed the gap
+    # As if a checkpoint had closed the gap, in the last row group
     cpu.instance.connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM {name}")
     lab.run("DELETE FROM holed WHERE a = 1700")
     assert answer(cpu, lab.request(COUNTED)) == _expected(4, 1700)
     assert cpu.instance.loaded.loads == 2
+
+
+def test_checkpoints_renumber_no_row_that_is_deleted_later(
+    cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB merges row groups with gaps: these numbers of rows are below and above what makes it do so."""
+    rows = 3 * loaded_tables.ROW_GROUP + 10
+    monkeypatch.setattr(compaction, "REWRITTEN_SHARE", 1.0)
+    monkeypatch.setattr(compaction, "REWRITTEN_ROWS", rows)
+    monkeypatch.setattr(compaction, "DELETED_ROWS", rows)
+    monkeypatch.setattr(compaction, "DELETED_SHARE", 1.0)
+    lab.run(f"CREATE TABLE large AS SELECT i AS a FROM generate_series(0, {rows - 1}) i")
+    query = "SELECT count(*), sum(a), bit_xor(a) FROM large"
+    answer(cpu, lab.request(query))
+    group = loaded_tables.ROW_GROUP
+    kept = np.arange(rows)
+    for first, last in (
+        (0, 20),
+        (2 * group, 2 * group + 50),
+        (100, group // 2),
+        (group, group + group // 3),
+        (group + group // 2, 2 * group - 100),
+        *((row, row) for row in (77, group - 1, 2 * group - 5, 2 * group + 5000, rows - 1)),
+    ):
+        lab.run(f"DELETE FROM large WHERE a BETWEEN {first} AND {last}")
+        cpu.instance.connection.execute("CHECKPOINT")
+        kept = kept[(kept < first) | (kept > last)]
+        expected = [(len(kept), int(kept.sum()), int(np.bitwise_xor.reduce(kept)))]
+        assert answer(cpu, lab.request(query)) == expected, (first, last)
+    lab.run("DROP TABLE large")

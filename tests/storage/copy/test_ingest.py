@@ -15,7 +15,7 @@ from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.ingest import BlockSource, CopyIngest, CopyStream, RowCompletion, Write
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.copy.pipeline import Pipeline, Stopped
+from gpudb.storage.copy.pipeline import AgedPool, Pipeline, Stopped
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.storage.store import Store
@@ -29,11 +29,11 @@ TABLE = Table(1, "public", "t", COLUMNS, "gpudb")
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Every thread of an ingest ends with it."""
+    """Every thread of an ingest ends with it, but those of the shared pool."""
     before = set(threading.enumerate())
     yield
     for thread in set(threading.enumerate()) - before:
-        if thread.name.startswith("gpudb-copy"):
+        if thread.name.startswith("gpudb-copy-write"):
             thread.join(60)
             assert not thread.is_alive()
 
@@ -172,7 +172,7 @@ def test_a_row_longer_than_blocks_is_taken() -> None:
 
 
 def test_results_come_in_the_order_of_tasks() -> None:
-    pipeline: Pipeline[int] = Pipeline(workers=4, ahead=8)
+    pipeline: Pipeline[int] = Pipeline(AgedPool(4), ahead=8)
 
     def task(number: int) -> int:
         time.sleep(0.01 if number % 2 == 0 else 0)
@@ -190,7 +190,7 @@ def test_results_come_in_the_order_of_tasks() -> None:
 
 
 def test_a_stopped_pipeline_lets_go_of_both_sides() -> None:
-    pipeline: Pipeline[int] = Pipeline(workers=1, ahead=1)
+    pipeline: Pipeline[int] = Pipeline(AgedPool(1), ahead=1)
     pipeline.put(lambda: 1)
 
     def put() -> None:

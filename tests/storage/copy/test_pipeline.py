@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from gpudb.storage.copy.pipeline import Pipeline, Stopped, map_in_order
+from gpudb.storage.copy.pipeline import AgedPool, Pipeline, Stopped, map_in_order
 
 
 def test_results_come_in_order() -> None:
@@ -68,7 +68,7 @@ def test_an_error_comes_in_its_place() -> None:
 def test_a_stopped_pipeline_ends_though_tasks_wait() -> None:
     """A task that `stop` cancels while the consumer waits for it raises no error."""
     running, go_on = threading.Event(), threading.Event()
-    pipeline: Pipeline[None] = Pipeline(workers=1)
+    pipeline: Pipeline[None] = Pipeline(AgedPool(1))
 
     def held() -> None:
         running.set()
@@ -92,3 +92,26 @@ def test_a_stopped_pipeline_ends_though_tasks_wait() -> None:
     go_on.set()
     consumer.join(60)
     assert ended == [Stopped]
+
+
+def test_tasks_of_the_oldest_pipeline_run_first() -> None:
+    """Those of a later pipeline wait for the thread, though they were there before."""
+    pool, running, go_on = AgedPool(1), threading.Event(), threading.Event()
+    first: Pipeline[None] = Pipeline(pool)
+    second: Pipeline[None] = Pipeline(pool)
+    ran: list[str] = []
+
+    def hold() -> None:
+        running.set()
+        assert go_on.wait(60)
+
+    first.put(hold)
+    assert running.wait(60)
+    for number in range(2):
+        second.put(partial(ran.append, f"second {number}"))
+    first.put(partial(ran.append, "first"))
+    go_on.set()
+    for pipeline in (first, second):
+        pipeline.end()
+        list(pipeline)
+    assert ran == ["first", "second 0", "second 1"]

@@ -19,6 +19,7 @@ DEFINITIONS = {
         "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
         "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
     ),
+    "sigs.k8s.io/gateway-api@v1.3.0": ("config/crd/experimental/gateway.networking.k8s.io_tcproutes.yaml",),
     "github.com/cert-manager/cert-manager@v1.21.2": (
         "deploy/crds/cert-manager.io_certificates.yaml",
         "deploy/crds/cert-manager.io_issuers.yaml",
@@ -29,7 +30,7 @@ DOWNLOAD_S = 600
 
 
 def write_schemas(go: str, version: str, folder: Path) -> None:
-    """Writes the schemas of a version of Kubernetes, of cert-manager and of the Prometheus operator."""
+    """Writes the schemas of a version of Kubernetes, of cert-manager, of the Gateway API and of the Prometheus operator."""
     folder.mkdir(parents=True)
     swagger = _download(go, f"k8s.io/kubernetes@v{version}") / "api" / "openapi-spec" / "swagger.json"
     _write_builtin(json.loads(swagger.read_text(encoding="utf-8"))["definitions"], folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -32,7 +32,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Proxy:
-    """What the proxy does and has done. Faults are for the next requests of `method`."""
+    """What the proxy does and has done. Faults are for the next requests of `method`, `before` is called once for one."""
 
     endpoint: str = ""
     key: str | None = None
@@ -41,6 +41,7 @@ class Proxy:
     stall_seconds: float = 0.0
     piece_seconds: float = 0.0
     method: str = "GET"
+    before: Callable[[], None] | None = None
     exchanges: list[Exchange] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -48,6 +49,7 @@ class Proxy:
         """Ends all faults and forgets what was asked for."""
         with self.lock:
             self.key, self.failures, self.stalls, self.piece_seconds, self.method = None, 0, 0, 0.0, "GET"
+            self.before = None
             self.exchanges.clear()
 
     @property
@@ -86,6 +88,9 @@ def running_proxy(target: str) -> Iterator[Proxy]:
             key = _KEY.search(self.headers.get("Authorization", ""))
             if proxy.key is not None and (key is None or key[1] != proxy.key):
                 return self._answer(403, [], b"" if self.command == "HEAD" else _DENIED)
+            if self.command == proxy.method and proxy.before is not None:
+                call, proxy.before = proxy.before, None
+                call()
             fault = proxy.take_fault(self.command)
             if fault == "failure":
                 return self._answer(500, [], _FAILED)

@@ -2,6 +2,7 @@
 
     joined -the scheduler is silent→ cut off -it answers→ joined
     joined, cut off -another one answers at its address→ its workers are claimed and get the plugins → joined
+    joined -the claim has expired meanwhile, and another server has it→ without workers -it ends→ claimed as above
 
 While the scheduler is silent its workers are assumed unchanged. Those of the next one are new: their nannies' packages
 are compared with this server's before they are used.
@@ -142,11 +143,13 @@ class JoinedLauncher:
                 await self._join_again()
                 identifier, workers = await self._scheduler.query()
             self._is_connected, self._known = True, len(workers)
+            if self._scheduler.has_lost_claim:
+                self._installed = False
             if identifier == self._scheduler.identifier and await self._reclaim():
                 await self._check_new(workers)
                 self._update(workers)
                 self._report(self._describe_refused(workers))
-        except (OSError, TimeoutError, RuntimeError, ValueError) as error:  # RuntimeError: Dask's client is closed
+        except Exception as error:  # of many types, as Dask's client closes; the next refresh begins anew
             self._is_connected = False
             self._report(f"the scheduler does not respond: {str(error) or type(error).__name__}")
 
@@ -173,6 +176,7 @@ class JoinedLauncher:
         if self._installed:
             return True
         if not await self._scheduler.claim():
+            self._workers = {}
             self._report(f'another server has claimed the workers of the scheduler at "{self._address}"')
             return False
         for plugin in self._plugins:

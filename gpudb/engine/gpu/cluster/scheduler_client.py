@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ PACKAGES = ("gpudb", "polars", "pyarrow", "distributed")
 """Packages whose versions must be equal everywhere, for plans, rows and messages."""
 _CLAIM = "gpudb"
 _CLAIM_SECONDS = 30.0
+_RENEWAL_SECONDS = 6.0
 _CLOSE_SECONDS = 5.0
 
 
@@ -64,6 +66,9 @@ class SchedulerClient:
         self.client, self.identifier = client, identifier
         self._address, self._server = client.scheduler.address, server
         self._renewal: asyncio.Task[None] | None = None
+        self._renewed = 0.0
+        self.has_lost_claim = False
+        """Whether another server has the claim, or may have had it: this one was not heard before it expired."""
 
     @classmethod
     async def open(cls, address: str, seconds: float, security: Any | None, server: str) -> SchedulerClient:
@@ -113,15 +118,24 @@ class SchedulerClient:
         await scheduler.semaphore_register(name=_CLAIM, max_leases=1, lease_timeout=_CLAIM_SECONDS)
         # Dask's own lock would name each claim anew, and an old one could stand in the way.
         claimed = await scheduler.semaphore_acquire(name=_CLAIM, timeout=seconds, lease_id=self._server)
+        self.has_lost_claim, self._renewed = not claimed, time.monotonic()
         if claimed and self._renewal is None:
             self._renewal = asyncio.ensure_future(self._renew())
         return bool(claimed)
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(_CLAIM_SECONDS / 5)
+            await asyncio.sleep(_RENEWAL_SECONDS)
             with contextlib.suppress(OSError, RuntimeError, AttributeError):  # there may be no scheduler
-                await self.client.scheduler.semaphore_refresh_leases(name=_CLAIM, lease_ids=[self._server])
+                asked = time.monotonic()
+                # Dask's own renewal would take the claim from the server that has it now.
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    scheduler = self.client.scheduler
+                    held = await scheduler.semaphore_acquire(name=_CLAIM, timeout=0, lease_id=self._server)
+                if not held or asked > self._renewed + _CLAIM_SECONDS:
+                    self.has_lost_claim = True
+                if held:
+                    self._renewed = asked
 
     async def install(self, plugin: Any) -> None:
         """Installs a plugin on the workers or nannies that are there, and on those that come."""
@@ -137,8 +151,8 @@ class SchedulerClient:
         return {address: _compare(ours, reply["packages"]) for address, reply in replies.items()}
 
     async def leave(self) -> None:
-        """Leaves the workers to other servers: uninstalls the plugins, and gives the claim up."""
-        for nanny in (False, True):
+        """Leaves the workers to other servers: uninstalls the plugins, if they are its own, and gives the claim up."""
+        for nanny in () if self.has_lost_claim else (False, True):
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self.client.unregister_worker_plugin("gpudb", nanny=nanny)

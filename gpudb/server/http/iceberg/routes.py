@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.errors import GpudbError, SqlError
-from gpudb.server.http.iceberg.login import Credentials, Sources, exchange_password, log_in, read_credentials
+from gpudb.server.http.iceberg.login import Credentials, Refusal, Sources, exchange_password, log_in, read_credentials
 from gpudb.server.http.iceberg.namespaces import find_schema, list_schemas, list_tables, load_table
 from gpudb.server.http.iceberg.tokens import TOKEN_SECONDS
 
@@ -104,8 +106,6 @@ def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
         raise SqlError.of("feature_not_supported", message, hint="Change tables by SQL.")
 
     async def make_token(request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
         form = await _read_form(request)
         if form.get("grant_type") != "client_credentials" or not form.get("client_id"):
             return JSONResponse({"error": "unsupported_grant_type"}, status_code=400)
@@ -114,10 +114,11 @@ def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
             token = await run_in_threadpool(
                 exchange_password, open_sources(), credentials, _host(request), FIRST_DATABASE
             )
+        except Refusal as refusal:
+            await asyncio.sleep(refusal.delay)
+            return _make_token_failure(refusal.error)
         except GpudbError as error:
-            status = _FAILURES.get(error.sqlstate, (500, ""))[0]
-            shown = "invalid_client" if status in (401, 403) else "server_error"
-            return JSONResponse({"error": shown, "error_description": error.message}, status_code=status)
+            return _make_token_failure(error)
         issued = "urn:ietf:params:oauth:token-type:access_token"
         content = {
             "access_token": token,
@@ -142,12 +143,18 @@ def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
     ]
 
 
-def _guarded(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """Returns a route that answers errors as Iceberg's specification does."""
+def _guarded(answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Returns a route that answers on a thread, and errors as Iceberg's specification does.
 
-    def guarded(request: Request) -> Response:
+    An answer that has to wait holds no thread: probes of health need one too.
+    """
+
+    async def guarded(request: Request) -> Response:
         try:
-            return answer(request)
+            return await run_in_threadpool(answer, request)
+        except Refusal as refusal:
+            await asyncio.sleep(refusal.delay)
+            return _make_failure(refusal.error)
         except GpudbError as error:
             return _make_failure(error)
 
@@ -160,6 +167,13 @@ def _make_failure(error: GpudbError) -> Response:
     headers = {"www-authenticate": 'Basic realm="gpudb"'} if status == 401 else {}
     content: dict[str, Any] = {"error": {"message": message, "type": kind, "code": status}}
     return JSONResponse(content, status_code=status, headers=headers)
+
+
+def _make_token_failure(error: GpudbError) -> Response:
+    """Returns an error as OAuth2 has it."""
+    status = _FAILURES.get(error.sqlstate, (500, ""))[0]
+    shown = "invalid_client" if status in (401, 403) else "server_error"
+    return JSONResponse({"error": shown, "error_description": error.message}, status_code=status)
 
 
 def _head(request: Request) -> Response | None:

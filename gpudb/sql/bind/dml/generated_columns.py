@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpudb.catalog.tables import Column as TableColumn
+from gpudb.catalog.tables import Table
+from gpudb.catalog.triggers import BEFORE, UPDATE
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions.library import casts, functions_by_name
 from gpudb.functions.resolve import can_coerce
@@ -27,6 +29,7 @@ from gpudb.sql.bound import (
     ScalarSubquery,
     Select,
 )
+from gpudb.sql.parse.parser import strings
 from gpudb.sql.traverse import walk
 from gpudb.types import get_output_function
 
@@ -118,6 +121,34 @@ def compute_generated(
         if column.generated is not None:
             targets[index] = bind_generated(binder, column.generated, column, columns, table, rel, first)
     return Select(query.columns, tuple(targets), Derived(rel, query))
+
+
+def list_updated(table: Table, assigned: Iterable[str]) -> frozenset[str]:
+    """Returns the columns that an UPDATE of some columns may change: these, and the generated ones that read them.
+
+    A row-level trigger that fires before the UPDATE may change any column, hence all generated ones.
+    """
+    names = frozenset(assigned)
+    changes_any = any(each.for_each_row and each.timing == BEFORE and UPDATE in each.events for each in table.triggers)
+    return names | {
+        column.name
+        for column in table.columns
+        if column.generated is not None and (changes_any or not names.isdisjoint(columns_read(column.generated)))
+    }
+
+
+def columns_read(text: str) -> set[str]:
+    """Returns the names of the columns that an expression reads."""
+    return set(_references(parse_expression(text)))
+
+
+def _references(node: Any) -> Iterator[str]:
+    if node.DESCRIPTOR.name == "ColumnRef":
+        yield strings(node.fields)[-1]
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                yield from _references(each)
 
 
 def compute_columns(binder: Binder, table: str, columns: Sequence[TableColumn], rel: int) -> tuple[Expr, ...]:

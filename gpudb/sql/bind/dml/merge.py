@@ -12,7 +12,7 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.accesses import RelationAccess
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import compute_generated
+from gpudb.sql.bind.dml.generated_columns import compute_generated, list_updated
 from gpudb.sql.bind.dml.insert import bind_insert_columns, bind_insert_row, get_override
 from gpudb.sql.bind.dml.targets import ROW_ID, as_target, bind_assignments, bind_column_default
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -75,11 +75,10 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     clauses = [_bind_clause(binder, rows, table, inner(each)) for each in node.merge_when_clauses]
     query = replace(rows.build_query(clauses), ctes=ctes)
     generated = compute_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
-    assigned = {name for clause in clauses for name in clause.assigned}
-    assigned |= {column.name for column in table.columns if column.generated is not None}
+    assigned = list_updated(table, (name for clause in clauses for name in clause.assigned))
     actions = {clause.action for clause in clauses}
     events = tuple(name for action, name in _EVENTS.items() if action in actions)
-    return Merge(table, generated, assigned=frozenset(assigned), events=events)
+    return Merge(table, generated, assigned=assigned, events=events)
 
 
 def _bind_target(binder: Binder, relation: Any) -> Table:

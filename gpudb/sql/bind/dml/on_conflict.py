@@ -11,7 +11,7 @@ from gpudb.catalog.tables import Key, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import compute_generated
+from gpudb.sql.bind.dml.generated_columns import compute_generated, list_updated
 from gpudb.sql.bind.dml.targets import ROW_ID, bind_assignments
 from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, resolve_target
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -227,8 +227,7 @@ def _build_update(
     outputs = (_NUMBER, *ROW_ID, OutputColumn("allowed", BOOL), *columns)
     source_join = Join("INNER", scan_proposed(rel, table), scan, _compare_keys(binder, table, key, rel, other))
     query = Select(outputs, (_row_number(rel, table), *_row_position(other, table), allowed, *values), source_join)
-    computed = {column.name for column in table.columns if column.generated is not None}
-    return compute_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)
+    return compute_generated(binder, table.name, table.columns, query, 4), list_updated(table, assigned)
 
 
 def _stored_item(binder: Binder, stored: ChangeTarget, relation: Any) -> NamespaceItem:

@@ -11,7 +11,7 @@ from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import compute_generated
+from gpudb.sql.bind.dml.generated_columns import compute_generated, list_updated
 from gpudb.sql.bind.dml.targets import (
     NO_OTHER_RELATIONS,
     ROW_ID,
@@ -63,8 +63,8 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     source = add_presence_columns(binder, source) or source
     query = replace(_build_query(table, scan.rel, source, where, new, others, is_joined=is_joined), ctes=ctes)
     result = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
-    named = {*assigned, *(column.name for column in table.columns if column.generated is not None)}
-    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others), frozenset(named))
+    named = list_updated(table, assigned)
+    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others), named)
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:

@@ -23,6 +23,9 @@ def bind_relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
         raise FeatureNotSupported('row expansion via "*" is not supported here')
     item = scope.resolve_relation(alias, schema[-1] if schema else None)
     if item is None:
+        record = binder.arguments.whole(alias) if binder.arguments is not None else None
+        if record is not None:
+            return record
         raise missing_table(scope, alias)
     return records.bind_whole_row(binder, item)
 

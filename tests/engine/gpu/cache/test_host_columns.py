@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache import host_columns
 from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables, read_concurrently, split_rows
@@ -50,6 +51,36 @@ def test_rows_before_a_column_have_its_initial_value() -> None:
             assert sorted(map(repr, local_stages.rows(request, workers, lab.database.cpu))) == wanted
     finally:
         lab.close()
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_deleted_rows_leave_cached_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: int) -> None:
+    """Each worker keeps its rows of the file, and reads nothing again."""
+    reads: list[str] = []
+    read = host_columns.read_lanes
+    monkeypatch.setattr(host_columns, "read_lanes", lambda file, *more: reads.append(file.path) or read(file, *more))
+    tables, partition = ResidentTables(2**30), Partition(index, 3)
+    with Store(tmp_path / "data", compaction=False, keep_seconds=0) as store:
+        oid = created(store, "t")
+        with store.begin() as transaction:
+            transaction.append(oid, [ab(*[(n, str(n)) for n in range(100)])])
+            transaction.commit()
+        gone: list[int] = []
+        for more in ([], [0, 33], [34, 66, 99], [1, 2, 67, 98, 50]):
+            gone += more
+            with store.begin() as transaction:
+                (file,) = transaction.table(oid).files
+                transaction.replace(oid, (), [], deleted={file.path: DeletedRows.of(gone)} if gone else {})
+                transaction.commit()
+            scan = Scan(table_of(store, oid), (0, 1))
+            found = tables.frame(scan, partition, ()).lazy.collect()
+            wanted = [n for n in range(100 * index // 3, 100 * (index + 1) // 3) if n not in gone]
+            assert found["c0"].to_list() == wanted
+            assert found["c1"].to_list() == list(map(str, wanted))
+            # A read of the same rows that are not cached
+            assert ResidentTables(2**30).frame(scan, partition, ()).lazy.collect().equals(found)
+            assert [each.parts for each in tables.columns.describe("")] == [1, 1]
+        assert len(reads) == 1 + 4  # the first, and those of the other caches
 
 
 def test_columns_of_removed_files_are_evicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -20,7 +21,8 @@ from gpudb.engine.gpu.cluster.security import load_security
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left
-from tests.support.sessions import run, wait_until
+from tests.support.http_client import wait_for
+from tests.support.sessions import run
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -107,7 +109,43 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         database.close()
     # Their processes are new, and know nothing of the server that has left them.
     with _client(scheduler, server) as client:
-        wait_until(lambda: are_workers_left(client, WORKERS), "the workers without plugins")
+        wait_for(lambda: are_workers_left(client, WORKERS), START_S)
+
+
+def test_a_server_without_its_claim_leaves_the_workers_to_the_one_that_has_it(
+    scheduler: Scheduler, server: CertificateFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler_client, "_RENEWAL_SECONDS", 0.1)
+    security = load_security(scheduler.address, server, insecure=False)
+
+    def put_claim(owner: str, dask_scheduler: Any) -> None:
+        leases = dask_scheduler.extensions["semaphores"].leases["gpudb"]
+        leases.clear()
+        if owner:
+            leases[owner] = time.time()
+
+    def list_claims(dask_scheduler: Any) -> list[str]:
+        return list(dask_scheduler.extensions["semaphores"].leases["gpudb"])
+
+    with _client(scheduler, server) as client:
+        client.wait_for_workers(WORKERS, timeout=START_S)
+        launcher = joined.JoinedLauncher(scheduler.address, WORKERS, security)
+        try:
+
+            def refreshed() -> int:
+                asyncio.run_coroutine_threadsafe(launcher.refresh(), launcher.loop).result(START_S)
+                return len(launcher.workers)
+
+            assert refreshed() == WORKERS
+            client.run_on_scheduler(put_claim, "another server")
+            wait_for(lambda: not refreshed(), START_S)
+            assert client.run_on_scheduler(list_claims) == ["another server"]
+            client.run_on_scheduler(put_claim, "")
+            wait_for(lambda: refreshed() == WORKERS, START_S)
+            assert len(client.run_on_scheduler(list_claims)) == 1
+        finally:
+            launcher.close()
+        assert not client.run_on_scheduler(list_claims)
 
 
 def test_what_is_wrong_with_a_scheduler_is_told(

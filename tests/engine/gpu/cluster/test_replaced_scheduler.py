@@ -15,9 +15,9 @@ from gpudb.certificates import create_cluster_certificates, locate_member
 from gpudb.cli.cluster_certificates import MEMBERS
 from gpudb.engine.gpu.cluster.security import load_security
 from tests.support.deploy.ports import find_port
-from tests.support.gpu.dask_programs import Scheduler, are_workers_left
+from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left
+from tests.support.http_client import wait_for
 from tests.support.server_program import Program
-from tests.support.sessions import wait_until
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -88,13 +88,13 @@ def _prepare(connection: psycopg.Connection) -> None:
 def test_the_server_joins_the_scheduler_that_is_started_again(
     scheduler: Scheduler, server: Program, ports: tuple[str, ...]
 ) -> None:
-    wait_until(lambda: not _readiness(server), "a ready server")
+    wait_for(lambda: not _readiness(server), START_S)
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         _prepare(connection)
         before = _processes(connection)
         scheduler.kill_scheduler()
-        wait_until(lambda: f"0 of {WORKERS} workers" in _readiness(server), "a server that is not ready")
-        wait_until(lambda: _metric(server, "gpudb_scheduler_connected") == 0, "the loss in the metrics")
+        wait_for(lambda: f"0 of {WORKERS} workers" in _readiness(server), START_S)
+        wait_for(lambda: _metric(server, "gpudb_scheduler_connected") == 0, START_S)
         # Without workers a statement that needs them fails, and its connection goes on.
         with pytest.raises(psycopg.errors.SystemError, match="are starting again"):
             connection.execute(QUERY)
@@ -102,7 +102,7 @@ def test_the_server_joins_the_scheduler_that_is_started_again(
         scheduler.start_again()
         scheduler.worker("w0", *ports)
         scheduler.worker("another")
-        wait_until(lambda: not _readiness(server), "a ready server")
+        wait_for(lambda: not _readiness(server), START_S)
         assert connection.execute(QUERY).fetchall() == ANSWER
         assert _metric(server, "gpudb_scheduler_connected") == 1
         after = _processes(connection)
@@ -121,6 +121,6 @@ def _expect_workers_of_their_own(scheduler: Scheduler) -> None:
     files = locate_member(scheduler.certificates, "server")
     security = load_security(scheduler.address, files, insecure=False)
     with Client(scheduler.address, set_as_default=False, security=security) as client:  # type: ignore[no-untyped-call]
-        wait_until(lambda: are_workers_left(client, WORKERS), "the workers without plugins")
+        wait_for(lambda: are_workers_left(client, WORKERS), START_S)
         claims = client.run_on_scheduler(lambda dask_scheduler: dict(dask_scheduler.extensions["semaphores"].leases))
         assert not any(claims.values())

@@ -1,0 +1,170 @@
+"""SQLAlchemy: its own suite for dialects, over psycopg 3; a check is a class of its tests."""
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["sqlalchemy==2.1.9", "psycopg[binary]==3.3.9", "pytest==9.1.0"]
+# [tool.uv]
+# exclude-newer = "2026-11-25T00:00:00Z"
+# ///
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from pathlib import Path
+
+import psycopg
+import sqlalchemy as sa
+from scenario import check, refused, same, url, version
+
+FEATURES = {
+    "Reflection": "metadata",
+    "HasTable": "metadata",
+    "HasIndex": "metadata",
+    "HasSequence": "metadata",
+    "QuotedName": "metadata",
+    "ComponentReflection": "metadata",
+    "Normalized": "metadata",
+    "Isolation": "transactions",
+    "AutocommitIsolation": "transactions",
+    "Prepared": "prepared",
+    "ServerSideCursors": "prepared",
+    "TableDDL": "migrations",
+    "LongNameBlowout": "migrations",
+    "FutureTableDDL": "migrations",
+}
+"""Features of classes by how their names begin; classes with Type, Numeric, Date … are types, all others queries."""
+TYPES = (
+    "Type",
+    "Numeric",
+    "Date",
+    "Time",
+    "Boolean",
+    "Integer",
+    "String",
+    "Text",
+    "Unicode",
+    "JSON",
+    "Interval",
+    "Uuid",
+    "Enum",
+    "Binary",
+    "Array",
+    "Literal",
+)
+
+LACKING = """
+async_dialect computed_columns_default_persisted computed_columns_virtual dbapi_lastrowid emulated_lastrowid
+emulated_lastrowid_even_with_sequences fetch_percent fetch_offset_with_options foreign_keys_reflect_as_index
+json_deserializer_binary legacy_unconditional_json_extract non_updating_cascade nvarchar_types two_phase_transactions
+skip_autocommit_rollback materialized_views_reflect_pk datetime_timezone_historic computed_columns repeated_remote_col_foreign_keys
+reflect_indexes_with_ascdesc_as_expression
+""".split()
+
+FEWER = "not test_get_multi and not test_multi_get"
+"""Leaves out the 756 combinations of arguments of reflection of many tables, which take half an hour."""
+
+CONFTEST = """
+from sqlalchemy.dialects import registry
+import pytest
+pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
+from sqlalchemy.testing.plugin.pytestplugin import *
+from sqlalchemy.dialects.postgresql import provision
+provision._extensions.clear()  # citext and hstore, for tests outside the suite
+"""
+SETUP = """
+[tool:pytest]
+addopts = --tb=line -p no:cacheprovider
+python_files = test_*.py
+[sqla_testing]
+requirement_cls = requirements:Requirements
+profile_file = profiles.txt
+"""
+# Opens what a dialect must ask for, but for what PostgreSQL 16 does not have and what needs another driver.
+REQUIREMENTS = """
+from sqlalchemy.testing import exclusions
+from sqlalchemy.testing.requirements import SuiteRequirements
+
+LACKING = CLOSED
+
+class Requirements(SuiteRequirements):
+    def get_isolation_levels(self, config):
+        return {"default": "READ COMMITTED", "supported": LEVELS}
+
+LEVELS = ["AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
+
+for name in dir(SuiteRequirements):
+    known = getattr(SuiteRequirements, name)
+    if isinstance(known, property) and name not in LACKING:
+        rule = known.fget.__get__(SuiteRequirements())
+        try:
+            skips = rule().skips
+        except Exception:
+            continue
+        if any(isinstance(each, exclusions.BooleanPredicate) and each.value for each in skips):
+            setattr(Requirements, name, property(lambda self: exclusions.open()))
+""".replace("CLOSED", repr(LACKING))
+
+
+def outcomes(report: Path) -> dict[str, list[tuple[str, str | None]]]:
+    """The outcomes of each class of pytest's JUnit report, without what was skipped."""
+    found: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    for case in ET.parse(report).iter("testcase"):
+        name = case.get("classname", "").rpartition(".")[2].partition("_")[0]
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        if case.find("skipped") is None:
+            said = None if bad is None else f"{case.get('name', '').partition('[')[0]}: {bad.get('message', '')}"
+            found[name].append((case.get("name", ""), said))
+    return found
+
+
+def feature(name: str) -> str:
+    """The feature that a class of tests is about."""
+    for start, known in FEATURES.items():
+        if name.startswith(start) or (start in name and known == "metadata"):
+            return known
+    return "types" if any(part in name for part in TYPES) else "queries"
+
+
+version(sa.__version__)
+engine = sa.create_engine(url("postgresql+psycopg"))
+with check("connect", "with a password"), engine.connect() as connection:
+    same(connection.scalar(sa.text("SELECT 1")), 1)
+with check("tls", "verify-full"):
+    secure = sa.create_engine(url("postgresql+psycopg"), connect_args={"sslmode": "verify-full"})
+    with secure.connect() as connection:
+        same(connection.connection.driver_connection.pgconn.ssl_in_use, True)
+    secure.dispose()
+with check("queries", "errors"), engine.connect() as connection:
+    refused(lambda: connection.execute(sa.text("SELECT * FROM missing")), "42P01")
+engine.dispose()
+with psycopg.connect(autocommit=True) as prepared:
+    prepared.execute("CREATE SCHEMA test_schema")
+    prepared.execute("CREATE SCHEMA test_schema_2")
+for name, text in {
+    "conftest.py": CONFTEST,
+    "setup.cfg": SETUP,
+    "requirements.py": REQUIREMENTS,
+    "test_suite.py": "from sqlalchemy.testing.suite import *\n",
+}.items():
+    Path(name).write_text(text, encoding="utf-8")
+command = [
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "--junitxml=report.xml",
+    "-k",
+    FEWER,
+    f"--dburi={url('postgresql+psycopg')}",
+    "test_suite.py",
+]
+done = subprocess.run(command, capture_output=True, text=True, timeout=850)
+if not Path("report.xml").exists():
+    sys.exit(done.stderr[-2000:] or done.stdout[-2000:])
+for name, cases in sorted(outcomes(Path("report.xml")).items()):
+    with check(feature(name), f"suite, {name}"):
+        failed = [said for _, said in cases if said is not None]
+        if failed:
+            raise AssertionError(f"{len(failed)} of {len(cases)} fail: {failed[0]}")

@@ -98,9 +98,7 @@ def _check_nested_names(place: Place, schema: Any) -> None:
     for column in json.loads(schema.to_json())["fields"]:
         for field in _iter_fields(column["type"]):
             if field.get("metadata", {}).get(_PHYSICAL, field["name"]) != field["name"]:
-                message = (
-                    f'column "{column["name"]}" of Delta table "{place.root}" has fields of other names in its files'
-                )
+                message = f'column "{column["name"]}" of Delta table "{place.root}" has renamed fields'
                 raise FeatureNotSupported(f"{message}, which is not supported")
 
 

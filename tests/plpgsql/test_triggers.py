@@ -141,6 +141,28 @@ def test_what_triggers_update_is_locked_before_the_statement_reads(
     assert connection.execute("SELECT n FROM total").fetchone() == (11,)
 
 
+def test_triggers_lock_nothing_that_their_role_may_not_change(
+    connection: psycopg.Connection, gpudb_server: str
+) -> None:
+    connection.execute("CREATE TABLE total (n int); CREATE TABLE own (id int); CREATE ROLE triggers_guest")
+    connection.execute("GRANT INSERT ON own TO triggers_guest")
+    connection.execute(
+        "CREATE OR REPLACE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN IF new.id > 1 THEN UPDATE total SET n = 1; END IF; RETURN NULL; END $$"
+    )
+    connection.execute("CREATE TRIGGER record AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION record()")
+    try:
+        with psycopg.connect(gpudb_server, autocommit=True) as other, connection.transaction():
+            connection.execute("LOCK TABLE total")
+            other.execute("SET ROLE triggers_guest")
+            other.execute("SET lock_timeout = '1s'")
+            other.execute("INSERT INTO own VALUES (1)")
+        assert connection.execute("SELECT * FROM own").fetchall() == [(1,)]
+    finally:
+        connection.execute("DROP OWNED BY triggers_guest")
+        connection.execute("DROP ROLE triggers_guest")
+
+
 def test_a_read_only_transaction_stays_so(connection: psycopg.Connection) -> None:
     connection.execute("CREATE VIEW seen AS SELECT * FROM item")
     connection.execute("CREATE TRIGGER v INSTEAD OF INSERT ON seen FOR EACH ROW EXECUTE FUNCTION record()")

@@ -17,6 +17,7 @@ from gpudb.catalog.triggers import DELETE, INSERT, UPDATE
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
 from gpudb.plpgsql.tree import Fragment, Handler, Statement
+from gpudb.session.authorization.privileges import get_current_role, list_object_privileges
 from gpudb.session.context import Context
 from gpudb.session.execution.bodies import parse_routine
 from gpudb.session.objects.relations import lock_table
@@ -24,6 +25,8 @@ from gpudb.sql.bind.dml.view_targets import find_base_table, view_as_table
 from gpudb.sql.parse.parser import inner, parse
 
 _WORDS = frozenset({"insert", "update", "delete", "merge", "with"})
+_WRITES = frozenset("awd")
+"""The privileges to insert, update and delete."""
 
 
 class _Change(NamedTuple):
@@ -40,14 +43,14 @@ _CHANGES: LruCache[tuple[int, str], tuple[_Change, ...]] = LruCache(512)
 
 
 def lock_trigger_targets(context: Context, relation: Table | View | None, events: Collection[str]) -> None:
-    """Locks what the functions of a relation's triggers change, as far as their bodies tell.
+    """Locks what the functions of a relation's triggers change, as far as their bodies tell and their roles may.
 
     Not in a transaction block, nor after a change: there the snapshot stays.
     """
     if relation is None or not relation.triggers or context.session.explicit or context.transaction.changed:
         return
     found: dict[int, Table] = {}
-    _collect(context, relation, frozenset(events), found, set())
+    _collect(context, relation, frozenset(events), get_current_role(context), found, set())
     for _, table in sorted(found.items()):
         lock_table(context, table)
 
@@ -56,6 +59,7 @@ def _collect(
     context: Context,
     relation: Table | View,
     events: frozenset[str],
+    user: str,
     found: dict[int, Table],
     seen: set[tuple[int, frozenset[str]]],
 ) -> None:
@@ -67,17 +71,18 @@ def _collect(
         routine = catalog.find_routine_by_oid(trigger.function)
         if routine is None or events.isdisjoint(trigger.events) or not trigger.is_enabled(role):
             continue
+        acting = routine.owner if routine.definer else user
         for change in _find_changes(context, routine, relation):
             path = (change.schema,) if change.schema else context.session.search_path()
             changed = catalog.find(change.name, path)
             if isinstance(changed, View) and changed.triggers:
-                _collect(context, changed, change.events, found, seen)
+                _collect(context, changed, change.events, acting, found, seen)
             table = find_base_table(catalog, changed)
             if table is None:
                 continue
-            if change.locks and not table.temporary:
+            if change.locks and not table.temporary and _WRITES & list_object_privileges(catalog, acting, table):
                 found[table.oid] = table
-            _collect(context, table, change.events, found, seen)
+            _collect(context, table, change.events, acting, found, seen)
 
 
 def _find_changes(context: Context, routine: Routine, relation: Table | View) -> tuple[_Change, ...]:

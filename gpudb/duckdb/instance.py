@@ -24,8 +24,8 @@ class Instance:
 
     def __init__(self, config: Config) -> None:
         started = {name: value for name, value in config.items() if name != _TEMP_LIMIT}
-        # The first computes sum(x + constant) from sum(x), and so misses the overflow of an addition. The second reads a
-        # column of csv as the type that it is cast to: a bigint cast to text would be the field as it is written.
+        # The first computes sum(x + constant) from sum(x), and so misses the overflow of an addition. The second reads
+        # a column of csv as the type that it is cast to: a bigint cast to text would be the field as it is written.
         started["disabled_optimizers"] = "aggregate_function_rewriter,type_pushdown"
         self.connection = duckdb.connect(":memory:", config=started)
         if _TEMP_LIMIT in config:  # DuckDB ignores it among the others

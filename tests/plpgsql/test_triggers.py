@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 import gpudb
 from gpudb.storage.recovery.rebuild import repair
 from tests.support.emptying import empty_database
+from tests.support.sessions import wait_until
 
 _AUDIT = """
 CREATE TABLE item (id int PRIMARY KEY, name text);
@@ -116,6 +118,49 @@ def test_savepoints_undo_what_triggers_did(connection: psycopg.Connection) -> No
             connection.execute("INSERT INTO item SELECT g, 'undone' FROM generate_series(2, 9) g")
             raise psycopg.Rollback(inner)
     assert audited(connection) == [("INSERT", 1, "KEPT")]
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO item VALUES (2, 'b')", "UPDATE item SET name = 'c'"])
+def test_what_triggers_update_is_locked_before_the_statement_reads(
+    connection: psycopg.Connection, gpudb_server: str, sql: str
+) -> None:
+    connection.execute("CREATE TABLE total (n int)")
+    connection.execute("INSERT INTO total VALUES (0)")
+    connection.execute("INSERT INTO item VALUES (1, 'a')")
+    connection.execute(
+        "CREATE OR REPLACE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN IF new.id > 0 THEN UPDATE total SET n = n + 1; END IF; RETURN NULL; END $$"
+    )
+    with psycopg.connect(gpudb_server, autocommit=True) as other, ThreadPoolExecutor(1) as beside:
+        waiting = f"SELECT count(*) FROM pg_locks WHERE pid = {other.info.backend_pid} AND NOT granted"
+        with connection.transaction():
+            connection.execute("UPDATE total SET n = n + 10")
+            written = beside.submit(other.execute, sql.encode())
+            wait_until(lambda: connection.execute(waiting.encode()).fetchone() == (1,), "the other session waits")
+        written.result()
+    assert connection.execute("SELECT n FROM total").fetchone() == (11,)
+
+
+def test_triggers_lock_nothing_that_their_role_may_not_change(
+    connection: psycopg.Connection, gpudb_server: str
+) -> None:
+    connection.execute("CREATE TABLE total (n int); CREATE TABLE own (id int); CREATE ROLE triggers_guest")
+    connection.execute("GRANT INSERT ON own TO triggers_guest")
+    connection.execute(
+        "CREATE OR REPLACE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN IF new.id > 1 THEN UPDATE total SET n = 1; END IF; RETURN NULL; END $$"
+    )
+    connection.execute("CREATE TRIGGER record AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION record()")
+    try:
+        with psycopg.connect(gpudb_server, autocommit=True) as other, connection.transaction():
+            connection.execute("LOCK TABLE total")
+            other.execute("SET ROLE triggers_guest")
+            other.execute("SET lock_timeout = '1s'")
+            other.execute("INSERT INTO own VALUES (1)")
+        assert connection.execute("SELECT * FROM own").fetchall() == [(1,)]
+    finally:
+        connection.execute("DROP OWNED BY triggers_guest")
+        connection.execute("DROP ROLE triggers_guest")
 
 
 def test_a_read_only_transaction_stays_so(connection: psycopg.Connection) -> None:

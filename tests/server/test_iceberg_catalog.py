@@ -155,3 +155,23 @@ def test_rows_that_gpudb_deleted_are_gone_for_every_reader(program: Program) -> 
         assert connection.execute(read).fetchall() == expected
         assert expected[0][0] == 49_950
         connection.execute("DROP TABLE cut")
+
+
+def _ask(program: Program, path: str, headers: dict[str, str]) -> int:
+    try:
+        with urlopen(Request(f"{program.http}{path}", headers=headers), timeout=30) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_a_token_of_nested_lists_is_no_token(program: Program) -> None:
+    nested = base64.urlsafe_b64encode(b"[" * 20_000).decode()
+    assert _ask(program, "/iceberg/v1/config", {"Authorization": f"Bearer {nested}.x"}) == 401
+
+
+def test_the_address_of_a_client_is_that_of_its_connection(program: Program) -> None:
+    """A superuser without a password is let in from this machine alone, which no header says."""
+    headers = {"Authorization": "Basic " + base64.b64encode(b"gpudb:").decode(), "X-Forwarded-For": "192.0.2.1"}
+    assert _ask(program, "/iceberg/v1/config", headers) == 200

@@ -10,11 +10,13 @@ from typing import Any
 
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable, Table
 from pyiceberg.types import DoubleType, LongType
 
+from gpudb.storage.files.lake_places import Place
 from tests.support.lake_deletes import add_deletion_vector, add_position_deletes, read_add
 from tests.support.session_fixtures import Connect
 
@@ -101,6 +103,38 @@ def test_rows_that_an_iceberg_writer_deleted_are_gone(client: Connection, iceber
     client.execute(f"CALL gpudb_register('rides', '{_folder(iceberg)}')")
     assert _rows(client, "SELECT count(*), sum(id) FROM rides") == [(3, 5_000_000_002)]
     client.execute("DROP FOREIGN TABLE rides")
+
+
+def test_renamed_fields_within_a_column_are_refused(client: Connection, iceberg: Table) -> None:
+    """They would be NULL: only columns are found by their Iceberg field."""
+    folder = _folder(iceberg)
+    with iceberg.update_schema() as update:
+        update.add_column(("place", "y"), LongType())
+    assert _rows(client, f"SELECT place FROM '{folder}' WHERE id = 2") == [({"x": 2, "y": None},)]
+    with iceberg.update_schema() as update:
+        update.rename_column("place.x", "z")
+    assert _fail(client, f"SELECT place FROM '{folder}'").sqlstate == "0A000"
+
+
+def test_iceberg_files_by_hadoops_form_of_paths(tmp_path: Path) -> None:
+    place = Place(str(tmp_path))
+    for path in ("file:/data/a.parquet", "file:///data/a.parquet", "/data/a.parquet"):
+        assert place.stamp(path, 1).path == "/data/a.parquet"
+
+
+def test_columns_that_differ_by_case_are_refused(client: Connection, tmp_path: Path) -> None:
+    """DuckDB would read one of them for the other, or NULL."""
+    rows = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["a", "A"])
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    with pa.OSFile(str(tmp_path / "rows.arrow"), "wb") as file, pa.ipc.new_file(file, rows.schema) as out:
+        out.write_table(rows)
+    (tmp_path / "rows.csv").write_text("a,A\n1,3\n")
+    for name in ("parquet", "arrow", "csv"):
+        assert _fail(client, f"SELECT * FROM '{tmp_path}/rows.{name}'").sqlstate == "0A000"
+    for number, name in enumerate(("b", "B")):
+        pq.write_table(pa.table({name: [number]}), tmp_path / f"{number}.parquet")
+    read = f"read_files('{tmp_path}/?.parquet', union_by_name => true)"
+    assert _fail(client, f"SELECT * FROM {read}").sqlstate == "0A000"
 
 
 def test_equality_deletes_are_refused(client: Connection, iceberg: Table) -> None:

@@ -31,6 +31,7 @@ class HttpServer:
             lifespan="off",
             ws="none",
             server_header=False,
+            proxy_headers=False,  # rules of connections are for addresses that no client can claim
             timeout_graceful_shutdown=_END_S,
         )
         self._server = uvicorn.Server(config)

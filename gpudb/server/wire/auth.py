@@ -23,7 +23,7 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.server.wire.messages import ProtocolViolation
 from gpudb.values.scram import ITERATIONS, MECHANISM, SALT_BYTES, Verifier, make_verifier, parse_verifier
 
-__all__ = ["MECHANISM", "Scram", "is_loopback", "is_trusted", "make_rejection", "make_verifier"]
+__all__ = ["MECHANISM", "Scram", "is_loopback", "is_trusted", "make_mock_verifier", "make_rejection", "make_verifier"]
 
 _SECRET = secrets.token_bytes(32)
 """Secret from which the salts of unknown roles are derived; new at each start."""
@@ -60,7 +60,7 @@ class Scram:
         self._user = user
         verifier = parse_verifier(role.verifier) if role is not None and role.verifier is not None else None
         self._is_known = verifier is not None
-        self._verifier = verifier or _make_mock_verifier(user)
+        self._verifier = verifier or make_mock_verifier(user)
         self._client_first_bare = self._server_first = self._header = b""
         self._nonce = b""
 
@@ -111,7 +111,7 @@ class Scram:
         return hmac.compare_digest(hashlib.sha256(client_key).digest(), self._verifier.stored_key)
 
 
-def _make_mock_verifier(user: str) -> Verifier:
+def make_mock_verifier(user: str) -> Verifier:
     """Returns a verifier that no password matches."""
     salt = hmac.digest(_SECRET, user.encode(), "sha256")[:SALT_BYTES]
     return Verifier(ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32))

@@ -110,7 +110,8 @@ def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Se
         file = known.get(path)
         gone = DeletedRows.of(rows)
         if file is None or (file.deleted is not None and np.isin(rows, file.deleted.rows).any()):
-            message = "tuple to be updated was already modified by an operation triggered by the current command"
+            verb = "updated" if any(change.updated for change in changes) else "deleted"
+            message = f"tuple to be {verb} was already modified by an operation triggered by the current command"
             hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
             raise SqlError.of("triggered_data_change_violation", message, hint=hint)
         if file.deleted is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pyarrow as pa
 
@@ -19,9 +18,9 @@ from gpudb.session.execution.queries import fetch_query, run_query
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, result_columns
 from gpudb.session.triggers.firing import fire_for_statement
+from gpudb.session.triggers.locks import list_changes, list_events, lock_trigger_targets, locks_target
 from gpudb.sql.bind.dml.view_targets import find_base_table
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Query, Scan, Statement, Update, WithChanges
-from gpudb.sql.parse.parser import inner
 from gpudb.sql.traverse import walk
 
 
@@ -144,12 +143,12 @@ def _result(context: Context, bound: DataChange, count: int, rows: list[pa.Recor
 
 
 def _lock_targets(context: Context) -> None:
-    """Locks the tables whose rows may change; 25006 if a table may not be written.
+    """Locks the tables whose rows may change, also by triggers; 25006 if a table may not be written.
 
     A transaction without changes then continues from what the writers before it committed.
     """
     session = context.session
-    for node in _change_nodes(context.statement.node):
+    for node in list_changes(context.statement.node):
         command = node.DESCRIPTOR.name.removesuffix("Stmt").upper()
         relation = context.transaction.catalog.find(
             node.relation.relname,
@@ -157,22 +156,15 @@ def _lock_targets(context: Context) -> None:
         )
         if isinstance(relation, View) and relation.triggers:
             context.check_writable(command)
+            lock_trigger_targets(context, relation, list_events(node))
         relation = find_base_table(context.transaction.catalog, relation)
         if relation is None:
             continue
         if not relation.temporary:
             context.check_writable(command)
-        if command != "INSERT" or node.HasField("on_conflict_clause"):
+        if locks_target(node):
             lock_table(context, relation)
-
-
-def _change_nodes(node: Any) -> Iterator[Any]:
-    """The INSERT, UPDATE, DELETE and MERGE nodes of a statement and its WITH."""
-    if node.HasField("with_clause"):
-        bodies = (inner(inner(cte).ctequery) for cte in node.with_clause.ctes)
-        yield from (body for body in bodies if body.DESCRIPTOR.name != "SelectStmt")
-    if node.DESCRIPTOR.name != "SelectStmt":
-        yield node
+        lock_trigger_targets(context, relation, list_events(node))
 
 
 def _record(batches: Iterable[pa.RecordBatch], record: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

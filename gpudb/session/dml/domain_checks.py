@@ -16,6 +16,7 @@ from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.session.triggers.firing import fire_before_rows, fire_for_statement
+from gpudb.session.triggers.locks import lock_trigger_targets
 from gpudb.session.triggers.rows import as_rows
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.types.coercion import coerce
@@ -33,6 +34,7 @@ def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBa
 
 
 def _append_with_triggers(context: Context, table: Table, batches: list[pa.RecordBatch]) -> int:
+    lock_trigger_targets(context, table, (INSERT,))
     fire_for_statement(context, table, INSERT, BEFORE)
     rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None, None, append_rows)
     written = rows.combine_chunks().to_batches() if table.kind != "v" else []

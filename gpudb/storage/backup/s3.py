@@ -106,7 +106,7 @@ class S3Prefix:
 
 def _make_options() -> StoreOptions:
     """Returns the environment's options, with the patience of work that nobody waits for."""
-    return replace(read_environment(), request_seconds=60.0, attempts=5)
+    return replace(read_environment("s3"), request_seconds=60.0, attempts=5)
 
 
 def _copy(read: Callable[[int], bytes], write: Callable[[bytes], object]) -> StoredFile:

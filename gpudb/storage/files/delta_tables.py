@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -76,7 +77,8 @@ def _read(place: Place, table: Any) -> tuple[Sequence[tuple[str, str]], LakeScan
         raise FeatureNotSupported(f'Delta table "{place.root}" needs {needed}, which is not supported')
     schema = table.schema()
     keys = {each.name: str(each.metadata.get(_PHYSICAL, each.name)) for each in schema.fields}
-    held = describe_arrow(pa.schema(schema.to_arrow()))
+    _check_nested_names(place, schema)
+    held = describe_arrow(pa.schema(schema.to_arrow()), place.root)
     partitions = list(table.metadata().partition_columns)
     actions = pa.table(table.get_add_actions(flatten=True))
     stamps = {
@@ -89,6 +91,25 @@ def _read(place: Place, table: Any) -> tuple[Sequence[tuple[str, str]], LakeScan
         groups.setdefault(tuple(None if each is None else _as_text(each) for each in row), []).append(stamp)
     listed = tuple(LakeGroup(tuple(files), dict(zip(partitions, row, strict=True))) for row, files in groups.items())
     return held, LakeScan({**keys}, listed, _read_deleted(place, table, protocol))
+
+
+def _check_nested_names(place: Place, schema: Any) -> None:
+    """0A000 for a field within a column that has another name in files: it is found by its name alone."""
+    for column in json.loads(schema.to_json())["fields"]:
+        for field in _iter_fields(column["type"]):
+            if field.get("metadata", {}).get(_PHYSICAL, field["name"]) != field["name"]:
+                message = f'column "{column["name"]}" of Delta table "{place.root}" has renamed fields'
+                raise FeatureNotSupported(f"{message}, which is not supported")
+
+
+def _iter_fields(kind: Any) -> Iterator[dict[str, Any]]:
+    """Yields the fields within a type of Delta's JSON."""
+    if isinstance(kind, dict):
+        for field in kind.get("fields", ()):
+            yield field
+            yield from _iter_fields(field["type"])
+        for name in ("elementType", "keyType", "valueType"):
+            yield from _iter_fields(kind.get(name))
 
 
 def _stamp(place: Place, path: str, size: int) -> FileStamp:
@@ -159,5 +180,8 @@ def _make_options(place: Place) -> dict[str, str] | None:
                 "azure_endpoint": options.endpoint,
             }
         case _:
+            if options.token is not None or options.endpoint is not None:
+                message = "Delta tables in gs with an endpoint or an access token are not supported"
+                raise FeatureNotSupported(message, hint="Credentials of the environment are.")
             found |= {"google_skip_signature": "true" if options.anonymous else None}
     return {name: value for name, value in found.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -58,7 +58,8 @@ def _open(place: Place, options: Mapping[str, object]) -> tuple[Sequence[tuple[s
     table = StaticTable(("", location), metadata, location, files, NoopCatalog("gpudb"))
     scan = table.scan(snapshot_id=_read_snapshot(options))
     schema = scan.projection()
-    held = describe_arrow(schema_to_pyarrow(schema, include_field_ids=False))
+    _check_nested_names(place, metadata.schemas, schema)
+    held = describe_arrow(schema_to_pyarrow(schema, include_field_ids=False), place.root)
     tasks = list(scan.plan_files())
     stamps = {each.file.file_path: _stamp(place, each) for each in tasks}
     if _NAME_MAPPING in metadata.properties:
@@ -69,7 +70,7 @@ def _open(place: Place, options: Mapping[str, object]) -> tuple[Sequence[tuple[s
 
 
 def _find_metadata(place: Place) -> str:
-    """Returns the file of a table's metadata: that of version-hint.text, or else the newest by its name."""
+    """Returns the file of a table's metadata: the newest by the number in its name."""
     if place.root.endswith(_METADATA):
         return place.root
     names = [each for each in place.list("metadata") if each.endswith(_METADATA)]
@@ -116,6 +117,33 @@ def _list_keys(schema: Schema) -> dict[str, int | str]:
         if each.initial_default is not None:
             raise FeatureNotSupported(f'column "{each.name}" has an initial default, which is not supported')
     return {each.name: each.field_id for each in schema.fields}
+
+
+def _check_nested_names(place: Place, schemas: Sequence[Schema], current: Schema) -> None:
+    """0A000 for a field within a column whose name was another, or another's: it is found by its name alone."""
+    known: dict[int, tuple[int, str]] = {}
+    owners: dict[tuple[int, str], int] = {}
+    tops = {each.field_id for each in current.fields}
+    for schema in (*schemas, current):
+        for column in schema.fields:
+            if column.field_id not in tops:
+                continue
+            for parent, field in _iter_nested(column.field_id, column.field_type):
+                place_in = parent, field.name
+                if (
+                    known.setdefault(field.field_id, place_in) != place_in
+                    or owners.setdefault(place_in, field.field_id) != field.field_id
+                ):
+                    message = f'column "{column.name}" of Iceberg table "{place.root}" has renamed fields'
+                    raise FeatureNotSupported(f"{message}, which is not supported")
+
+
+def _iter_nested(parent: int, kind: Any) -> Iterator[tuple[int, Any]]:
+    """Yields the fields within a type, each with the field that has it."""
+    named = (getattr(kind, name, None) for name in ("element_field", "key_field", "value_field"))
+    for field in (*getattr(kind, "fields", ()), *(each for each in named if each is not None)):
+        yield parent, field
+        yield from _iter_nested(field.field_id, field.field_type)
 
 
 def _read_deleted(files: FileIO, tasks: Sequence[FileScanTask], stamps: Mapping[str, FileStamp]) -> pa.Table | None:

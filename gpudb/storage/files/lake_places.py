@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +55,8 @@ class Place:
             message = f'table "{self.root}" names the file "{path}", which is elsewhere'
             raise SqlError.of("insufficient_privilege", message)
         if self.store is None:
-            return FileStamp(path.removeprefix("file://"), size, 0)
+            # Hadoop writes file:/folder, others file:///folder
+            return FileStamp(re.sub("^file:/+", "/", path), size, 0)
         number, address = get_number(self.store), read_address(path)
         remember(number, StoredObject(address, size, 0))
         return FileStamp(str(address), size, 0, number)

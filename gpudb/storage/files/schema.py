@@ -65,8 +65,9 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
         columns = _apply_declared(columns, request.declared, found.format)
     folders = _list_folders(found.stamps, columns) if options.folders else ()
     columns = (*columns, *folders)
+    check_distinct([column.name for column in columns], found.stamps[0].path)
     path = FileColumn(FILENAME, TEXT, "VARCHAR", "path")
-    has_own = any(column.name == FILENAME for column in columns)
+    has_own = any(column.name.lower() == FILENAME for column in columns)
     if options.filename and has_own:
         raise SqlError.of("duplicate_column", f'column "{FILENAME}" specified more than once')
     return FileTable(
@@ -175,17 +176,29 @@ def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> lis
 def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
     found = []
     for stamp in stamps:
-        found.append(describe_arrow(open_arrow_file(stamp).schema))
+        found.append(describe_arrow(open_arrow_file(stamp).schema, stamp.path))
     return found
 
 
-def describe_arrow(schema: pa.Schema) -> _Held:
-    """Returns the columns of an Arrow schema with the types that DuckDB gives them."""
+def describe_arrow(schema: pa.Schema, source: str) -> _Held:
+    """Returns the columns of an Arrow schema with the types that DuckDB gives them; see `check_distinct`."""
+    check_distinct(schema.names, source)
     with _lock:
         connection = _open()
     with connection.cursor() as cursor:
         cursor.register("schema", schema.empty_table())
         return tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall())
+
+
+def check_distinct(names: Sequence[str], source: str) -> None:
+    """0A000 for columns whose names are the same for DuckDB, which ignores the case of ASCII letters."""
+    taken: dict[bytes, str] = {}
+    for name in names:
+        key = name.encode().lower()
+        if (other := taken.get(key)) is not None:
+            message = f'columns "{other}" and "{name}" of "{source}" differ by the case of letters at most'
+            raise FeatureNotSupported(message, hint="Rename one of them.")
+        taken[key] = name
 
 
 def list_field_ids(stamps: Sequence[FileStamp]) -> list[list[int | None]]:

@@ -35,11 +35,14 @@ class StoreOptions:
         return not self.anonymous and self.key_id is None and self.secret is None and self.token is None
 
 
-def read_environment(environment: Mapping[str, str] = os.environ) -> StoreOptions:
-    """Returns endpoint, region and account of the environment; its credentials are found by the libraries."""
+def read_environment(scheme: str, environment: Mapping[str, str] = os.environ) -> StoreOptions:
+    """Returns endpoint, region and account that the environment has for a storage.
+
+    Its credentials are found by the libraries.
+    """
     get = environment.get
-    return StoreOptions(
-        endpoint=get("AWS_ENDPOINT_URL_S3") or get("AWS_ENDPOINT_URL"),
-        region=get("AWS_REGION") or get("AWS_DEFAULT_REGION"),
-        account=get("AZURE_STORAGE_ACCOUNT_NAME") or get("AZURE_STORAGE_ACCOUNT"),
-    )
+    if scheme == "s3":
+        endpoint = get("AWS_ENDPOINT_URL_S3") or get("AWS_ENDPOINT_URL")
+        return StoreOptions(endpoint=endpoint, region=get("AWS_REGION") or get("AWS_DEFAULT_REGION"))
+    account = get("AZURE_STORAGE_ACCOUNT_NAME") or get("AZURE_STORAGE_ACCOUNT")
+    return StoreOptions(account=account if scheme == "az" else None)

@@ -1,7 +1,7 @@
 """ibis: expressions, tables made from frames, introspection."""
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["ibis-framework[postgres]==12.0.0", "pandas==3.0.4"]
+# dependencies = ["ibis-framework[postgres]==12.0.0", "pandas==3.0.4", "pyarrow==26.0.0", "pyarrow-hotfix", "rich", "packaging"]
 # [tool.uv]
 # exclude-newer = "2026-11-25T00:00:00Z"
 # ///

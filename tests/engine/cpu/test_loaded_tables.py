@@ -329,11 +329,11 @@ def test_rows_deleted_before_a_loading_leave_the_others_in_order(
     lab.run("DROP TABLE ordered")
 
 
-@pytest.mark.parametrize("rows", [3 * loaded_tables.ROW_GROUP + 10, 5 * loaded_tables.ROW_GROUP])
 def test_checkpoints_renumber_no_row_that_is_deleted_later(
-    cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch, rows: int
+    cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB merges row groups with gaps: these numbers of rows are below and above what makes it do so."""
+    rows = 3 * loaded_tables.ROW_GROUP + 10
     monkeypatch.setattr(compaction, "REWRITTEN_SHARE", 1.0)
     monkeypatch.setattr(compaction, "REWRITTEN_ROWS", rows)
     monkeypatch.setattr(compaction, "DELETED_ROWS", rows)

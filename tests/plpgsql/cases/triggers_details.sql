@@ -61,3 +61,41 @@ create or replace trigger t before insert on item execute function changes_table
 insert into item values (1)
 ---
 select * from item, other
+---
+drop trigger t on item
+---
+create function removes() returns trigger language plpgsql as $$ begin if pg_trigger_depth() = 1 then delete from item where id = old.id; end if; return old; end $$
+---
+create trigger removes before update or delete on item for each row execute function removes()
+---
+delete from item
+---
+update item set id = 2
+---
+select * from item
+---
+create type mood as enum ('a', 'b')
+---
+create type grade as enum ('a', 'b')
+---
+create table person (id int, mood mood, name text)
+---
+create trigger a before update of mood on person for each row execute function tell()
+---
+create trigger b before update on person for each row when (new.mood = 'a') execute function tell()
+---
+create trigger c before update on person for each row when (new.name = 'a'::grade::text) execute function tell()
+---
+drop type grade
+---
+drop type grade cascade
+---
+drop type mood
+---
+drop type mood cascade
+---
+insert into person values (1, 'a')
+---
+update person set name = 'b'
+---
+select tgname from pg_trigger where tgrelid = 'person'::regclass

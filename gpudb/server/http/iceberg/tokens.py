@@ -25,7 +25,7 @@ def read_user(token: str) -> str | None:
     """Returns the role that a token names, not checked yet; None for a text that is no token, or one that has ended."""
     try:
         user, ends = json.loads(base64.urlsafe_b64decode(token.partition(".")[0]))
-    except (ValueError, TypeError, binascii.Error):
+    except (ValueError, TypeError, RecursionError, binascii.Error):
         return None
     return user if isinstance(user, str) and isinstance(ends, int) and time.time() < ends else None
 

@@ -138,10 +138,10 @@ def test_a_server_without_its_claim_leaves_the_workers_to_the_one_that_has_it(
 
             assert refreshed() == WORKERS
             client.run_on_scheduler(put_claim, "another server")
-            wait_until(lambda: not refreshed(), "a server without workers")
+            wait_for(lambda: not refreshed(), START_S)
             assert client.run_on_scheduler(list_claims) == ["another server"]
             client.run_on_scheduler(put_claim, "")
-            wait_until(lambda: refreshed() == WORKERS, "the workers again")
+            wait_for(lambda: refreshed() == WORKERS, START_S)
             assert len(client.run_on_scheduler(list_claims)) == 1
         finally:
             launcher.close()

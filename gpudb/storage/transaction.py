@@ -18,6 +18,7 @@ from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
+from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt_files
@@ -29,6 +30,7 @@ class TransactionHost(Protocol):
     """The store that a transaction changes; `store.Store` implements it."""
 
     activity: StoreActivity
+    exported_snapshots: ExportedSnapshots
     key_checker: KeyChecker
     locks: Locks
 
@@ -77,6 +79,7 @@ class Transaction:
 
     Keep it open while results of its snapshot are being read: it keeps their files on disk. Used by one thread at a
     time. `party` is the holder of its locks: owners of one party do not wait for each other.
+    Once its snapshot is exported, or is an imported one, it `shares_snapshot` and keeps it.
     """
 
     def __init__(self, store: TransactionHost, number: int, base: Catalog) -> None:
@@ -88,6 +91,7 @@ class Transaction:
         self._open = True
         self.number = self.party = number
         self.compacting = False
+        self.shares_snapshot = False
         self.committed = False
         self.known_keys: set[str] = set()
 
@@ -313,14 +317,38 @@ class Transaction:
     def refresh(self, *, reads_on: bool = False) -> None:
         """Moves a transaction without changes to the last committed state.
 
-        If it `reads_on`, something still reads the state that it leaves, whose files stay on disk until it ends.
+        A shared snapshot is kept. If it `reads_on`, something still reads the state that it leaves, whose files stay
+        on disk until it ends.
         """
         self._check_open()
         if self.changed:
             raise InternalError("a transaction with changes cannot take another snapshot")
+        if self.shares_snapshot:
+            return
         database = self._base.database
         moved = self._store.catalog(database) if reads_on else self._store.open_snapshot(self.number, database)
         self._base = self._catalog = moved
+
+    def export_snapshot(self) -> str:
+        """Returns an identifier under which others can import the snapshot, without this transaction's changes."""
+        self._check_open()
+        self.shares_snapshot = True
+        return self._store.exported_snapshots.add(self.number, self._base)
+
+    def import_snapshot(self, identifier: str) -> bool:
+        """Moves a transaction without changes to an exported snapshot; returns whether there is one.
+
+        Raises 0A000 for the snapshot of another database.
+        """
+        self._check_open()
+        if self.changed:
+            raise InternalError("a transaction with changes cannot take another snapshot")
+        found = self._store.exported_snapshots.open(identifier, self.number, self._base.database)
+        if found is None:
+            return False
+        self._base = self._catalog = found
+        self.shares_snapshot = True
+        return True
 
     def commit(self) -> None:
         """Makes all changes durable and visible at once, or rolls back and raises.

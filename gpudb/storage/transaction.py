@@ -187,10 +187,17 @@ class Transaction:
         kept = tuple(file for file in kept if file.rows)
         durable = self._store.is_durable(table)
         written = write_files(self._store.data_folder(table), table, batches, durable=durable)
-        if not check_keys:
+        changed = [file for file in table.files if file.id in gone or file.path in deleted]
+        if not check_keys and self._has_committed_keys(oid, changed):
             self.known_keys |= {file.path for file in written.files}
         self._set_files(table, kept, written.files, check_keys=check_keys, distinct=written.ascending)
         return written.rows
+
+    def _has_committed_keys(self, oid: int, files: Iterable[DataFile]) -> bool:
+        """Returns whether all rows of a table's files have keys that were in it before this transaction."""
+        before = self._base.find_relation_by_oid(oid)
+        added = list_added_rows(files, before.files if isinstance(before, Table) else ())
+        return all(file.path in self.known_keys for file in added)
 
     def adopt(self, oid: int, pattern: str) -> int:
         """Adds the Parquet files that a path or glob names, unchanged; returns their number of rows (see

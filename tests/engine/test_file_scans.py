@@ -398,3 +398,20 @@ def test_folders_of_weeks_are_texts(client: Client, tmp_path: Path) -> None:
         pq.write_table(pa.table({"a": [1]}), tmp_path / f"k={name}" / "part.parquet")
     query = f"SELECT k FROM '{tmp_path}/*/*.parquet' ORDER BY k"
     assert client.execute(query).fetchall() == [("2024-01-01",), ("2024-W01-1",)]
+
+
+def test_much_text_that_kernels_do_not_parse_is_left_to_the_embedded_engine(
+    client: Client, tmp_path: Path, engine_name: str
+) -> None:
+    """A GPU's host would parse it many times slower."""
+    (tmp_path / "rows.csv").write_text("a,b\n" + "".join(f'{i},"a text, {i}"\n' for i in range(250_000)))
+    (tmp_path / "rows.jsonl").write_text("".join(f'{{"a": {i}, "b": "text {i}"}}\n' for i in range(200_000)))
+    for name, rows in (("csv", 250_000), ("jsonl", 200_000)):
+        query = f"SELECT count(b), sum(a) FROM '{tmp_path}/rows.{name}'"
+        if "gpu" in engine_name:
+            with pytest.raises(psycopg.errors.FeatureNotSupported, match="much text"):
+                client.execute(query)
+        with client.transaction():
+            if "gpu" in engine_name:
+                client.execute("SET LOCAL gpudb.fallback = on")
+            assert client.execute(query).fetchall() == [(rows, rows * (rows - 1) // 2)]

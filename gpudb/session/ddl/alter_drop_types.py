@@ -11,11 +11,13 @@ from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.tables import Table
+from gpudb.catalog.triggers import Trigger
 from gpudb.catalog.type_replacement import contains_type, replace_type_definition
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import without_columns
+from gpudb.session.ddl.triggers import triggers_of_column
 from gpudb.session.ddl.types import check_type_name_free, find_type
 from gpudb.session.objects.dependents import describe_relation, views_of_column
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
@@ -63,22 +65,31 @@ def _report_missing(context: Context, names: tuple[str, ...], missing_ok: bool) 
 
 
 def drop_with_users(context: Context, types: list[TypeDefinition], cascade: bool) -> None:
-    """Drops types and, with CASCADE, the columns, views and types that use them; 2BP01 without."""
+    """Drops types and, with CASCADE, the columns, views, types and triggers that use them; 2BP01 without."""
     removed = {each.oid for each in types}
     queue = list(types)
     while queue:
         definition = queue.pop(0)
         found = _find_users(context, definition, removed)
-        if found and not cascade:
+        triggers = _find_triggers(context, definition)
+        names = [each for each, _ in found] + [
+            f"trigger {each.name} on {describe_relation(context, relation)}" for relation, each, _ in triggers
+        ]
+        if names and not cascade:
             message = f"cannot drop type {definition.user} because other objects depend on it"
-            detail = "\n".join(f"{each} depends on type {definition.user}" for each, _ in found)
+            reasons = [f"type {definition.user}"] * len(found) + [reason for _, _, reason in triggers]
+            detail = "\n".join(f"{each} depends on {reason}" for each, reason in zip(names, reasons, strict=True))
             hint = "Use DROP ... CASCADE to drop the dependent objects too."
             raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-        if len(found) > 1:
-            detail = "\n".join(f"drop cascades to {each}" for each, _ in found)
-            context.notice(f"drop cascades to {len(found)} other objects", detail=detail)
-        elif found:
-            context.notice(f"drop cascades to {found[0][0]}")
+        if len(names) > 1:
+            detail = "\n".join(f"drop cascades to {each}" for each in names)
+            context.notice(f"drop cascades to {len(names)} other objects", detail=detail)
+        elif names:
+            context.notice(f"drop cascades to {names[0]}")
+        for relation, trigger, _ in triggers:
+            holder = context.transaction.catalog.find_relation_by_oid(relation.oid)
+            assert isinstance(holder, Table | View)
+            put_relation(context, replace(holder, triggers=tuple(each for each in holder.triggers if each != trigger)))
         for _, user in found:
             if isinstance(user, TypeDefinition) and user.user.kind == "c":
                 _drop_fields(context, user, definition)
@@ -121,9 +132,8 @@ def _find_users(context: Context, definition: TypeDefinition, removed: set[int])
             found.append((f"{'function' if routine.kind == 'a' else routine.noun} {routine.identity}", routine))
     for relation in sorted(catalog.relations.values(), key=lambda each: each.oid):
         if isinstance(relation, View):
-            if any(contains_type(c.type, definition.user) for c in relation.columns) or definition.name in _type_names(
-                relation
-            ):
+            names = _type_names(relation.query)
+            if any(contains_type(c.type, definition.user) for c in relation.columns) or definition.name in names:
                 found.append((describe_relation(context, relation), relation))
             continue
         if isinstance(relation, Sequence):
@@ -134,10 +144,30 @@ def _find_users(context: Context, definition: TypeDefinition, removed: set[int])
     return found
 
 
-def _type_names(view: View) -> set[str]:
-    """The last part of every type name in a view's query."""
+def _find_triggers(context: Context, definition: TypeDefinition) -> list[tuple[Table | View, Trigger, str]]:
+    """The triggers that name a type in WHEN, or a column of that type, and what each depends on."""
+    found: list[tuple[Table | View, Trigger, str]] = []
+    for relation in context.transaction.catalog.relations.values():
+        if isinstance(relation, Sequence):
+            continue
+        for each in relation.triggers:
+            if each.condition is not None and definition.name in _type_names(f"SELECT {each.condition}"):
+                found.append((relation, each, f"type {definition.user}"))
+                continue
+            if isinstance(relation, View):  # its triggers name no columns
+                continue
+            for column in relation.columns:
+                if contains_type(column.type, definition.user) and each in triggers_of_column(relation, column.name):
+                    owner = f"column {column.name} of {describe_relation(context, relation)}"
+                    found.append((relation, each, owner if column.name in each.columns else f"type {definition.user}"))
+                    break
+    return found
+
+
+def _type_names(query: str) -> set[str]:
+    """The last part of every type name in a query."""
     found: set[str] = set()
-    nodes: list[Any] = [parse(view.query)[0].node]
+    nodes: list[Any] = [parse(query)[0].node]
     while nodes:
         node = nodes.pop()
         if node.DESCRIPTOR.name == "TypeName":

@@ -73,3 +73,29 @@ delete from item
 update item set id = 2
 ---
 select * from item
+---
+create type mood as enum ('a', 'b')
+---
+create type grade as enum ('a', 'b')
+---
+create table person (id int, mood mood, name text)
+---
+create trigger a before update of mood on person for each row execute function tell()
+---
+create trigger b before update on person for each row when (new.mood = 'a') execute function tell()
+---
+create trigger c before update on person for each row when (new.name = 'a'::grade::text) execute function tell()
+---
+drop type grade
+---
+drop type grade cascade
+---
+drop type mood
+---
+drop type mood cascade
+---
+insert into person values (1, 'a')
+---
+update person set name = 'b'
+---
+select tgname from pg_trigger where tgrelid = 'person'::regclass

@@ -30,6 +30,7 @@ from gpudb.engine.gpu.cudf.footers import read_footer
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.figures import track_read
 from gpudb.errors import SqlError
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.storage.files.arrow_batches import ArrowLayout, read_arrow_layout
 from gpudb.storage.files.arrow_reader import find_column, overlapping_rows
 from gpudb.storage.files.arrow_types import is_stored_as
@@ -39,6 +40,8 @@ from gpudb.types import SqlType
 
 MAX_THREADS = 16
 """Maximum number of threads that read from files into GPU memory."""
+MAX_HOST_TEXT = 4 << 20
+"""Bytes of csv or JSON that the host parses for a GPU at most, of one part."""
 _ready = threading.Lock()
 _threads: list[int] = []
 
@@ -47,7 +50,7 @@ def read_part_columns(part: FilePart, columns: Sequence[Column], first: int, las
     """Reads rows `first` to `last` of a part's columns; returns a libcudf column per column as it is stored.
 
     A libcudf column still has its stored type, except for columns that were read on the host. 55000 for a file that
-    changed since the statement was bound; 58P01, 42501, XX001.
+    changed since the statement was bound; 58P01, 42501, XX001; NotSupportedOnWorkers for much text that kernels refuse.
     """
     check_unchanged(part.stamp)
     prepare_threads()
@@ -58,19 +61,32 @@ def read_part_columns(part: FilePart, columns: Sequence[Column], first: int, las
         with track_read(_describe_way(part.format), count_bytes(part, list(types), first, last)):
             found = _READERS[part.format](part, types, first, last)
             synchronize()
+    others = [each for each in columns if each.field_id in part.names and names.get(each.field_id) not in found]
+    lanes = _read_on_host(part, others, first, last)
     made = []
     for column in columns:
-        direct = found.get(names.get(column.field_id, ""))
-        if direct is not None:
-            made.append([direct])
-        elif column.field_id not in part.names:
-            made.append([_repeat_constant(part, column, last - first)])
+        if column.field_id in lanes:
+            made.append([each.obj for each in to_device(lanes[column.field_id]).columns])
+        elif column.field_id in part.names:
+            made.append([found[names[column.field_id]]])
         else:
-            (lanes,) = read_lanes_of_part(part, [column], first, last)
-            made.append([each.obj for each in to_device(lanes).columns])
+            made.append([_repeat_constant(part, column, last - first)])
     synchronize()
     check_unchanged(part.stamp)
     return made
+
+
+def _read_on_host(part: FilePart, columns: Sequence[Column], first: int, last: int) -> dict[int, Any]:
+    """Reads columns that the GPU does not read, all at once, since text is parsed as a whole; returns them by field.
+
+    NotSupportedOnWorkers for much text: the embedded engine parses it with all cores, many times faster.
+    """
+    if not columns:
+        return {}
+    if part.blocks and part.bytes > MAX_HOST_TEXT:
+        raise NotSupportedOnWorkers(f"much text of {part.format} that is not plain")
+    read = read_lanes_of_part(part, columns, first, last)
+    return {column.field_id: each for column, each in zip(columns, read, strict=True)}
 
 
 def _list_direct(part: FilePart, columns: Sequence[Column]) -> list[Column]:

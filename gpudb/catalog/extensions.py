@@ -1,6 +1,7 @@
-"""PostgreSQL's extensions: those that gpudb has something of, and those that a database has created.
+"""PostgreSQL's extensions: those that gpudb has something of, and those that a database has.
 
-CREATE EXTENSION creates a foreign-data wrapper for those of `wrappers`; what others bring is there without it.
+CREATE EXTENSION creates a foreign-data wrapper for those of `wrappers`; what others bring is there without it. Every
+database has `plpgsql`, as in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -41,3 +42,11 @@ _LANGUAGES = (AvailableExtension("plpgsql", "1.0", "PL/pgSQL procedural language
 _WRAPPERS = tuple(AvailableExtension(each.name, each.version, each.comment) for each in KNOWN.values())
 AVAILABLE: Mapping[str, AvailableExtension] = {each.name: each for each in (*_AVAILABLE, *_LANGUAGES, *_WRAPPERS)}
 """By name. PostgreSQL 16's versions."""
+
+PLPGSQL = Extension(12756, "plpgsql", 11, "1.0", "PL/pgSQL procedural language")
+"""In pg_catalog of every database, with PostgreSQL's OID: pg_dump leaves out what initdb made. It cannot be dropped."""
+
+
+def list_extensions(created: Mapping[str, Extension]) -> Mapping[str, Extension]:
+    """Returns the extensions of a database by name, from those that its catalog keeps."""
+    return {PLPGSQL.name: PLPGSQL, **created}

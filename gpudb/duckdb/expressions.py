@@ -306,8 +306,9 @@ class ExpressionRenderer:
     def _(self, expr: bound.AnyArray) -> RenderedSql:
         left = self.render(expr.left)
         array = flatten(self.render_value(expr.array), expr.array.type)
-        if "SELECT " in left.value and "SELECT " not in left.scale:
-            # DuckDB has no subqueries in lambdas: the array's elements are compared with the result
+        if "SELECT " in left.value + array and "SELECT " not in left.scale:
+            # DuckDB has no subqueries in lambdas: the array's elements are compared with the result. An array that a
+            # subquery makes is mentioned several times.
             bound_once = f"list_transform([struct_pack(x0 := {left.value}, x1 := {array})], lambda pg_operands: "
             compared = self._compare_with_elements(expr, left._replace(value="(pg_operands).x0"), "(pg_operands).x1")
             return RenderedSql(f"{bound_once}{compared})[1]")

@@ -9,7 +9,7 @@ from gpudb.functions.bit_strings import BITS, from_bits, to_bits
 from gpudb.functions.cast_datetimes import to_date, to_interval, to_time, to_timestamp
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.inet import to_network
-from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.let_binding import bind_values, call_lookup, render_error
 from gpudb.functions.money import to_money
 from gpudb.functions.multirange_lists import from_range
 from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, ScaledSql, pack, unpack
@@ -155,6 +155,8 @@ def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> 
     if _LOOKED_UP & {source_element.name, target_element.name} and source.dims <= 1:
         # names and OIDs of objects are looked up by subqueries, which a lambda cannot have
         item = pack(*cast(value, scale, source_element, target_element, explicit), target_element)
+        if item == value and source_element.duckdb == target_element.duckdb:
+            return sql
         items = f"SELECT list({item} ORDER BY pg_i) FROM unnest({sql}) WITH ORDINALITY AS pg_l(pg_e, pg_i)"
         return f"(CASE WHEN {sql} IS NOT NULL THEN coalesce(({items}), []) END)"
     convert = f"lambda pg_e: {pack(*cast(value, scale, source_element, target_element, explicit), target_element)}"
@@ -196,7 +198,7 @@ def _to_oid(sql: str, scale: str, source: SqlType, target: SqlType) -> str | Non
 
 def _to_registered(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
-        return f"pg_to_{target.name}({sql})"
+        return call_lookup(f"pg_to_{target.name}", sql)
     return _to_oid(sql, scale, source, target)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from gpudb.functions.registry import Operands
 
 _SHORT = 64
+# Names, parameters of lambdas and constants.
+_PLAIN = re.compile(r"""(?:\w+|\(\w+\)|"(?:[^"]|"")*")(?:\.\w+|\."(?:[^"]|"")*")*|'(?:[^']|'')*'""")
 
 DETAIL = "\x1f"
 """Separator of an error's message and detail when both pass through the engine."""
@@ -25,6 +28,17 @@ def bind_values(body: Callable[..., str], *values: str) -> str:
     fields = ", ".join(f"x{number} := {value}" for number, value in enumerate(values))
     names = [f"(pg_v).x{number}" for number in range(len(values))]
     return f"list_transform([struct_pack({fields})], lambda pg_v: {body(*names)})[1]"
+
+
+def call_lookup(macro: str, value: str) -> str:
+    """Calls a macro that looks its operand up in the catalog, by subqueries that mention it several times.
+
+    An operand that is computed becomes a column first: lookups inside lookups would otherwise be planned once for each
+    combination of mentions.
+    """
+    if _PLAIN.fullmatch(value):
+        return f"{macro}({value})"
+    return f"(SELECT {macro}(pg_looked.up) FROM (SELECT {value} AS up) AS pg_looked)"
 
 
 def make_macro_template(name: str) -> Callable[[Operands], str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.inet import NETWORKS, format_network
-from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.let_binding import bind_values, call_lookup, render_error
 from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, unpack
 from gpudb.functions.range_text import format_range
 from gpudb.functions.records import get_member
@@ -52,7 +52,7 @@ def to_text(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     if name in {"time", "uuid"}:
         return f"CAST({sql} AS VARCHAR)"
     if name.startswith("reg"):
-        return f"pg_{name}_name({sql})"
+        return call_lookup(f"pg_{name}_name", sql)
     if source.labels is not None:
         return f"CAST({sql} AS VARCHAR)"
     if name in VECTORS:

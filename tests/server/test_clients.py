@@ -25,6 +25,7 @@ from psycopg.types.multirange import Multirange
 from psycopg.types.range import Range
 
 from gpudb.session.database import Database
+from tests.support.oracle.server import Oracle
 from tests.support.wire_server import Address, serving
 
 UTC = dt.UTC
@@ -467,3 +468,36 @@ def test_answers_are_json_where_asked(pg: psycopg.Connection[Any]) -> None:
     assert row is not None
     document = row[0] if isinstance(row[0], list) else json.loads(row[0])
     assert isinstance(document, list)
+
+
+def test_parameters_declared_as_void_are_no_arguments(pg: psycopg.Connection[Any], oracle: Oracle) -> None:
+    """pgjdbc sends the OUT parameters of `{? = call f(?)}` so."""
+    setup = (
+        "DROP FUNCTION IF EXISTS twice(int); DROP PROCEDURE IF EXISTS keep(int, text);"
+        "CREATE FUNCTION twice(a int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 2';"
+        "CREATE PROCEDURE keep(a int, INOUT b text) LANGUAGE plpgsql AS 'BEGIN b := b || a; END'"
+    )
+    statements = [
+        ("SELECT * FROM twice($1, $2) AS result", (2278, 23), (None, b"4")),
+        ("SELECT twice($2, $1)", (2278, 23), (None, b"4")),
+        ("SELECT * FROM upper($1, $2) AS result", (2278, 25), (None, b"a")),
+        ("SELECT twice(a => $2) + twice($1, 1)", (2278, 23), (None, b"4")),
+        ("SELECT * FROM pi($1) AS result", (2278,), (None,)),
+        ("SELECT sum($1, a) FROM (VALUES (1), (2)) v(a)", (2278,), (None,)),
+        ("CALL keep($1, $2, $3)", (23, 2278, 25), (b"1", None, b"x")),
+        ("SELECT twice($1)", (2278,), (None,)),
+        ("SELECT $1", (2278,), (None,)),
+    ]
+
+    def answers(connection: psycopg.Connection[Any]) -> list[object]:
+        connection.execute(setup)
+        found: list[object] = []
+        for sql, types, values in statements:
+            result = connection.pgconn.exec_params(sql.encode(), values, types)
+            state = result.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
+            found.append([result.get_value(row, 0) for row in range(result.ntuples)] if state is None else state)
+        connection.execute("DROP FUNCTION twice; DROP PROCEDURE keep")
+        return found
+
+    with psycopg.connect(oracle.dsn, autocommit=True) as postgresql:
+        assert answers(pg) == answers(postgresql)

@@ -13,7 +13,10 @@ from tests.support.oracle.server import Oracle
 from tests.support.sessions import fails, run
 
 NAME = "pg_stat_statements"
-LISTED = "SELECT extname, extversion, nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace"
+LISTED = (
+    "SELECT extname, extversion, nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace"
+    " WHERE e.oid >= 16384"
+)
 COMMENT = f"SELECT obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname = '{NAME}'"
 
 
@@ -64,6 +67,43 @@ def test_a_known_extension_is_listed_until_it_is_dropped(session: Session) -> No
     assert run(session, COMMENT) == [("ours",)]
     run(session, f"DROP EXTENSION {NAME}")
     assert run(session, LISTED) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT extname, extversion, nspname, extrelocatable, obj_description(e.oid, 'pg_extension'), e.oid < 16384,"
+        " e.oid = l.oid - 4 FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace, pg_language l"
+        " WHERE lanname = 'plpgsql'",
+        "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = 'plpgsql'",
+        "SELECT deptype, refobjid::regnamespace::text FROM pg_depend WHERE refclassid = 'pg_namespace'::regclass"
+        " AND objid = (SELECT oid FROM pg_extension WHERE extname = 'plpgsql')",
+        "SELECT deptype, lanname FROM pg_depend JOIN pg_language l ON l.oid = objid WHERE classid = 'pg_language'::regclass"
+        " AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'plpgsql')",
+        "CREATE EXTENSION plpgsql",
+        "CREATE EXTENSION IF NOT EXISTS plpgsql WITH SCHEMA pg_catalog",
+        "ALTER EXTENSION plpgsql UPDATE",
+        "COMMENT ON EXTENSION plpgsql IS 'PL/pgSQL procedural language'",
+    ],
+)
+def test_every_database_has_plpgsql(session: Session, oracle: Oracle, sql: str) -> None:
+    with oracle.connect() as client:
+        expected = client.execute(sql)
+    if expected.failed:
+        error = fails(session, sql)
+        assert (error.sqlstate, error.message) == (expected.sqlstate, expected.message)
+        return
+    found = [tuple("ft"[each] if isinstance(each, bool) else each for each in row) for row in run(session, sql) or ()]
+    assert found == list(expected.rows)
+
+
+def test_plpgsql_cannot_be_dropped(session: Session) -> None:
+    for sql in ("DROP EXTENSION plpgsql", "DROP EXTENSION IF EXISTS plpgsql CASCADE"):
+        assert fails(session, sql).sqlstate == "0A000"
+    run(session, "COMMENT ON EXTENSION plpgsql IS 'ours'")
+    assert run(session, COMMENT.replace(NAME, "plpgsql")) == [("ours",)]
+    assert run(session, "SELECT count(*) FROM pg_extension") == [(1,)]
+    run(session, "COMMENT ON EXTENSION plpgsql IS 'PL/pgSQL procedural language'")
 
 
 def test_options_of_create_extension(session: Session) -> None:

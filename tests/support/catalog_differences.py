@@ -26,7 +26,7 @@ OF_STATEMENT = {
 # Rows that PostgreSQL alone has; matched against the row's cells joined with |.
 ROWS = {
     re.compile(r"^(postgres|template[01])(\||$)"): "gpudb has one database, and no role postgres",
-    re.compile(r"plpgsql"): "gpudb has no procedural languages",
+    re.compile(r"plpgsql_(call_handler|inline_handler|validator)"): "PL/pgSQL has no functions in C",
     re.compile(r"C\.utf8"): "gpudb has no collations of the operating system",
     re.compile(r"pg_(toast_)?temp_\d+"): "PostgreSQL keeps the schemas of sessions' temporary tables",
     re.compile(r"pg_toast_\d+"): "long values need no tables of their own",

@@ -13,7 +13,7 @@
 -- ---------------------------------------------------------------------------------------------- names
 
 CREATE MACRO sys_quote(t) AS list_transform([CAST(t AS VARCHAR)], lambda name: CASE
-    WHEN regexp_full_match(name, '[a-z_][a-z0-9_$]*') AND NOT list_contains({reserved}, name) THEN name
+    WHEN regexp_full_match(name, '[a-z_][a-z0-9_$]*') AND NOT contains({reserved}, ' ' || name || ' ') THEN name
     ELSE '"' || replace(name, '"', '""') || '"' END)[1];
 
 -- The parts of a name as typed, unquoted ones folded to lower case; and the name as it would be printed.
@@ -139,11 +139,13 @@ CREATE MACRO sys_internal_type(t) AS CASE t
     WHEN 'bit varying' THEN 'varbit' WHEN 'time without time zone' THEN '"time"' WHEN 'time with time zone' THEN 'timetz'
     WHEN 'timestamp without time zone' THEN '"timestamp"' WHEN 'timestamp with time zone' THEN 'timestamptz'
     ELSE t END;
+CREATE MACRO sys_printed_type(t) AS list_transform([sys_bare_type(CAST(t AS VARCHAR))],
+    lambda bare: sys_printed(sys_internal_type(bare)))[1];
 CREATE MACRO sys_find_type(t) AS coalesce(sys_number(t),
     CASE WHEN sys_look_in(sys_parts(sys_bare_type(CAST(t AS VARCHAR)))) THEN (SELECT min(CASE
         WHEN regexp_matches(CAST(t AS VARCHAR), '\[\d*\]\s*$') THEN lc.array_oid ELSE lc.oid END)
-    FROM type_names AS lc WHERE lc.qualified = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR))))
-        OR (lc.visible AND lc.short = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR)))))) END);
+    FROM type_names AS lc
+    WHERE sys_printed_type(t) IN (lc.qualified, CASE WHEN lc.visible THEN lc.short END)) END);
 
 -- Whether a function is meant by a name as typed: on the search path, or in the schema that the name tells.
 CREATE MACRO sys_proc_meant(parts, proname, namespace, nspname) AS proname = parts[-1]

@@ -9,7 +9,7 @@ from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.types import SqlType
 
-_LANGUAGES = {"sql": 14, "plpgsql": 12760}
+_LANGUAGES = {"sql": 14, "plpgsql": oids.PLPGSQL_LANGUAGE}
 _INTERNAL = 12
 _MODES = {"o": "OUT ", "b": "INOUT ", "t": "", "v": "VARIADIC "}
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}

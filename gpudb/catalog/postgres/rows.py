@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from gpudb.catalog.extensions import AVAILABLE
+from gpudb.catalog.extensions import AVAILABLE, PLPGSQL, list_extensions
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import list_indexes
@@ -116,14 +116,17 @@ def _add_default_acls(
 
 
 def _add_extensions(builder: SystemRows, catalog: Catalog) -> None:
-    for each in catalog.extensions.values():
+    for each in list_extensions(catalog.extensions).values():
         available = AVAILABLE.get(each.name)
         builder.add(
             "pg_extension", oid=each.oid, extname=each.name, extowner=oids.BOOTSTRAP_ROLE, extnamespace=each.schema,
             extrelocatable=available is not None and available.relocatable, extversion=each.version,
         )  # fmt: skip
         builder.describe(oids.PG_EXTENSION, each.oid, 0, each.comment)
-        builder.depend(oids.PG_EXTENSION, each.oid, 0, oids.PG_NAMESPACE, each.schema, 0, "n")
+        if each.schema != oids.CATALOG_SCHEMA:  # what depends on initdb's objects is not listed
+            builder.depend(oids.PG_EXTENSION, each.oid, 0, oids.PG_NAMESPACE, each.schema, 0, "n")
+    builder.describe(oids.PG_LANGUAGE, oids.PLPGSQL_LANGUAGE, 0, PLPGSQL.comment)
+    builder.depend(oids.PG_LANGUAGE, oids.PLPGSQL_LANGUAGE, 0, oids.PG_EXTENSION, PLPGSQL.oid, 0, "e")
 
 
 def _add_databases(builder: SystemRows, catalog: Catalog, owners: Mapping[str, int]) -> None:

@@ -271,7 +271,8 @@ class SystemCatalog:
                 "UPDATE system_rows.pg_rewrite AS r SET ev_action = v.definition FROM system_rows.view_definitions AS v"
                 " WHERE v.oid = r.ev_class; COMMIT"
             )
-            reserved = ", ".join(quote_literal(str(row[0])) for row in _rows("keywords") if row[1] != "U")
+            # One string: a list would be planned word by word wherever a name is quoted.
+            reserved = quote_literal(f" {' '.join(str(row[0]) for row in _rows('keywords') if row[1] != 'U')} ")
             text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
             # The search path only has to let the macros find their tables.
             cursor.execute("SET search_path = 'system_rows,main'")
@@ -281,9 +282,7 @@ class SystemCatalog:
                 f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')};"
                 "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]))"
             )
-            result = text.replace("{reserved}", f"[{reserved}]").replace(
-                "CREATE MACRO ", "CREATE OR REPLACE MACRO main."
-            )
+            result = text.replace("{reserved}", reserved).replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
             cursor.execute(result)
         self._ready = True
 

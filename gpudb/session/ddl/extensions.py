@@ -8,7 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.extensions import AVAILABLE, AvailableExtension, Extension
+from gpudb.catalog.extensions import AVAILABLE, PLPGSQL, AvailableExtension, Extension, list_extensions
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.wrappers import KNOWN
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
@@ -32,7 +32,7 @@ def create_extension(context: Context) -> Result:
     context.check_writable("CREATE EXTENSION")
     name = node.extname
     _check_name(name)
-    if name in context.transaction.catalog.extensions:
+    if name in list_extensions(context.transaction.catalog.extensions):
         if not node.if_not_exists:
             raise SqlError.of("duplicate_object", f'extension "{name}" already exists')
         context.notice(f'extension "{name}" already exists, skipping', sqlstate="42710")
@@ -109,12 +109,16 @@ def alter_extension(context: Context) -> Result:
 
 
 def drop_extensions(context: Context, node: Any) -> Result:
-    """DROP EXTENSION [IF EXISTS] name, … [CASCADE]; 42704, 42501, 2BP01 for one whose wrapper has servers."""
+    """DROP EXTENSION [IF EXISTS] name, … [CASCADE]; 42704, 42501, 2BP01 for one whose wrapper has servers, 0A000 for
+    plpgsql.
+    """
     for name in [inner(each).sval for each in node.objects]:
-        if node.missing_ok and name not in context.transaction.catalog.extensions:
+        if node.missing_ok and name not in list_extensions(context.transaction.catalog.extensions):
             context.notice(f'extension "{name}" does not exist, skipping')
             continue
         _require(context, name)
+        if name == PLPGSQL.name:
+            raise FeatureNotSupported(f'extension "{name}" cannot be dropped', detail="PL/pgSQL is a part of gpudb.")
         wrapper = context.transaction.catalog.wrappers.get(name)
         if name in KNOWN and wrapper is not None:
             cascade = node.behavior == pg.DROP_CASCADE
@@ -132,7 +136,7 @@ def comment_on_extension(context: Context, name: str, text: str | None) -> Resul
 
 def _require(context: Context, name: str) -> Extension:
     """Returns the extension that the current role may change."""
-    found = context.transaction.catalog.extensions.get(name)
+    found = list_extensions(context.transaction.catalog.extensions).get(name)
     if found is None:
         raise UndefinedObject(f'extension "{name}" does not exist')
     if not is_superuser(context.transaction.catalog, context.session.user):

@@ -73,3 +73,19 @@ def test_a_changed_table_is_read_anew(cpu: CpuEngine, lab: Lab) -> None:
     lab.run("DELETE FROM kept")
     empty = replace(request, snapshot=lab.request("SELECT FROM kept").snapshot)
     assert [batch.column(0).to_pylist() for batch in cpu.run(empty)] == [[0]]
+
+
+@pytest.mark.parametrize(
+    "sql, macro, most",
+    [
+        ("SELECT a = ANY ('{int,int8}'::regtype[]) FROM kept", "pg_to_regtype", 1),
+        ("SELECT a::oid = ANY ('{int,int8}'::regtype[]::oid[]) FROM kept", "pg_to_regtype", 1),
+        ("SELECT pg_get_serial_sequence(a::text, 'a')::regclass || '' FROM kept", "sys_serial_sequence", 1),
+        ("SELECT (a::text || '')::regclass::text::regclass::text || '' FROM kept", "pg_to_regclass", 2),
+    ],
+)
+def test_lookups_in_the_catalog_are_mentioned_once(cpu: CpuEngine, lab: Lab, sql: str, macro: str, most: int) -> None:
+    """Each mention is planned for itself, and a lookup inside a lookup as often as both together."""
+    with cpu.instance.loaded.open_reader() as reading:
+        text = statement.statement_sql(cpu.instance, lab.request(sql), reading)
+    assert text.count(f"{macro}(") <= most

@@ -49,6 +49,7 @@ def call_function(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
 
 def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds a FuncCall message."""
+    node = drop_void_parameters(binder, node)
     names = strings(node.funcname)
     name = names[-1]
     routines = find_routines(binder, names)
@@ -262,6 +263,28 @@ def _count_set(scope: Scope, location: int) -> None:
 def strip_argument_name(node: Any) -> Any:
     """Returns an argument without its name."""
     return inner(node).arg if kind(node) == "named_arg_expr" else node
+
+
+def drop_void_parameters(binder: Binder, node: Any) -> Any:
+    """Returns a FuncCall message without the parameters that the client declared as void.
+
+    Drivers send the OUT parameters of `{? = call f(?)}` so; like PostgreSQL, calls in queries do not have them.
+    """
+    if all(known.name != "void" for known in binder.parameters.values()):
+        return node
+    kept = [each for each in node.args if kind(each) != "param_ref" or not _is_void(binder, inner(each).number)]
+    if len(kept) == len(node.args):
+        return node
+    made = type(node)()
+    made.CopyFrom(node)
+    del made.args[:]
+    made.args.extend(kept)
+    return made
+
+
+def _is_void(binder: Binder, number: int) -> bool:
+    known = binder.parameters.get(number)
+    return known is not None and known.name == "void"
 
 
 def get_argument_names(nodes: Sequence[Any]) -> tuple[str, ...]:

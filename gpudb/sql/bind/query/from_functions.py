@@ -12,7 +12,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
+from gpudb.sql.bind.expressions.calls import drop_void_parameters, get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.expressions.records import get_field
@@ -138,6 +138,7 @@ def _bind_progress(binder: Binder, scope: Scope, call: Any, columns: tuple[Outpu
 
 def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
     """Binds a user-defined function as a lateral subquery of its body; None for a built-in function."""
+    node = drop_void_parameters(binder, node)
     names = strings(node.funcname)
     try:
         routines = find_routines(binder, names)

@@ -7,6 +7,7 @@ row, so that errors are those of the row.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -271,15 +272,18 @@ class _Run:
     # ---- expressions
 
     def _text(self, fragment: Fragment) -> str:
+        """Returns a fragment's text. The row that an event lacks is NULL, which only its columns are here."""
+        for name, is_there in (("new", self._has_new), ("old", self._has_old)):
+            if not is_there and re.search(rf"\b{name}\b(?!\s*\.\s*[^\s*])", fragment.text, re.IGNORECASE):
+                raise _NotSetBased
         return shift_arguments(fragment.text)
 
     def _scope(self) -> Scope:
         row = get_row_type(self._table)
         scope = Scope()
         names = [column.name for column in self._table.columns]
-        for alias, is_there, values in (("new", self._has_new, self._new), ("old", self._has_old, self._old)):
-            if is_there:
-                scope.add((NamespaceItem(alias, tuple(zip(names, values, strict=True)), row_type=row),), ())
+        for alias, values in (("new", self._new), ("old", self._old)):
+            scope.add((NamespaceItem(alias, tuple(zip(names, values, strict=True)), row_type=row),), ())
         scope.rels.add(self._rel)
         return scope
 

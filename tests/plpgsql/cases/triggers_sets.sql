@@ -180,3 +180,23 @@ create or replace function told() returns trigger language plpgsql as $$ begin i
 insert into stock (id, name) select g, 'w' from generate_series(81, 88) g
 ---
 select id, stock from parts where id > 80 order by id
+---
+drop trigger told on stock
+---
+truncate audit
+---
+create or replace function told() returns trigger language plpgsql as $$ begin insert into audit (what, id, became) values (tg_op || coalesce(old.name, '?') || coalesce(new.name, '!'), coalesce(new.id, old.id), (old is null)::text); return null; end $$
+---
+create trigger told after insert or update or delete on stock for each row execute function told()
+---
+insert into stock (id, name) select g, 'w' || g from generate_series(101, 108) g
+---
+create or replace function told() returns trigger language plpgsql as $$ begin insert into audit (what, id, became) values (tg_op || coalesce(old.name, '?') || coalesce(new.name, '!'), coalesce(new.id, old.id), (old.name is null)::text); return null; end $$
+---
+insert into stock (id, name) select g, 'w' || g from generate_series(111, 118) g
+---
+update stock set name = 'x' || id where id > 100
+---
+delete from stock where id > 104
+---
+select what, id, became from audit order by what, id

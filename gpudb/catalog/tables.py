@@ -12,6 +12,9 @@ from gpudb.errors import GpudbError
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
 
+SYSTEM_COLUMNS = ("tableoid", "cmax", "xmax", "cmin", "xmin", "ctid")
+"""The names of columns that each table of PostgreSQL's has beside those of its definition."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -19,7 +19,7 @@ for _name in (
     " nextval currval lastval setval pg_cancel_backend pg_terminate_backend pg_stat_statements_reset"
     " pg_advisory_lock pg_advisory_lock_shared pg_advisory_xact_lock pg_advisory_xact_lock_shared"
     " pg_try_advisory_lock pg_try_advisory_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared"
-    " pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all pg_notify"
+    " pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all pg_notify pg_export_snapshot"
 ).split():
     declare(_name, session=_name)
 

@@ -100,7 +100,8 @@ class SessionState(Protocol):
     that logged in. `definer` is the owner of the SECURITY DEFINER routine that runs now: it is the current role
     meanwhile. `accesses` are those of the statement that was bound last, `measures` what was measured of the current
     one. If `explains_slow`, its last request to the engine is kept as `slow_request`. `bound_statements` counts the
-    statements of the transaction that were bound, the running one included. `triggered` are the OIDs of the relations
+    statements of the transaction that were bound, the running one included. `script_part` is the statement that runs
+    now if its text has several, else ''. `triggered` are the OIDs of the relations
     whose triggers run within each other now, and `transition_tables` are the frames that the innermost one reads.
     """
 
@@ -109,6 +110,7 @@ class SessionState(Protocol):
     database_oid: int
     authenticated: RoleName
     definer: str | None
+    script_part: str
     client: str
     started: dt.datetime
     settings: SettingValues
@@ -263,6 +265,13 @@ class Context:
         if self.session.settings["transaction_read_only"] == "on":
             message = f"cannot execute {command} in a read-only transaction"
             raise SqlError.of("read_only_sql_transaction", message)
+
+    def check_no_block(self, command: str) -> None:
+        """25001 in a transaction block, and in a text of several statements or a routine, which are as one."""
+        if self.level:
+            raise SqlError.of("active_sql_transaction", f"{command} cannot be executed from a function")
+        if self.session.explicit or self.session.script_part:
+            raise SqlError.of("active_sql_transaction", f"{command} cannot run inside a transaction block")
 
     def notice(self, message: str, **more: str) -> None:
         """Sends the client a message beside the result, unless `client_min_messages` shuts out its severity."""

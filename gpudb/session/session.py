@@ -303,7 +303,7 @@ class Session:
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `interfaces.SessionInterface.prepare`)."""
-        self.query = sql
+        self.query, self.script_part = sql, ""
         oids = tuple(parameter_oids)
         try:
             known = None if self.frames else self._cached_plan(sql, oids)
@@ -341,7 +341,7 @@ class Session:
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement (see `interfaces.SessionInterface.execute`)."""
-        self.query = prepared.sql
+        self.query, self.script_part = prepared.sql, ""
         if prepared.statement is None:
             return Result("")
         assert isinstance(prepared.statement, RawStatement)

@@ -36,6 +36,11 @@ class Garbage:
         with self._guard:
             self._readers[reader] = commit
 
+    def register_with(self, reader: int, other: int) -> None:
+        """Registers a transaction that reads the state of another one, which is registered."""
+        with self._guard:
+            self._readers[reader] = self._readers[other]
+
     def unregister_reader(self, reader: int) -> None:
         """Removes a transaction that has ended."""
         with self._guard:

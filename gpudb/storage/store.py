@@ -52,6 +52,7 @@ from gpudb.storage.catalog.sequences import Sequences
 from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_commit
+from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.garbage import Garbage, remove
 from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.file_writer import sync
@@ -148,6 +149,7 @@ class Store:
         sequences = (each for catalog in self._catalogs.values() for each in catalog.sequences())
         self.sequences.retain({sequence.file for sequence in sequences})
         self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
+        self.exported_snapshots = ExportedSnapshots(self.garbage)
         self.locks = Locks()
         self.key_checker = KeyChecker(self.spill)
         self.followers: list[Callable[[Table], None]] = []
@@ -261,6 +263,7 @@ class Store:
         """Releases an ended transaction's locks and the files that only it read."""
         if self.locks.holders:
             self.locks.release(transaction.number)
+        self.exported_snapshots.end_transaction(transaction.number)
         self.garbage.unregister_reader(transaction.number)
         self.garbage.collect()
 

@@ -18,6 +18,7 @@ from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
+from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt_files
@@ -29,6 +30,7 @@ class TransactionHost(Protocol):
     """The store that a transaction changes; `store.Store` implements it."""
 
     activity: StoreActivity
+    exported_snapshots: ExportedSnapshots
     key_checker: KeyChecker
     locks: Locks
 
@@ -77,6 +79,7 @@ class Transaction:
 
     Keep it open while results of its snapshot are being read: it keeps their files on disk. Used by one thread at a
     time. `party` is the holder of its locks: owners of one party do not wait for each other.
+    Once its snapshot is exported, or is an imported one, it `shares_snapshot` and keeps it.
     """
 
     def __init__(self, store: TransactionHost, number: int, base: Catalog) -> None:
@@ -88,6 +91,7 @@ class Transaction:
         self._open = True
         self.number = self.party = number
         self.compacting = False
+        self.shares_snapshot = False
         self.committed = False
         self.known_keys: set[str] = set()
 
@@ -183,10 +187,17 @@ class Transaction:
         kept = tuple(file for file in kept if file.rows)
         durable = self._store.is_durable(table)
         written = write_files(self._store.data_folder(table), table, batches, durable=durable)
-        if not check_keys:
+        changed = [file for file in table.files if file.id in gone or file.path in deleted]
+        if not check_keys and self._has_committed_keys(oid, changed):
             self.known_keys |= {file.path for file in written.files}
         self._set_files(table, kept, written.files, check_keys=check_keys, distinct=written.ascending)
         return written.rows
+
+    def _has_committed_keys(self, oid: int, files: Iterable[DataFile]) -> bool:
+        """Returns whether all rows of a table's files have keys that were in it before this transaction."""
+        before = self._base.find_relation_by_oid(oid)
+        added = list_added_rows(files, before.files if isinstance(before, Table) else ())
+        return all(file.path in self.known_keys for file in added)
 
     def adopt(self, oid: int, pattern: str) -> int:
         """Adds the Parquet files that a path or glob names, unchanged; returns their number of rows (see
@@ -306,14 +317,38 @@ class Transaction:
     def refresh(self, *, reads_on: bool = False) -> None:
         """Moves a transaction without changes to the last committed state.
 
-        If it `reads_on`, something still reads the state that it leaves, whose files stay on disk until it ends.
+        A shared snapshot is kept. If it `reads_on`, something still reads the state that it leaves, whose files stay
+        on disk until it ends.
         """
         self._check_open()
         if self.changed:
             raise InternalError("a transaction with changes cannot take another snapshot")
+        if self.shares_snapshot:
+            return
         database = self._base.database
         moved = self._store.catalog(database) if reads_on else self._store.open_snapshot(self.number, database)
         self._base = self._catalog = moved
+
+    def export_snapshot(self) -> str:
+        """Returns an identifier under which others can import the snapshot, without this transaction's changes."""
+        self._check_open()
+        self.shares_snapshot = True
+        return self._store.exported_snapshots.add(self.number, self._base)
+
+    def import_snapshot(self, identifier: str) -> bool:
+        """Moves a transaction without changes to an exported snapshot; returns whether there is one.
+
+        Raises 0A000 for the snapshot of another database.
+        """
+        self._check_open()
+        if self.changed:
+            raise InternalError("a transaction with changes cannot take another snapshot")
+        found = self._store.exported_snapshots.open(identifier, self.number, self._base.database)
+        if found is None:
+            return False
+        self._base = self._catalog = found
+        self.shares_snapshot = True
+        return True
 
     def commit(self) -> None:
         """Makes all changes durable and visible at once, or rolls back and raises.

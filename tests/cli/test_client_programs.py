@@ -1,8 +1,9 @@
-"""PostgreSQL's own programs against gpudb: pgbench, pg_dump, pg_restore and psql."""
+"""PostgreSQL's own programs against gpudb: pgbench, psql, those of dumps and those of maintenance."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,3 +136,90 @@ def test_pgbench_fills_its_tables_and_runs(empty: str) -> None:
     assert "number of transactions actually processed: 4/4" in output
     sums = "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history)"
     assert run(empty, "psql", "-XAtc", sums) == "t\n"
+
+
+def test_dumps_by_several_processes(filled: str, empty: str, oracle: Oracle, tmp_path: Path) -> None:
+    """All of them read one exported snapshot; the dump goes into gpudb and into PostgreSQL."""
+    folder = str(tmp_path / "dump")
+    run(filled, "pg_dump", "-j", "3", "-Fd", "-f", folder)
+    run(empty, "pg_restore", "-j", "2", "--exit-on-error", "-d", "gpudb", folder)
+    assert read(empty) == read(filled)
+    with oracle.database("restored_parallel") as dsn:
+        run(dsn, "pg_restore", "--exit-on-error", "--no-table-access-method", "-d", "restored_parallel", folder)
+        assert read(dsn) == read(filled)
+
+
+_PROGRAMS = (
+    "vacuumdb --all",
+    "vacuumdb -z -t s.a -t b(u) gpudb",
+    "vacuumdb -f -F -t b gpudb",
+    "vacuumdb -j 2 -n public gpudb",
+    "vacuumdb --analyze-in-stages -t b gpudb",
+    "reindexdb --all",
+    "reindexdb --system gpudb",
+    "reindexdb --concurrently gpudb",
+    "reindexdb -j 2 gpudb",
+    "reindexdb -S s -t b -i b_low gpudb",
+    "clusterdb --all",
+)
+
+
+def test_programs_of_maintenance_run(filled: str) -> None:
+    """Each succeeds, and no row changes; what does not exist or cannot be is an error."""
+    before = read(filled)
+    for each in _PROGRAMS:
+        run(filled, *each.split())
+    for wrong in ("vacuumdb -t missing gpudb", "reindexdb -t v gpudb", "reindexdb -i missing gpudb", "clusterdb -t b"):
+        with pytest.raises(AssertionError, match="error: "):
+            run(filled, *wrong.split())
+    assert read(filled) == before
+
+
+_CLUSTER = (
+    "CREATE ROLE dumped_group CREATEDB",
+    "CREATE ROLE dumped_user LOGIN CONNECTION LIMIT 3 VALID UNTIL '2031-01-02 00:00:00+00'",
+    "GRANT dumped_group TO dumped_user WITH ADMIN OPTION, INHERIT FALSE",
+    "ALTER ROLE dumped_user SET statement_timeout = '1min'",
+    "COMMENT ON ROLE dumped_group IS 'a group'",
+    "CREATE DATABASE dumped_shop OWNER dumped_group CONNECTION LIMIT 7",
+    "COMMENT ON DATABASE dumped_shop IS 'a shop'",
+    "ALTER DATABASE dumped_shop SET timezone = 'Europe/Berlin'",
+    "ALTER ROLE dumped_user IN DATABASE dumped_shop SET search_path = 's', 'public'",
+    "REVOKE CONNECT ON DATABASE dumped_shop FROM PUBLIC",
+    "GRANT CONNECT, TEMPORARY ON DATABASE dumped_shop TO dumped_user WITH GRANT OPTION",
+)
+_UNDO = ("DROP DATABASE IF EXISTS dumped_shop", "DROP ROLE IF EXISTS dumped_user, dumped_group")
+
+
+def _say(dsn: str, statements: tuple[str, ...]) -> None:
+    run(dsn, "psql", "-Xq", "-v", "ON_ERROR_STOP=1", *(option for each in statements for option in ("-c", each)))
+
+
+def _dump_cluster(dsn: str, *options: str) -> list[str]:
+    """The lines of pg_dumpall that are about roles and databases of this test."""
+    lines = run(dsn, "pg_dumpall", *options).splitlines()
+    return [line for line in lines if "dumped_" in line and not line.startswith("--")]
+
+
+def test_pg_dumpall_dumps_roles_and_databases(oracle: Oracle, empty: str, tmp_path: Path) -> None:
+    """In the words of a dump of PostgreSQL; a dump goes back into gpudb, with the rows of each database."""
+    _say(empty, _CLUSTER)
+    _say(empty.replace("dbname=gpudb", "dbname=dumped_shop"), ("CREATE TABLE t AS SELECT 7 AS a",))
+    with oracle.database("dumper") as dsn:
+        _say(dsn, _UNDO)
+        try:
+            _say(dsn, _CLUSTER)
+            expected = _dump_cluster(dsn, "--globals-only"), _dump_cluster(dsn, "--schema-only")
+        finally:
+            _say(dsn, _UNDO)
+    actual = _dump_cluster(empty, "--globals-only"), _dump_cluster(empty, "--schema-only")
+    own = re.compile(r"GRANTED BY \w+|;|\b(LOCALE|LC_\w+) = '[^']*'")  # superusers and locales differ
+    for one, other in zip(expected, actual, strict=True):
+        assert [own.sub("", line).split() for line in one] == [own.sub("", line).split() for line in other]
+    path = str(tmp_path / "all.sql")
+    run(empty, "pg_dumpall", "-f", path)
+    dumped = _dump_cluster(empty)
+    _say(empty, _UNDO)
+    run(empty, "psql", "-Xq", "-d", "postgres", "-f", path)
+    assert _dump_cluster(empty) == dumped
+    assert run(empty.replace("dbname=gpudb", "dbname=dumped_shop"), "psql", "-XAtc", "SELECT a FROM t") == "7\n"

@@ -135,7 +135,8 @@ def test_changes_and_other_databases_are_refused(program: Program) -> None:
     with pytest.raises(RESTError, match="does not exist"):
         _catalog(program, credential="gpudb:", warehouse="none")
     with psycopg.connect(program.dsn, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE closed; REVOKE CONNECT ON DATABASE closed FROM PUBLIC")
+        connection.execute("CREATE DATABASE closed")
+        connection.execute("REVOKE CONNECT ON DATABASE closed FROM PUBLIC")
     with pytest.raises(ForbiddenError):
         _catalog(program, credential="analyst:readable", warehouse="closed")
     assert ("public",) in _catalog(program, credential="gpudb:", warehouse="closed").list_namespaces()

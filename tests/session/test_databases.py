@@ -123,11 +123,13 @@ def test_everything_survives_a_crash(tmp_path: Path) -> None:
     with Program(tmp_path / "data") as program:
         with connected(program, "gpudb") as first:
             first.execute("CREATE TABLE t (a int PRIMARY KEY, b serial); INSERT INTO t VALUES (1)")
-            first.execute("CREATE DATABASE shop; CREATE DATABASE gone")
+            first.execute("CREATE DATABASE shop")
+            first.execute("CREATE DATABASE gone")
             with connected(program, "shop") as shop, connected(program, "gone") as gone:
                 shop.execute("CREATE TABLE t (x text); INSERT INTO t VALUES ('kept'); CREATE VIEW v AS SELECT x FROM t")
                 gone.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n")
-            first.execute("DROP DATABASE gone; ALTER DATABASE shop RENAME TO store")
+            first.execute("DROP DATABASE gone")
+            first.execute("ALTER DATABASE shop RENAME TO store")
         program.kill()
     with Program(tmp_path / "data") as program:
         with connected(program, "gpudb") as first, connected(program, "store") as store:
@@ -143,7 +145,8 @@ def test_connections(tmp_path: Path) -> None:
     with Program(tmp_path / "data") as program, connected(program, "postgres") as first:
         with pytest.raises(psycopg.OperationalError, match='"template0" is not currently accepting connections'):
             psycopg.connect(program.dsn, dbname="template0")
-        first.execute("CREATE ROLE guest LOGIN; CREATE DATABASE shop CONNECTION LIMIT 1")
+        first.execute("CREATE ROLE guest LOGIN")
+        first.execute("CREATE DATABASE shop CONNECTION LIMIT 1")
         with psycopg.connect(program.dsn, dbname="shop", user="guest", autocommit=True) as guest:
             with pytest.raises(psycopg.OperationalError, match='too many connections for database "shop"'):
                 psycopg.connect(program.dsn, dbname="shop", user="guest")
@@ -168,7 +171,8 @@ def test_templates(tmp_path: Path) -> None:
             template.execute(
                 "CREATE SCHEMA helpers; CREATE FUNCTION helpers.two() RETURNS int LANGUAGE sql AS 'SELECT 2'"
             )
-        first.execute("CREATE DATABASE shop; CREATE DATABASE bare TEMPLATE template0")
+        first.execute("CREATE DATABASE shop")
+        first.execute("CREATE DATABASE bare TEMPLATE template0")
         with connected(program, "shop") as shop:
             assert shop.execute("SELECT helpers.two()").fetchone() == (2,)
             shop.execute("CREATE TABLE t (a int)")
@@ -217,7 +221,9 @@ def test_locks_and_notifications_stay_in_their_database(tmp_path: Path) -> None:
 
 def test_who_ends_sessions_and_what_is_counted(tmp_path: Path) -> None:
     with Program(tmp_path / "data") as program, connected(program, "gpudb") as first:
-        first.execute("CREATE ROLE anna LOGIN CREATEDB; CREATE ROLE bella; CREATE DATABASE shop OWNER anna")
+        first.execute("CREATE ROLE anna LOGIN CREATEDB")
+        first.execute("CREATE ROLE bella")
+        first.execute("CREATE DATABASE shop OWNER anna")
         with connected(program, "shop") as shop:
             with (
                 psycopg.connect(program.dsn, dbname="postgres", user="anna", autocommit=True) as anna,
@@ -237,4 +243,5 @@ def test_who_ends_sessions_and_what_is_counted(tmp_path: Path) -> None:
             shop.execute("REASSIGN OWNED BY anna TO bella")
         owner = "SELECT datdba::regrole::text FROM pg_database WHERE datname = 'shop'"
         assert first.execute(owner).fetchone() == ("bella",)
-        first.execute("DROP ROLE anna; DROP DATABASE shop")
+        first.execute("DROP ROLE anna")
+        first.execute("DROP DATABASE shop")

@@ -321,3 +321,18 @@ def test_tables_of_iceberg_and_delta_are_read_with_the_credentials_of_their_serv
         assert _fail(client, f"SELECT * FROM '{name}'").sqlstate in ("28000", "42501")
     assert _fail(client, "SELECT * FROM read_delta('s3://lake/tables/delta')").sqlstate in ("28000", "42501")
     assert _fail(client, f"SELECT * FROM read_iceberg('{folder}')").sqlstate in ("28000", "42501")
+
+
+def test_a_server_of_a_role_without_rights_leads_nobody_elsewhere(client: Connection, connect: Connect) -> None:
+    client.execute("""
+        DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT USAGE ON FOREIGN DATA WRAPPER lake_fdw TO guest;
+        CREATE SERVER unmapped FOREIGN DATA WRAPPER lake_fdw OPTIONS (scope 's3://other/', endpoint 'http://127.0.0.1:9')
+    """)
+    with connect(user="guest") as guest:
+        guest.execute("""
+            CREATE SERVER longer FOREIGN DATA WRAPPER lake_fdw
+            OPTIONS (scope 's3://other/rows', endpoint 'http://127.0.0.1:9', anonymous 'true', attempts '1')""")
+    for query in ("SELECT * FROM 's3://other/rows.parquet'", "COPY (SELECT 1) TO 's3://other/rows.csv'"):
+        with pytest.raises(psycopg.errors.UndefinedObject, match='server "unmapped"'):
+            client.execute(query)
+    client.execute("DROP SERVER longer; DROP SERVER unmapped; DROP OWNED BY guest; DROP ROLE guest")

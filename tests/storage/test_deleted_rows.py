@@ -274,6 +274,22 @@ def test_a_moved_directory_has_its_deletions(tmp_path: Path) -> None:
         assert _keys(store, oid) == [*_all_but(3), COUNT + 1]
 
 
+def test_discarding_snapshots_of_a_moved_directory_makes_none(tmp_path: Path) -> None:
+    with Store(tmp_path / "here", compaction=False, retention=HOUR) as store:
+        oid = _filled(store)
+        for key in (3, 4, 5):
+            _delete(store, oid, key)
+    shutil.move(tmp_path / "here", tmp_path / "there")
+    with Store(tmp_path / "there", compaction=False, retention=Retention(3600.0, 2)) as store:
+        assert store.expire_snapshots() == 3
+        assert [each.table.rows for each in store.catalog().snapshots[oid]] == [COUNT - 2, COUNT - 3]
+        assert _sums_of(table_of(store, oid).metadata_location) == [(COUNT - 3, sum(_all_but(3, 4, 5)))] * 2
+        _delete(store, oid, 6)
+    with Store(tmp_path / "there", compaction=False, retention=HOUR) as store:
+        assert _keys(store, oid) == _all_but(3, 4, 5, 6)
+        assert [each.operation for each in store.catalog().snapshots[oid]][-1] == "delete"
+
+
 def test_buckets_keep_their_partitions(tmp_path: Path) -> None:
     with Store(tmp_path, compaction=False) as store:
         with store.begin() as transaction:

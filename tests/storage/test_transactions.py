@@ -13,11 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Schema
 from gpudb.catalog.relations import View
 from gpudb.catalog.roles import Role
 from gpudb.catalog.tables import ColumnStatistics
-from gpudb.errors import GpudbError, InternalError
+from gpudb.errors import GpudbError, InternalError, SqlError
 from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store
 from tests.support.store_tables import AB, ab, create, created, files_under, insert, rows, table_of
@@ -402,6 +403,23 @@ def test_the_same_key_from_two_transactions(store: Store) -> None:
             two.commit()
     assert caught.value.sqlstate == "23505"
     assert rows(store, oid) == [(1, "x")]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_key_that_its_transaction_inserted_and_updated_is_still_compared(store: Store, listed: bool) -> None:
+    oid = created(store, "t", primary_key=("a",))
+    with store.begin() as first:
+        first.append(oid, [ab((5, "mine"), (6, "other"))])
+        (file,) = first.table(oid).files
+        if listed:
+            first.replace(oid, (), [ab((5, "new"))], deleted={file.path: DeletedRows.of([0])}, check_keys=False)
+        else:
+            first.replace(oid, [file], [ab((5, "new"), (6, "other"))], check_keys=False)
+        insert(store, oid, (5, "theirs"))
+        with pytest.raises(SqlError) as caught:
+            first.commit()
+    assert caught.value.sqlstate == "23505"
+    assert rows(store, oid) == [(5, "theirs")]
 
 
 def test_new_constraints_look_at_old_rows(store: Store) -> None:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import numpy as np
@@ -82,6 +82,16 @@ class SegmentRows:
 def _get_signature(table: Table) -> tuple[object, ...]:
     """Returns what segments of a table have in common while its columns stay."""
     return tuple((c.name, c.type, c.field_id) for c in table.columns)
+
+
+def _with_ordered_rows(file: DataFile) -> DataFile:
+    """Returns a file, with its deleted rows if they are many: DuckDB looks these up by a join, which loses the order.
+
+    A segment's row ids are known by the order in which its rows were loaded.
+    """
+    if file.deleted is None or len(file.deleted) <= MAX_COMPARED_ROWS:
+        return file
+    return replace(file, rows=file.stored_rows, deleted=None)
 
 
 def _find_fewer_rows(segment: Segment, table: Table) -> tuple[list[DataFile], Rows] | None:
@@ -209,15 +219,16 @@ class LoadedTables:
                 size = max(size, len(table.columns) * COLUMN_BYTES)
                 self._drop_outdated()
                 self._make_room(size)
-            if not self._load(name, table, list(missing.values()), cancel):
+            files = [_with_ordered_rows(file) for file in missing.values()]
+            if not self._load(name, table, files, cancel):
                 with self._lock:
                     found, rest = self._find_segments(table, signature, paths)
                     return self._pin(found), sorted(rest)
             with self._lock:
-                loaded = order_files(table, list(missing.values()))
-                result = Segment(name, table.oid, signature, loaded, frozenset(rest), size, table.name)
+                held = frozenset(file.id for file in files)
+                result = Segment(name, table.oid, signature, order_files(table, files), held, size, table.name)
                 for old in [s for s in self._segments if s.oid == table.oid]:
-                    if old.files <= result.files or result.files == paths:
+                    if old.files <= rest or rest == paths:
                         self._drop(old)
                 self._segments.append(result)
                 self.loads += 1

@@ -146,13 +146,17 @@ def _find_users(context: Context, definition: TypeDefinition, removed: set[int])
 
 def _find_triggers(context: Context, definition: TypeDefinition) -> list[tuple[Table | View, Trigger, str]]:
     """The triggers that name a type in WHEN, or a column of that type, and what each depends on."""
-    found = []
+    found: list[tuple[Table | View, Trigger, str]] = []
     for relation in context.transaction.catalog.relations.values():
-        for each in relation.triggers if isinstance(relation, Table | View) else ():
+        if isinstance(relation, Sequence):
+            continue
+        for each in relation.triggers:
             if each.condition is not None and definition.name in _type_names(f"SELECT {each.condition}"):
                 found.append((relation, each, f"type {definition.user}"))
                 continue
-            for column in relation.columns if isinstance(relation, Table) else ():
+            if isinstance(relation, View):  # its triggers name no columns
+                continue
+            for column in relation.columns:
                 if contains_type(column.type, definition.user) and each in triggers_of_column(relation, column.name):
                     owner = f"column {column.name} of {describe_relation(context, relation)}"
                     found.append((relation, each, owner if column.name in each.columns else f"type {definition.user}"))

@@ -23,7 +23,7 @@ from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.table_like import copy_elements, copy_indexes
 from gpudb.session.ddl.temporary_tables import on_commit
 from gpudb.session.execution.queries import run_query
-from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
+from gpudb.session.objects.names import check_column_name, check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
@@ -35,7 +35,6 @@ from gpudb.sql.parse.parser import RawStatement, inner, kind, strings
 from gpudb.types import SqlType
 
 MAX_COLUMNS = 1600
-_RESERVED = {"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"}
 
 
 def create_table(context: Context) -> Result:
@@ -114,9 +113,7 @@ def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Defin
 
 def column_definition(context: Context, node: Any) -> Column:
     """A ColumnDef message as a column, without its table constraints (see `column_constraints`)."""
-    if node.colname in _RESERVED:
-        message = f'column name "{node.colname}" conflicts with a system column name'
-        raise SqlError.of("duplicate_column", message)
+    check_column_name(node.colname)
     try:
         column_type = resolve_type_name(node.type_name, context.binder())
         check_column_type(node.colname, column_type)

@@ -156,8 +156,7 @@ def find_database(catalog: Catalog, name: str) -> Database:
 
 def _check_no_block(context: Context, what: str) -> None:
     context.check_writable(what)
-    if context.session.explicit:
-        raise SqlError.of("active_sql_transaction", f"{what} cannot run inside a transaction block")
+    context.check_no_block(what)
 
 
 def _check_free(catalog: Catalog, name: str) -> None:

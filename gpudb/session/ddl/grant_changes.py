@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gpudb.catalog.grants import choose_grantor, grant, revoke
 from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner, replace_acl
-from gpudb.catalog.tables import Column, Table
+from gpudb.catalog.tables import SYSTEM_COLUMNS, Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.authorization.membership import inherited_roles, is_superuser
 from gpudb.session.authorization.privileges import (
@@ -19,8 +19,6 @@ from gpudb.session.authorization.privileges import (
 from gpudb.session.context import Context
 from gpudb.session.objects.relations import put_relation
 from gpudb.values.acl import APPLICABLE, NAMES, Acl, list_privileges, sort_privileges
-
-_SYSTEM_COLUMNS = ("tableoid", "cmax", "xmax", "cmin", "xmin", "ctid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +107,12 @@ def _change_relation(context: Context, relation: Relation, change: PrivilegeChan
     parts = "".join(sorted(set(privileges) & set(APPLICABLE["column"])))
     if not change.grants and parts:
         # Without a privilege on the whole, none is left on a part: as in PostgreSQL, of system columns either
-        hidden = () if isinstance(relation, View) else _SYSTEM_COLUMNS
+        hidden = () if isinstance(relation, View) else SYSTEM_COLUMNS
         for name in (*hidden, *(column.name for column in relation.columns)):
             columns[name] = sort_privileges(parts + columns.get(name, ""))
     if privileges:
         _change_object(context, relation, change, privileges)
-    for name in (*_SYSTEM_COLUMNS, *(column.name for column in relation.columns)):
+    for name in (*SYSTEM_COLUMNS, *(column.name for column in relation.columns)):
         if columns.get(name):
             _change_column(context, relation.oid, name, columns[name], change)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.objects.names import check_column_name
 from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
 from gpudb.sql.bound import Column as Reference
 from gpudb.types import COLUMN_TYPES, TEXT, SqlType
@@ -71,5 +72,7 @@ def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Colu
             item = replace(item, digits=None, varying=False)
         if base.name == "name":
             item = TEXT
+        if what != "CREATE VIEW":
+            check_column_name(name)
         columns.append(Column(name, item))
     return tuple(columns)

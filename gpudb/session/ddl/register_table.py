@@ -91,7 +91,7 @@ def _read_arguments(context: Context) -> tuple[str, str, Mapping[str, str]]:
 
 def _find_server(context: Context, address: str, name: str | None) -> ForeignServer:
     """The server of a name, the one with the longest scope, or the one that the extension created; 42704."""
-    found = find_server(context, address, name)
+    found = find_server(context, address, context.session.user, name)
     server = context.transaction.catalog.servers.get(KNOWN[WRAPPER].server or "") if found is None else found
     if server is None:
         message = f'there is no server of {WRAPPER} for "{address}"'

@@ -25,7 +25,14 @@ from gpudb.session.ddl.roles import rename_role
 from gpudb.session.ddl.schemas import rename_relations, rename_schema
 from gpudb.session.ddl.triggers import rename_trigger, rename_trigger_columns
 from gpudb.session.ddl.view_rewrites import keep_column_name
-from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
+from gpudb.session.objects.names import (
+    check_column_name,
+    check_name_free,
+    range_text,
+    resolve_range,
+    target_schema,
+    truncate_identifier,
+)
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.results import Result
@@ -86,6 +93,8 @@ def rename(context: Context) -> Result:
     if all(each.name != node.subname for each in relation.columns):
         raise UndefinedColumn(f'column "{node.subname}" does not exist')
     column = find_column(relation, node.subname)
+    if isinstance(relation, Table):
+        check_column_name(new)
     if any(each.name == new for each in relation.columns):
         message = f'column "{new}" of relation "{relation.name}" already exists'
         raise SqlError.of("duplicate_column", message)

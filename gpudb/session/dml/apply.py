@@ -135,10 +135,12 @@ def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Se
 
 def _group_rows(positions: pa.Table) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
     """Yields the path of each file among positions, and the numbers of its rows."""
-    files = positions["file"].combine_chunks().dictionary_encode()
+    # The paths of all rows together may be too long for one array.
+    files = positions["file"].dictionary_encode().combine_chunks()
     codes, rows = files.indices.to_numpy(), positions["row"].to_numpy()
-    for code, path in enumerate(files.dictionary.to_pylist()):
-        yield path, rows[codes == code]
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(files.dictionary)))[:-1]
+    yield from zip(files.dictionary.to_pylist(), np.split(rows[order], ends), strict=True)
 
 
 def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

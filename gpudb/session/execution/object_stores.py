@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from gpudb.catalog.foreign import ForeignServer, make_mapping_key, read_foreign_options
 from gpudb.catalog.wrappers import find_by_handler
 from gpudb.errors import SqlError, UndefinedObject
+from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.authorization.privileges import check_privilege
 from gpudb.session.context import Context
 from gpudb.storage.object_stores.addresses import Address
@@ -16,6 +17,7 @@ from gpudb.storage.object_stores.store import ObjectStore
 
 WRAPPER = "lake_fdw"
 _SCOPE = "s3://"
+_READERS = "pg_read_server_files"
 _TRUE = frozenset({"true", "on", "yes", "1"})
 
 
@@ -25,16 +27,16 @@ def find_store(context: Context, address: Address, role: str, name: str | None =
     Without such a server the environment of the process has the credentials. 42501 for a role without USAGE on the
     server, 42704 without a user mapping, and for a name that is no server's.
     """
-    server = find_server(context, str(address), name)
+    server = find_server(context, str(address), role, name)
     if server is None:
         return ObjectStore(address.scheme, read_environment(address.scheme))
     check_privilege(context.transaction.catalog, role, server, "U")
     return open_server_store(context, address, role, server)
 
 
-def find_server(context: Context, address: str, name: str | None) -> ForeignServer | None:
+def find_server(context: Context, address: str, role: str, name: str | None) -> ForeignServer | None:
     """Returns the server of a name, or the one with the longest scope that an address begins with; 42704 for a name."""
-    return _find_named(context, name) if name is not None else _find_by_scope(context, address)
+    return _find_named(context, name) if name is not None else _find_by_scope(context, address, role)
 
 
 def open_server_store(context: Context, address: Address, role: str, server: ForeignServer) -> ObjectStore:
@@ -58,12 +60,17 @@ def _find_named(context: Context, name: str) -> ForeignServer:
     return server
 
 
-def _find_by_scope(context: Context, address: str) -> ForeignServer | None:
-    """The server whose scope is the longest part of an address; of several the first by name."""
+def _find_by_scope(context: Context, address: str, role: str) -> ForeignServer | None:
+    """The server whose scope is the longest part of an address; of several the first by name.
+
+    Those of owners who may not read files count for themselves alone: they would lead others to their own storage.
+    """
     best: tuple[int, str, ForeignServer] | None = None
-    for server in context.transaction.catalog.servers.values():
+    catalog = context.transaction.catalog
+    for server in catalog.servers.values():
         scope = read_foreign_options(server.options).get("scope", _SCOPE)
-        if server.options and address.startswith(scope) and _is_lake(context, server):
+        trusted = server.owner == role or has_privileges_of(catalog, server.owner, _READERS)
+        if server.options and address.startswith(scope) and trusted and _is_lake(context, server):
             found = (-len(scope), server.name, server)
             best = found if best is None else min(best, found, key=lambda each: each[:2])
     return None if best is None else best[2]

@@ -12,6 +12,7 @@ from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.session.execution.advisory_locks import ADVISORY_FUNCTIONS, call_advisory_function
 from gpudb.session.execution.session_functions import set_config
+from gpudb.session.execution.shared_snapshots import export_snapshot
 from gpudb.session.execution.signals import SIGNAL_FUNCTIONS, send_signal
 from gpudb.session.execution.statement_rows import reset_statistics
 from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Parameter, Query
@@ -19,7 +20,9 @@ from gpudb.sql.traverse import replace_nodes, walk
 from gpudb.types import BOOL, OID, VOID, SqlType
 
 _SEQUENCE_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
-_SESSION_FUNCTIONS = _SEQUENCE_FUNCTIONS | SIGNAL_FUNCTIONS | ADVISORY_FUNCTIONS | {"pg_notify", STATEMENTS_RESET}
+_SESSION_FUNCTIONS = (
+    _SEQUENCE_FUNCTIONS | SIGNAL_FUNCTIONS | ADVISORY_FUNCTIONS | {"pg_export_snapshot", "pg_notify", STATEMENTS_RESET}
+)
 
 
 def is_session_call(node: Any) -> bool:
@@ -68,6 +71,8 @@ def call_session_function(context: Context, name: str, args: Sequence[object]) -
     if name == "pg_notify":
         context.session.mailbox.notify(*("" if each is None else str(each) for each in args))
         return ""
+    if name == "pg_export_snapshot":
+        return export_snapshot(context)
     if name == STATEMENTS_RESET:
         return reset_statistics(context, args)
     if name == "set_config":

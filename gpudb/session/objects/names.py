@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog, Schema
 from gpudb.catalog.relations import Relation
+from gpudb.catalog.tables import SYSTEM_COLUMNS
 from gpudb.errors import DuplicateTable, FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
@@ -82,6 +83,13 @@ def check_name_free(catalog: Catalog, schema: str, name: str) -> None:
             " any existing type."
         )
         raise SqlError.of("duplicate_object", f'type "{name}" already exists', hint=hint)
+
+
+def check_column_name(name: str) -> None:
+    """42701 for a table's column with the name of a system column."""
+    if name in SYSTEM_COLUMNS:
+        message = f'column name "{name}" conflicts with a system column name'
+        raise SqlError.of("duplicate_column", message)
 
 
 def truncate_identifier(name: str) -> str:

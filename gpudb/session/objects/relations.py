@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Column, Table
-from gpudb.errors import UndefinedColumn
+from gpudb.errors import SqlError, UndefinedColumn
 from gpudb.session.context import Context
 
 
@@ -21,9 +21,17 @@ def find_column(relation: Relation, name: str) -> Column:
     raise UndefinedColumn(f'column "{name}" of relation "{relation.name}" does not exist')
 
 
-def lock_table(context: Context, table: Table) -> None:
-    """Locks a table until the transaction ends; a transaction without changes then sees what others committed."""
+def lock_table(context: Context, table: Table, *, shared: bool = False, nowait: bool = False) -> None:
+    """Locks a table until the transaction ends; a transaction without changes then sees what others committed.
+
+    55P03 with `nowait` if the lock is not free.
+    """
     timeout = context.session.milliseconds("lock_timeout") / 1000 or None
-    waited = context.transaction.lock(table.oid, timeout, context.cancel.check)
+    if nowait:
+        waited = context.transaction.try_lock(table.oid, shared=shared)
+        if waited is None:
+            raise SqlError.of("lock_not_available", f'could not obtain lock on relation "{table.name}"')
+    else:
+        waited = context.transaction.lock(table.oid, timeout, context.cancel.check, shared=shared)
     if waited and not context.session.explicit and not context.transaction.changed:
         context.transaction.refresh()

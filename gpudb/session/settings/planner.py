@@ -1,6 +1,7 @@
-"""PostgreSQL's settings of its planner and of operator memory: accepted and shown, without effect.
+"""PostgreSQL's settings of its planner, of operator memory and of VACUUM: accepted and shown, without effect.
 
-They choose among plans with the same result; gpudb's planner and engines have their own settings.
+They choose among plans with the same result, or when pages are cleaned; gpudb's planner, engines and storage have
+settings of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _NAMES = frozenset(
     maintenance_io_concurrency jit_debugging_support temp_buffers""".split()
 )
 _SIZES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_UNITS = {"kB": 1 << 10, "8kB": 8 << 10}
+_TIMES = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNITS = {"kB": 1 << 10, "8kB": 8 << 10, "ms": 1}
 
 
 def planner_settings() -> tuple[Setting, ...]:
@@ -32,7 +34,9 @@ def planner_settings() -> tuple[Setting, ...]:
 
 
 def _is_planner_setting(row: Mapping[str, object]) -> bool:
-    return row["context"] == "user" and (row["name"] in _NAMES or str(row["category"]).startswith(_SECTIONS))
+    return row["context"] == "user" and (
+        row["name"] in _NAMES or str(row["name"]).startswith("vacuum_") or str(row["category"]).startswith(_SECTIONS)
+    )
 
 
 def _setting(row: Mapping[str, object]) -> Setting:
@@ -63,25 +67,29 @@ class _Number:
         self._low, self._high = float(str(row["min_val"])), float(str(row["max_val"]))
         self._bounds = f"{row['min_val']} .. {row['max_val']}"
         self._unit = _UNITS.get(str(row["unit"]))
+        self._scales: Mapping[str, float] = _TIMES if row["unit"] == "ms" else _SIZES
 
     def check(self, text: str) -> str:
         """Returns the number as SHOW prints it."""
         found = re.fullmatch(r"\s*([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
-        if found is None or (found[2] and (self._unit is None or found[2] not in _SIZES)):
+        if found is None or (found[2] and (self._unit is None or found[2] not in self._scales)):
             raise invalid_value(self._name, text)
         number = float(found[1])
         if found[2] and self._unit is not None:
-            number = number * _SIZES[found[2]] / self._unit
+            number = number * self._scales[found[2]] / self._unit
         if self._whole:
             number = round(number)
         if not self._low <= number <= self._high:
-            message = f'{number:g} is outside the valid range for parameter "{self._name}" ({self._bounds})'
+            unit = " ms" if self._scales is _TIMES else ""
+            message = f'{number:g}{unit} is outside the valid range for parameter "{self._name}" ({self._bounds})'
             raise SqlError.of("invalid_parameter_value", message)
         return self._format(number)
 
     def _format(self, number: float) -> str:
         if self._unit is None or number <= 0:
             return str(int(number)) if self._whole else f"{number:g}"
+        if self._scales is _TIMES:
+            return f"{number:g}ms" if number.is_integer() else f"{number * 1000:g}us"
         size = int(number) * self._unit
         unit = next(each for each in ("TB", "GB", "MB", "kB") if size % _SIZES[each] == 0)
         return f"{size // _SIZES[unit]}{unit}"

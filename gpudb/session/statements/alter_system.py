@@ -16,8 +16,7 @@ from gpudb.session.settings.constants import constant_text
 def alter_system(context: Context) -> Result:
     """ALTER SYSTEM SET name = value, RESET name, RESET ALL. 42501 unless the user is a superuser."""
     change: Any = context.statement.node.setstmt
-    if context.session.explicit:
-        raise SqlError.of("active_sql_transaction", "ALTER SYSTEM cannot run inside a transaction block")
+    context.check_no_block("ALTER SYSTEM")
     is_superuser = context.session.settings["is_superuser"] == "on"
     system = context.session.database.system_settings
     if change.kind == pg.VAR_RESET_ALL:

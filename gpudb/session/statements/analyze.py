@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpudb.catalog.postgres.relations import get_system_relation
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.secured_objects import get_database
 from gpudb.catalog.tables import Table
 from gpudb.errors import UndefinedTable
+from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import get_current_role, is_owner
 from gpudb.session.context import Context
 from gpudb.session.objects.names import range_text, resolve_range
@@ -31,6 +33,8 @@ def vacuum(context: Context) -> Result:
         if each.relation.schemaname:
             context.session.check_schema(each.relation.schemaname)
         relation = resolve_range(context, each.relation)
+        if relation is None and _is_system_relation(context, each.relation, word):
+            continue
         if relation is None:
             raise UndefinedTable(f'relation "{range_text(each.relation)}" does not exist')
         named = strings(each.va_cols)
@@ -41,17 +45,32 @@ def vacuum(context: Context) -> Result:
         relations = [(table, ()) for table in context.transaction.catalog.tables()]
     for relation, names in relations:
         if not _may_maintain(context, relation):
-            message = f'permission denied to {word} "{relation.name}", skipping it'
-            context.notice(message, severity="WARNING", sqlstate="01000")
+            _skip(context, f'permission denied to {word} "{relation.name}", skipping it')
         elif not isinstance(relation, Table):
-            message = f'skipping "{relation.name}" --- cannot {word} non-tables or special system tables'
-            context.notice(message, severity="WARNING", sqlstate="01000")
+            _skip(context, f'skipping "{relation.name}" --- cannot {word} non-tables or special system tables')
         else:
             if gathers:
                 _collect_statistics(context, relation, names)
             if node.is_vacuumcmd:
                 context.session.database.store.expire_snapshots(relation.oid)
     return Result(word.upper())
+
+
+def _is_system_relation(context: Context, node: Any, word: str) -> bool:
+    """Whether a RangeVar names a relation of the system catalog, which has neither statistics nor snapshots."""
+    found = get_system_relation(node.schemaname or "pg_catalog", node.relname)
+    if found is None:
+        return False
+    catalog, role = context.transaction.catalog, get_current_role(context)
+    if not is_superuser(catalog, role) and not is_owner(catalog, role, get_database(catalog)):
+        _skip(context, f'permission denied to {word} "{found.name}", skipping it')
+    elif found.kind != "r":
+        _skip(context, f'skipping "{found.name}" --- cannot {word} non-tables or special system tables')
+    return True
+
+
+def _skip(context: Context, message: str) -> None:
+    context.notice(message, severity="WARNING", sqlstate="01000")
 
 
 def _may_maintain(context: Context, relation: Relation) -> bool:

@@ -7,12 +7,13 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.postgres.deparse import quote_name
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import FeatureNotSupported
 from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting, set_session_authorization
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.ddl.temporary_tables import drop_relations
 from gpudb.session.execution.advisory_locks import unlock_all
+from gpudb.session.execution.shared_snapshots import import_snapshot
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text
@@ -35,6 +36,8 @@ def set_variable(context: Context) -> Result:
             apply_modes(context, node.args)
         elif node.name == "SESSION CHARACTERISTICS":
             _set_characteristics(context, node.args)
+        elif node.name == "TRANSACTION SNAPSHOT":
+            import_snapshot(context, constant_text(node.args[0], node.name))
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
         return Result("SET")
@@ -94,8 +97,7 @@ def discard(context: Context) -> Result:
     node: Any = context.statement.node
     what = pg.DiscardMode.Name(node.target).removeprefix("DISCARD_")
     if what == "ALL":
-        if context.session.explicit:
-            raise SqlError.of("active_sql_transaction", "DISCARD ALL cannot run inside a transaction block")
+        context.check_no_block("DISCARD ALL")
         close_all(context.session)
         set_session_authorization(context.session, context.transaction.catalog, None)
         context.session.settings.reset_all()

@@ -16,6 +16,10 @@ from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner, present
 
+# PostgreSQL's numbers of lock modes
+_ACCESS_SHARE, _ROW_SHARE, _SHARE = 1, 2, 5
+_SHARED = (_ROW_SHARE, _SHARE)
+
 
 def transaction(context: Context) -> Result:
     """BEGIN, COMMIT, ROLLBACK, and SAVEPOINT, RELEASE and ROLLBACK TO."""
@@ -127,11 +131,15 @@ def warn_of_serializable(context: Context, level: str) -> None:
 
 
 def lock(context: Context) -> Result:
-    """LOCK TABLE: excludes statements that rewrite files of the table until the transaction ends."""
+    """LOCK TABLE: excludes statements that rewrite files of the table until the transaction ends.
+
+    ACCESS SHARE takes no lock: a transaction reads its snapshot, whatever others do to the table. Several
+    transactions can hold ROW SHARE and SHARE. 55P03 for NOWAIT if others hold the lock.
+    """
     _check_in_block(context, "LOCK TABLE")
     node: Any = context.statement.node
     for each in node.relations:
         relation = find_relation(context.binder(), inner(each).schemaname, inner(each).relname)
-        if isinstance(relation, Table):
-            lock_table(context, relation)
+        if isinstance(relation, Table) and node.mode != _ACCESS_SHARE:
+            lock_table(context, relation, shared=node.mode in _SHARED, nowait=node.nowait)
     return Result("LOCK TABLE")

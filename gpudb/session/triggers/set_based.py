@@ -68,7 +68,8 @@ _FEWEST_ROWS = 4
 _MOST_NODES = 2000
 _QUERIES = (ScalarSubquery, ArraySubquery, AnySubquery, Exists, Aggregate, SetReturning, Window)
 _EFFECTS = frozenset(
-    "currval lastval setval pg_notify set_config pg_cancel_backend pg_terminate_backend pg_trigger_depth".split()
+    """currval lastval setval pg_export_snapshot pg_notify set_config pg_cancel_backend pg_terminate_backend
+    pg_trigger_depth""".split()
 )
 TRUE = Constant(True, BOOL)
 

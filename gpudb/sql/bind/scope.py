@@ -19,7 +19,8 @@ class NamespaceItem:
 
     `hidden` columns can be named but are not part of `*`. `row_type` is the named type of the relation's rows, if
     there is one. Rows of a `nullable` relation may be NULLs that an outer join adds. The name of a `scalar` relation, a
-    function of one value, stands for that value.
+    function of one value, stands for that value. A
+    table has its `oid`.
     """
 
     alias: str
@@ -29,6 +30,7 @@ class NamespaceItem:
     row_type: SqlType | None = None
     nullable: bool = False
     scalar: bool = False
+    oid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,9 +114,9 @@ def _stage(
     manifests = state.manifests if state is not None else ()
     deletions = state.deletions if state is not None else {}
     delete_manifests = state.delete_manifests if state is not None else ()
-    same_rows = paths == live.keys() and _list_deleted(table.files) == {
-        path: each.deleted for path, each in deletions.items()
-    }
+    # Not those of `deletions`, which are unknown after a move of the directory.
+    deleted_before = _list_deleted(state.snapshots[-1].table.files) if state is not None and state.snapshots else {}
+    same_rows = paths == live.keys() and _list_deleted(table.files) == deleted_before
     added = dict(live)
     snapshots = [] if state is None else list(state.snapshots)
     listed = {} if old is None else {each.snapshot_id: each for each in old.snapshots}
@@ -128,9 +128,7 @@ def _stage(
         sequence += 1
         writer = _ManifestWriter(directory, version, schema, snapshot_id, sequence, table, written, spec)
         manifests, added = writer.next_manifests(manifests, live)
-        operation = _choose_operation(
-            live.keys(), {path: each.deleted for path, each in deletions.items()}, table, compacting=commit.compacting
-        )
+        operation = _choose_operation(live.keys(), deleted_before, table, compacting=commit.compacting)
         if not same_rows or rewritten:
             deletions, delete_manifests = writer.next_deletions(deletions, live)
         list_path = directory / f"snap-{snapshot_id}-{version}.avro"

@@ -16,6 +16,7 @@ from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
 from gpudb.storage import compaction
+from gpudb.storage.iceberg import append
 from tests.support.lab import Lab, answer
 
 
@@ -308,6 +309,24 @@ def test_a_segment_whose_rows_have_other_ids_is_loaded_again(cpu: CpuEngine, lab
     lab.run("DELETE FROM holed WHERE a = 1700")
     assert answer(cpu, lab.request(COUNTED)) == _expected(4, 1700)
     assert cpu.instance.loaded.loads == 2
+
+
+def test_rows_deleted_before_a_loading_leave_the_others_in_order(
+    cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(append, "GROUP_ROWS", 20_000)
+    lab.run("CREATE TABLE ordered AS SELECT i AS a FROM generate_series(0, 499999) i")
+    lab.run("DELETE FROM ordered WHERE a BETWEEN 100 AND 100 + 2 * 16")
+    for key in (300_000, 450_000):
+        query = f"SELECT count(*), count(*) FILTER (WHERE a = {key}) FROM ordered"
+        ((count, there),) = answer(cpu, lab.request(query))
+        assert there == 1
+        lab.run(f"DELETE FROM ordered WHERE a = {key}")
+        assert answer(cpu, lab.request(query)) == [(count - 1, 0)]
+    for name in _names(cpu):
+        keys = cpu.instance.connection.execute(f"SELECT a FROM {name} ORDER BY rowid").fetchnumpy()["a"]
+        assert (np.diff(keys) > 0).all()
+    lab.run("DROP TABLE ordered")
 
 
 def test_checkpoints_renumber_no_row_that_is_deleted_later(

@@ -44,14 +44,13 @@ _KNOWN = (
     (re.compile(r"\blo_\w+|\blo\w+\(|LARGE ?OBJECT", re.I), _LARGE_OBJECTS),
     (re.compile(r"GRANT on LANGUAGE|REVOKE on LANGUAGE|permission denied for language|priv_testfunc3"),
      "GRANT and REVOKE on LANGUAGE are not supported"),
-    (re.compile("column \"(tableoid|ctid|xmin)\""), "columns of the system (tableoid, …) are not supported"),
+    (re.compile("column \"(ctid|xmin)\""), "columns of row versions (ctid, xmin, …) are not supported"),
     (re.compile("kept as a declaration"), "CREATE INDEX tells that an index is kept as a declaration"),
     (re.compile(r"2::int2|pg\.dropped"), "the columns behind a dropped one are numbered anew"),
     (re.compile("REFRESH MATERIALIZED VIEW CONCURRENTLY"), "a partial index is not supported"),
     (re.compile("aclitem"), "the text of an aclitem is not checked, and makeaclitem() is not supported"),
     (re.compile("pg_shdepend"), "pg_shdepend has no rows"),
     (re.compile(r"pg_toast\."), "there are no TOAST tables"),
-    (re.compile("REINDEX"), "REINDEX is not supported"),
 )  # fmt: skip
 
 

@@ -66,6 +66,7 @@ class SchedulerClient:
         self.client, self.identifier = client, identifier
         self._address, self._server = client.scheduler.address, server
         self._renewal: asyncio.Task[None] | None = None
+        self._renewing = asyncio.Lock()
         self._renewed = 0.0
         self.has_lost_claim = False
         """Whether another server has the claim, or may have had it: this one was not heard before it expired."""
@@ -129,7 +130,7 @@ class SchedulerClient:
             with contextlib.suppress(OSError, RuntimeError, AttributeError):  # there may be no scheduler
                 asked = time.monotonic()
                 # Dask's own renewal would take the claim from the server that has it now.
-                async with asyncio.timeout(CONNECT_SECONDS):
+                async with self._renewing, asyncio.timeout(CONNECT_SECONDS):
                     scheduler = self.client.scheduler
                     held = await scheduler.semaphore_acquire(name=_CLAIM, timeout=0, lease_id=self._server)
                 if not held or asked > self._renewed + _CLAIM_SECONDS:
@@ -157,6 +158,8 @@ class SchedulerClient:
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self.client.unregister_worker_plugin("gpudb", nanny=nanny)
         if self._renewal is not None:
+            async with self._renewing:  # a renewal on its way would claim anew
+                self._renewal.cancel()
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self.client.scheduler.semaphore_release(name=_CLAIM, lease_id=self._server)

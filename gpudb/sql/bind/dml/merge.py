@@ -126,7 +126,8 @@ class _JoinedRows:
         scan = Scan(target_rel, table, row_ids=True)
         binder.accesses.add_columns(target_rel, access, [column.name for column in table.columns])
         alias = node.relation.alias if node.relation.HasField("alias") else None
-        self._target = build_source(binder, target_rel, scan, table_columns(table), table.name, alias, table.schema)
+        columns, oid = table_columns(table), table.catalog_oid
+        self._target = build_source(binder, target_rel, scan, columns, table.name, alias, table.schema, oid=oid)
         self._source = bind_source(binder, scope, node.source_relation)
         self._check_names()
         level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)

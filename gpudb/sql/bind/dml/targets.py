@@ -10,8 +10,8 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.row_types import get_row_type
+from gpudb.catalog.tables import SYSTEM_COLUMNS, Table
 from gpudb.catalog.tables import Column as TableColumn
-from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.part_assignments import assign_part
@@ -72,6 +72,8 @@ def find_column(binder: Binder, changed: ChangeTarget, named: Any, verb: str) ->
     column = changed.column(named.name, verb)
     if column is not None:
         return column
+    if named.name in SYSTEM_COLUMNS and verb == "update":
+        raise binder.locate(FeatureNotSupported(f'cannot assign to system column "{named.name}"'), named.location)
     missing = UndefinedColumn(f'column "{named.name}" of relation "{changed.relation.name}" does not exist')
     raise binder.locate(missing, named.location)
 
@@ -237,7 +239,8 @@ def bind_returning(
     frame = (*columns, *(OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs)))
     scan = FrameScan(rel, CHANGED, frame)
     if changed.view is None:
-        source = build_source(binder, rel, scan, columns, table.name, alias, table.schema, get_row_type(table))
+        row, oid = get_row_type(table), table.catalog_oid
+        source = build_source(binder, rel, scan, columns, table.name, alias, table.schema, row, oid)
         scope.add(source.items, source.columns)
         binder.accesses.add_target_rows(rel, changed.rel, ((table, source.columns),))
     else:

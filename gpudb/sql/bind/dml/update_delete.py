@@ -97,7 +97,15 @@ def _bind_target(
     alias = node.relation.alias if node.relation.HasField("alias") else None
     if changed.view is None:
         source = build_source(
-            binder, rel, scan, table_columns(table), table.name, alias, table.schema, get_row_type(table)
+            binder,
+            rel,
+            scan,
+            table_columns(table),
+            table.name,
+            alias,
+            table.schema,
+            get_row_type(table),
+            table.catalog_oid,
         )
     else:
         source = Source(scan, (build_view_item(changed, alias),), changed.columns, frozenset({rel}))

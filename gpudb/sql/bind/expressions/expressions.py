@@ -20,6 +20,7 @@ from gpudb.errors import (
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import aggregates, arrays, calls, operators, quantified, records, sql_json, stars
 from gpudb.sql.bind.expressions.indirection import bind_indirection
+from gpudb.sql.bind.expressions.system_columns import bind_item_column, bind_system_column
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, unify_branches
 from gpudb.sql.bind.types.conversions import coerce_condition
@@ -119,6 +120,8 @@ def _resolve_column(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _resolve_names(binder: Binder, scope: Scope, names: tuple[str, ...]) -> Expr:
     match names:
         case (name,):
+            if (column := bind_system_column(binder, scope, name)) is not None:
+                return column
             try:
                 return scope.resolve_column(name)
             except GpudbError as error:
@@ -161,6 +164,8 @@ def _bind_qualified(binder: Binder, scope: Scope, alias: str, name: str, schema:
         item = scope.resolve_relation(alias, schema)
         if item is None or not item.columns:
             raise
+        if (column := bind_item_column(binder, item, name)) is not None:
+            return column
         result = calls.apply_to_row(binder, scope, name, records.bind_whole_row(binder, item))
         if result is None:
             raise

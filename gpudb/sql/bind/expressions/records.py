@@ -54,14 +54,18 @@ def bind_whole_row(binder: Binder, item: NamespaceItem) -> Expr:
     result = Row(tuple(expr for _, expr in item.columns), kind, whole=True)
     if not item.nullable:
         return result
+    return Case(((bind_presence(binder, item), result),), Constant(None, kind), kind)
+
+
+def bind_presence(binder: Binder, item: NamespaceItem) -> Expr:
+    """Binds whether a row is of a relation itself, and none that an outer join adds."""
     columns = [expr for _, expr in (*item.columns, *item.hidden)]
     rels = {column.rel for column in columns if isinstance(column, Column)}
     if len(rels) != 1 or not all(isinstance(column, Column) for column in columns):
         raise FeatureNotSupported("the row of a join that may be missing is not supported")
     (rel,) = rels
     binder.presence_columns[rel] = tuple(OutputColumn(name, expr.type) for name, expr in (*item.columns, *item.hidden))
-    present = Test(Column(rel, len(columns), BOOL, PRESENT), "NULL", True)
-    return Case(((present, result),), Constant(None, kind), kind)
+    return Test(Column(rel, len(columns), BOOL, PRESENT), "NULL", True)
 
 
 def add_presence_columns(binder: Binder, source: From | None) -> From | None:

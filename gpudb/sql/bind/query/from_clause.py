@@ -137,7 +137,8 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
 
 def _build_table_source(binder: Binder, rel: int, scan: From, table: Table, alias: Any) -> Source:
     columns = table_columns(table)
-    return build_source(binder, rel, scan, columns, table.name, alias, table.schema, get_row_type(table))
+    row, oid = get_row_type(table), table.catalog_oid
+    return build_source(binder, rel, scan, columns, table.name, alias, table.schema, row, oid)
 
 
 def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:

@@ -45,10 +45,11 @@ def build_source(
     node: Any,
     schema: str | None = None,
     row: SqlType | None = None,
+    oid: int | None = None,
 ) -> Source:
     """Returns a relation under an alias, with the column aliases of an Alias message.
 
-    `row` is its named row type.
+    `row` is its named row type, and `oid` that of a table.
     """
     names = [column.name for column in columns]
     if node is not None:
@@ -63,7 +64,7 @@ def build_source(
         (name, Column(rel, index, column.type, name))
         for index, (name, column) in enumerate(zip(names, columns, strict=True))
     )
-    return Source(relation, (NamespaceItem(alias, result, schema, row_type=row),), result, frozenset({rel}))
+    return Source(relation, (NamespaceItem(alias, result, schema, row_type=row, oid=oid),), result, frozenset({rel}))
 
 
 def build_barrier(query: Query) -> Query:

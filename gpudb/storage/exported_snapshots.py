@@ -20,19 +20,22 @@ class _ExportedSnapshot:
 
 
 class ExportedSnapshots:
-    """The exported snapshots by identifier; each is there until the transaction that exports it ends. Thread-safe."""
+    """The exported snapshots by identifier; each is there until the transaction that exports it ends. Thread-safe.
+
+    Those that are `known` may be tested without a lock: no transaction ends while it exports.
+    """
 
     def __init__(self, garbage: Garbage) -> None:
         self._garbage = garbage
         self._lock = threading.Lock()
         self._counts = itertools.count(1)
-        self._snapshots: dict[str, _ExportedSnapshot] = {}
+        self.known: dict[str, _ExportedSnapshot] = {}
 
     def add(self, transaction: int, catalog: Catalog) -> str:
         """Exports a catalog that a transaction reads; returns the identifier, in PostgreSQL's form."""
         with self._lock:
             identifier = f"{transaction >> 32:08X}-{transaction & 0xFFFFFFFF:08X}-{next(self._counts)}"
-            self._snapshots[identifier] = _ExportedSnapshot(transaction, catalog)
+            self.known[identifier] = _ExportedSnapshot(transaction, catalog)
             return identifier
 
     def open(self, identifier: str, reader: int, database: str) -> Catalog | None:
@@ -41,7 +44,7 @@ class ExportedSnapshots:
         Raises 0A000 for a snapshot of another database than the reader's.
         """
         with self._lock:
-            found = self._snapshots.get(identifier)
+            found = self.known.get(identifier)
             if found is None:
                 return None
             if found.catalog.database != database:
@@ -51,8 +54,6 @@ class ExportedSnapshots:
 
     def end_transaction(self, transaction: int) -> None:
         """Removes the snapshots of a transaction; called before its files are released."""
-        if not self._snapshots:
-            return
         with self._lock:
-            for identifier in [each for each, found in self._snapshots.items() if found.transaction == transaction]:
-                del self._snapshots[identifier]
+            for identifier in [each for each, found in self.known.items() if found.transaction == transaction]:
+                del self.known[identifier]

@@ -263,7 +263,8 @@ class Store:
         """Releases an ended transaction's locks and the files that only it read."""
         if self.locks.holders:
             self.locks.release(transaction.number)
-        self.exported_snapshots.end_transaction(transaction.number)
+        if self.exported_snapshots.known:
+            self.exported_snapshots.end_transaction(transaction.number)
         self.garbage.unregister_reader(transaction.number)
         self.garbage.collect()
 

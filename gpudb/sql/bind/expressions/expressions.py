@@ -8,6 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.tables import SYSTEM_COLUMNS
 from gpudb.errors import (
     DatatypeMismatch,
     FeatureNotSupported,
@@ -120,7 +121,7 @@ def _resolve_column(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _resolve_names(binder: Binder, scope: Scope, names: tuple[str, ...]) -> Expr:
     match names:
         case (name,):
-            if (column := bind_system_column(binder, scope, name)) is not None:
+            if name in SYSTEM_COLUMNS and (column := bind_system_column(binder, scope, name)) is not None:
                 return column
             try:
                 return scope.resolve_column(name)

@@ -12,12 +12,12 @@ from gpudb.types import OID
 
 
 def bind_system_column(binder: Binder, scope: Scope, name: str) -> Expr | None:
-    """Binds an unqualified system column; None if the name is something else, 42702 if several tables have it.
+    """Binds the unqualified name of a system column; None if it means something else, 42702 if several tables have it.
 
     At each query level, a column of that name comes first.
     """
     level: Scope | None = scope
-    while level is not None and name in SYSTEM_COLUMNS:
+    while level is not None:
         if level.find_column(name) is not None:
             return None
         found = [item for item in level.items if item.oid is not None]

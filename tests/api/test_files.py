@@ -91,7 +91,7 @@ def test_what_cannot_be_read(db: Connection, folder: Path) -> None:
         ("SELECT * FROM 'missing.parquet'", "58P01"),
         ("SELECT * FROM 'missing-*.csv'", "58P01"),
         ("SELECT * FROM 'broken.parquet'", "XX001"),
-        ("SELECT * FROM 's3://bucket/a.parquet'", "0A000"),
+        ("SELECT * FROM 'ftp://bucket/a.parquet'", "0A000"),
         ("SELECT sum(a) FROM 'wrong.csv'", "22P02"),
     ):
         with pytest.raises(GpudbError) as caught:

@@ -17,7 +17,7 @@ import pytest
 from distributed import Client
 
 from gpudb.certificates import CertificateFiles, create_cluster_certificates, locate_member
-from gpudb.engine.gpu.cluster import launcher
+from gpudb.engine.gpu.cluster import joined
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.support.gpu import host_transfers
@@ -188,7 +188,7 @@ def test_a_scheduler_with_certificates_wants_one_of_its_authority(
         assert scheduler.address.startswith("tls://")
         scheduler.worker("w")
         with monkeypatch.context() as patch:
-            patch.setattr(launcher, "CONNECT_SECONDS", 2)
+            patch.setattr(joined, "CONNECT_SECONDS", 2)
             began = time.monotonic()
             with pytest.raises(GpudbError, match="no scheduler answers") as refused:
                 Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=others)

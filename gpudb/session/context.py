@@ -260,6 +260,11 @@ class Context:
             open_files=lambda request, role: session.open_files(self, request, role),
         )
 
+    @property
+    def lock_seconds(self) -> float | None:
+        """For how long a lock is waited for, by lock_timeout; None without a limit."""
+        return self.session.milliseconds("lock_timeout") / 1000 or None
+
     def check_writable(self, command: str) -> None:
         """25006 in a read-only transaction."""
         if self.session.settings["transaction_read_only"] == "on":

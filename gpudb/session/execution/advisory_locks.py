@@ -44,8 +44,7 @@ def call_advisory_function(context: Context, name: str, args: Sequence[object]) 
         if taken:
             refresh_after_lock(context)
         return taken
-    timeout = session.milliseconds("lock_timeout") / 1000 or None
-    locks.acquire(target, owner, timeout, context.cancel.check, party=party, shared=shared)
+    locks.acquire(target, owner, context.lock_seconds, context.cancel.check, party=party, shared=shared)
     refresh_after_lock(context)
     return ""
 

@@ -26,7 +26,6 @@ def lock_rows(context: Context, locks: Sequence[RowLock]) -> bool:
         return False
     context.check_writable(f"SELECT {locks[0].clause}")
     transaction, outdated = context.transaction, set[int]()
-    timeout = context.session.milliseconds("lock_timeout") / 1000 or None
     for lock in locks:
         oid = lock.table.oid
         if lock.nowait or lock.skips:
@@ -35,7 +34,7 @@ def lock_rows(context: Context, locks: Sequence[RowLock]) -> bool:
                 message = f'could not obtain lock on row in relation "{lock.table.name}"'
                 raise SqlError.of("lock_not_available", message)
         else:
-            found = transaction.lock(oid, timeout, context.cancel.check, shared=lock.shared)
+            found = transaction.lock(oid, context.lock_seconds, context.cancel.check, shared=lock.shared)
         if found:
             outdated.add(oid)
     changed = refresh_after_lock(context)

@@ -26,12 +26,11 @@ def lock_table(context: Context, table: Table, *, shared: bool = False, nowait: 
 
     55P03 with `nowait` if the lock is not free.
     """
-    timeout = context.session.milliseconds("lock_timeout") / 1000 or None
     if nowait:
         waited = context.transaction.try_lock(table.oid, shared=shared)
         if waited is None:
             raise SqlError.of("lock_not_available", f'could not obtain lock on relation "{table.name}"')
     else:
-        waited = context.transaction.lock(table.oid, timeout, context.cancel.check, shared=shared)
+        waited = context.transaction.lock(table.oid, context.lock_seconds, context.cancel.check, shared=shared)
     if waited and not context.session.explicit and not context.transaction.changed:
         context.transaction.refresh()

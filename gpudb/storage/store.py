@@ -37,14 +37,8 @@ from gpudb.catalog.secured_objects import get_database
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot, UnreadableFiles
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.storage.activity import StoreActivity
-from gpudb.storage.catalog.database import (
-    CatalogChanges,
-    CatalogDatabase,
-    Catalogs,
-    Pointer,
-    get_home,
-    is_temporary_schema,
-)
+from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, get_home, is_temporary_schema
+from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
 from gpudb.storage.catalog.records import decode, encode

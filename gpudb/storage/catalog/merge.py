@@ -20,7 +20,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
-from gpudb.storage.catalog.database import list_object_kinds
+from gpudb.storage.catalog.changes import list_object_kinds
 from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants
 
 

@@ -9,7 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import CatalogDatabase, Catalogs, Pointer
+from gpudb.storage.catalog.changes import Catalogs, Pointer
+from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.lockfile import LockFile
 
 COMMIT_PROPERTY = "gpudb.commit"

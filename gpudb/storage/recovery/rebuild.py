@@ -19,7 +19,8 @@ from gpudb.catalog.model import FIRST_DATABASE, Catalog, Schema, make_initial_ca
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Catalogs, Pointer
+from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer
+from gpudb.storage.catalog.database import BACKUP, CatalogDatabase
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 from gpudb.storage.iceberg.metadata_reader import load

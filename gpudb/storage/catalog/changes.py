@@ -40,6 +40,15 @@ class Pointer:
         return self.location.rpartition("/")[2]
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedCompaction:
+    """A compaction that a coordinator committed: the ids of the files merged and of those written."""
+
+    oid: int
+    inputs: frozenset[str]
+    outputs: frozenset[str]
+
+
 @dataclass(slots=True)
 class CatalogChanges:
     """One transaction's changes: `relations` by database and OID, `objects` by database, kind and name.
@@ -75,6 +84,22 @@ class CatalogChanges:
             self.objects[get_home(catalog.database, kind), kind, name] = value
         for relation in catalog.relations.values():
             self.relations[catalog.database, relation.oid] = relation
+
+
+@dataclass(slots=True)
+class CommittedChanges:
+    """What was committed after a number up to `commit`. None for a relation, object or pointer that is gone.
+
+    `is_complete` is false if the log does not reach back so far: everything has to be read anew.
+    """
+
+    commit: int
+    is_complete: bool = True
+    next_oid: int = 0
+    relations: dict[tuple[str, int], Relation | None] = field(default_factory=dict)
+    objects: dict[tuple[str, str, str], object] = field(default_factory=dict)
+    pointers: dict[int, Pointer] = field(default_factory=dict)
+    compactions: list[LoggedCompaction] = field(default_factory=list)
 
 
 def assemble(

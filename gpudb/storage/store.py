@@ -83,6 +83,7 @@ from gpudb.storage.transaction import Transaction
 if TYPE_CHECKING:
     from gpudb.storage.catalog.postgres import PostgresCatalog
     from gpudb.storage.coordination import Coordination
+    from gpudb.storage.iceberg.metadata_reader import EarlierState
     from gpudb.storage.iceberg.table_state import TableState
 
 CATCH_UP_SECONDS = 0.2
@@ -682,18 +683,18 @@ class Store:
         previous = self._pointers.pop(table.oid, None)
         if pointer is not None:
             self._pointers[table.oid] = pointer
+        earlier = None
         if isinstance(known, Table) and known.is_readable and table.oid in self._states and pointer is not None:
+            from gpudb.storage.iceberg.metadata_reader import EarlierState
+
             if previous is not None and previous.location == pointer.location:
                 return replace(table, files=known.files, metadata_location=known.metadata_location)
-            files = {file.id: file for file in known.files}
-        else:
-            files = {}
+            earlier = EarlierState(self._states[table.oid], tuple(known.files))
         try:
-            loaded = self._load(table)
+            return self._load(table, earlier)
         except GpudbError as error:
             _LOG.error('table "%s.%s" cannot be read: %s', table.schema, table.name, error)
             return replace(table, files=UnreadableFiles(error))
-        return replace(loaded, files=tuple(files.get(file.id, file) for file in loaded.files))
 
     def _write_shared(
         self, transaction: Transaction | None, merged: MergeResult, write: CatalogChanges, unused: dict[int, list[Path]]
@@ -857,7 +858,7 @@ class Store:
                 self._last_moment = max([self._last_moment, *(each.committed for each in state.snapshots)])
         return replace(catalog, relations=MappingProxyType(relations), snapshots=MappingProxyType(snapshots))
 
-    def _load(self, table: Table) -> Table:
+    def _load(self, table: Table, earlier: EarlierState | None = None) -> Table:
         from gpudb.storage.iceberg.metadata_reader import load
 
         pointer = self._pointers.get(table.oid)
@@ -865,6 +866,6 @@ class Store:
             message = f'the catalog has no metadata of table "{table.schema}.{table.name}"'
             raise GpudbError(message, condition="data_corrupted")
         files: tuple[DataFile, ...]
-        state, files = load(self.folder(table.oid), pointer.file, table, decode)
+        state, files = load(self.folder(table.oid), pointer.file, table, decode, earlier)
         self._states[table.oid] = state
         return replace(table, files=files, metadata_location=str(state.location))

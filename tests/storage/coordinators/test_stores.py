@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Schema
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError, SerializationFailure
@@ -119,6 +121,63 @@ def test_files_are_removed_once_nobody_reads_them(open_store: OpenStore, tmp_pat
         wait_until(lambda: other.catalog().find_relation_by_oid(oid) is None, "the table is gone")
         assert rows(reader, oid) == [(1, "a")]
     wait_until(lambda: not folder.exists(), "the table's folder is removed")
+
+
+def test_many_commits_and_deleted_rows_are_seen(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    oid = created(one, "t")
+    for number in range(12):
+        insert(one, oid, (number, "x"), (number, "y"))
+    wait_until(lambda: _sees(other, oid, 24), "all rows are there")
+    with one.begin() as transaction:
+        holed = transaction.table(oid).files[3]
+        transaction.replace(oid, (), [], deleted={holed.path: DeletedRows.of([0])})
+        transaction.commit()
+    insert(one, oid, (98, "z"), (99, "z"))
+    wait_until(lambda: _sees(other, oid, 25), "a row is gone, and two are there")
+    assert rows(other, oid) == rows(one, oid)
+    insert(other, oid, (100, "z"))
+    wait_until(lambda: _sees(one, oid, 26), "the row is there")
+    assert rows(other, oid) == rows(one, oid)
+
+
+def test_a_lost_connection_is_made_again(open_store: OpenStore, catalog: str) -> None:
+    one, other = open_store(), open_store()
+    oid = created(one, "t")
+    wait_until(lambda: _sees(other, oid, 0), "the table is there")
+    end = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE application_name = 'gpudb coordinator' AND datname = current_database()"
+    )
+    with psycopg.connect(catalog, autocommit=True) as connection:
+        ended = connection.execute(end).fetchone()
+    assert ended is not None
+    assert ended[0] >= 4
+    insert(one, oid, (1, "a"))
+    assert one.catalog().allocate_oid()[0] != other.catalog().allocate_oid()[0]
+    wait_until(lambda: _sees(other, oid, 1), "the row is there")
+
+
+def test_a_coordinator_that_was_taken_for_gone_commits_nothing_that_it_wrote_before(
+    open_store: OpenStore, catalog: str
+) -> None:
+    one = open_store()
+    oid = created(one, "t")
+    forget = "DELETE FROM gpudb.gpudb_coordinators"
+    with one.begin() as transaction, psycopg.connect(catalog, autocommit=True) as connection:
+        transaction.append(oid, [ab((1, "before"))])
+        assert connection.execute(forget).rowcount == 1
+        with pytest.raises(SerializationFailure):
+            transaction.commit()
+
+    def commits() -> bool:
+        with suppress(SerializationFailure):
+            insert(one, oid, (2, "after"))
+            return True
+        return False
+
+    wait_until(commits, "it is known again")
+    assert rows(one, oid) == [(2, "after")]
 
 
 def _state(directory: Path, catalog: str | None = None) -> str:

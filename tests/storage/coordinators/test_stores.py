@@ -13,6 +13,7 @@ from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Schema
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError, SerializationFailure
+from gpudb.storage.coordination import Coordination
 from gpudb.storage.recovery.check import check
 from gpudb.storage.store import Store
 from tests.support.sessions import wait_until
@@ -178,6 +179,42 @@ def test_a_coordinator_that_was_taken_for_gone_commits_nothing_that_it_wrote_bef
 
     wait_until(commits, "it is known again")
     assert rows(one, oid) == [(2, "after")]
+
+
+def test_files_of_no_table_are_moved_and_others_stay(open_store: OpenStore, tmp_path: Path) -> None:
+    one, other = open_store(), open_store()
+    oid = created(one, "t")
+    insert(one, oid, (1, "a"))
+    tables = tmp_path / "data" / "tables"
+    (tables / str(oid) / "data" / "left.parquet").write_bytes(b"")
+    (tables / "777" / "data").mkdir(parents=True)
+    for name in ("discarded.parquet", "left.parquet"):
+        (tables / "777" / "data" / name).write_bytes(b"")
+    (tables / "888" / "data").mkdir(parents=True)
+    (tables / "888" / "data" / "temporary.parquet").write_bytes(b"")
+    assert one.list_old_files(1000.0) == set()
+    found = {path for path in one.list_old_files(-1.0) if path.suffix == ".parquet"}
+    one.move_orphans(found, one.list_live_files(), {"777/data/discarded.parquet"}, {888})
+    left = {path for path in found if path.name == "left.parquet"}
+    assert len(left) == 2
+    assert {path for path in found if path.exists()} == found - left
+    wait_until(lambda: _sees(other, oid, 1), "the row is there")
+    assert rows(other, oid) == [(1, "a")]
+
+
+def test_the_leader_looks_for_files_of_no_table(open_store: OpenStore, catalog: str, tmp_path: Path) -> None:
+    one = open_store()
+    oid = created(one, "t")
+    insert(one, oid, (1, "a"))
+    left = tmp_path / "data" / "tables" / "777" / "left.parquet"
+    left.parent.mkdir()
+    left.write_bytes(b"")
+    looking = Coordination(one, catalog, 0, 0.0, orphans_seconds=0.0, orphan_age=-10.0)
+    try:
+        wait_until(lambda: not left.exists(), "the file is moved")
+    finally:
+        looking.close()
+    assert rows(one, oid) == [(1, "a")]
 
 
 def _state(directory: Path, catalog: str | None = None) -> str:

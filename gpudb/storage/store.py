@@ -631,10 +631,20 @@ class Store:
 
     def catch_up(self) -> None:
         """Applies what other coordinators have committed, unless a commit is under way, which does so itself."""
-        if self._shared is None or not self._commit_lock.acquire(timeout=CATCH_UP_SECONDS):
-            return
+        if self._shared is not None and self._commit_lock.acquire(timeout=CATCH_UP_SECONDS):
+            self._catch_up(waits=False)
+
+    def refresh(self) -> None:
+        """Has later transactions see all that other coordinators have committed; 08006 without PostgreSQL."""
+        if self._shared is not None:
+            self._commit_lock.acquire()
+            self._catch_up(waits=True)
+
+    def _catch_up(self, *, waits: bool) -> None:
+        """Applies what others have committed, and releases the lock of commits, which the caller has."""
+        assert self._shared is not None
         try:
-            tables = [] if self._closed else self._apply(self._shared.read_changes(self._reached))
+            tables = [] if self._closed else self._apply(self._shared.read_changes(self._reached, waits=waits))
         finally:
             self._commit_lock.release()
         for database, table in tables:

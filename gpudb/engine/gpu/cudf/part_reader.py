@@ -22,7 +22,7 @@ import pylibcudf as plc
 from gpudb.catalog.file_tables import FileFormat, FilePart, FileStamp
 from gpudb.catalog.tables import Column
 from gpudb.engine.gpu.cache.file_parts import count_bytes, list_part_rows, read_lanes_of_part
-from gpudb.engine.gpu.cudf.arrow_columns import read_arrow_column
+from gpudb.engine.gpu.cudf.arrow_columns import read_arrow_columns
 from gpudb.engine.gpu.cudf.convert import to_device
 from gpudb.engine.gpu.cudf.csv_columns import read_csv_columns
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
@@ -159,16 +159,17 @@ def _decode_parquet(part: FilePart, names: Mapping[str, SqlType], first: int, la
 
 
 def _select_rows(part: FilePart, first: int, last: int) -> list[list[int] | tuple[int, int]]:
-    """Returns the row groups of whole parts, or runs of rows of the file: their first row and how many they are."""
+    """Returns whole row groups, or runs of rows of the file: their first row and how many they are."""
     rows = list_part_rows(part)
-    if (first, last) == (0, sum(rows)):
-        return [list(part.parts)]
+    wanted = overlapping_rows(rows, first, last)
+    if all((low, high) == (0, rows[place]) for place, low, high in wanted):
+        return [[part.parts[place] for place, _, _ in wanted]]
     footer = read_parquet_footer(part.stamp)
     starts = [0]
     for number in range(footer.num_row_groups):
         starts.append(starts[-1] + footer.row_group(number).num_rows)
     runs: list[list[int] | tuple[int, int]] = []
-    for place, low, high in overlapping_rows(rows, first, last):
+    for place, low, high in wanted:
         start = starts[part.parts[place]] + low
         before = runs[-1] if runs else None
         if isinstance(before, tuple) and before[0] + before[1] == start:
@@ -192,17 +193,14 @@ def _read_arrow(part: FilePart, names: Mapping[str, SqlType], first: int, last: 
     if any(batches[place].codec is not None for place, _, _ in wanted):
         return {}
     path = Path(part.stamp.path)
-    found = {}
-    with path.open("rb", buffering=0) as host, kvikio.CuFile(path, "r") as file:
-        for name in names:
-            places = [(find_column(layout, batches[place], name), low, high) for place, low, high in wanted]
-            try:
-                made = read_arrow_column(file, host.fileno(), places)
-            except (ValueError, EOFError, OSError) as error:
-                raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
-            if made is not None:
-                found[name] = made
-    return found
+    places = {
+        name: [(find_column(layout, batches[place], name), low, high) for place, low, high in wanted] for name in names
+    }
+    try:
+        with path.open("rb", buffering=0) as host, kvikio.CuFile(path, "r") as file:
+            return read_arrow_columns(file, host.fileno(), places)
+    except (ValueError, EOFError, OSError) as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
 
 
 def _read_csv(part: FilePart, names: Mapping[str, SqlType], first: int, last: int) -> Mapping[str, Any]:

@@ -184,8 +184,12 @@ def foreign_table(kind: Kind, name: str) -> list[str]:
     paths = [str(path) for path in kind.paths]
     table = open_table(kind)
     columns = ", ".join(f"{column.name} {column.type}" for column in table.columns if column.name != "filename")
-    wrapper = f"{kind.name}_fdw"
-    given = f"filename '{' '.join(paths)}'" if kind.name == "parquet" else f"files '{','.join(paths)}'"
+    wrapper = "lake_fdw" if kind.name == "csv" else f"{kind.name}_fdw"
+    given = {
+        "parquet": f"filename '{' '.join(paths)}'",
+        "arrow": f"files '{','.join(paths)}'",
+        "csv": f"address '{paths[0]}', format 'csv'",
+    }[kind.name]
     return [
         f"CREATE EXTENSION IF NOT EXISTS {wrapper}",
         f"CREATE SERVER {name}_server FOREIGN DATA WRAPPER {wrapper}",
@@ -259,7 +263,7 @@ def main() -> int:
         rates[kind.name] = size / min(times)
     with gpudb_server(None, options.engine, 1) as server:
         server.query_none("SET gpudb.fallback = off")
-        run_statements(options, server, [kind for kind in kinds if kind.name != "csv"], days, rates, ends)
+        run_statements(options, server, kinds, days, rates, ends)
     load_columns(options, kinds, rates, ends)
     return 0
 

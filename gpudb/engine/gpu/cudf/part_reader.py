@@ -83,7 +83,7 @@ def _read_on_host(part: FilePart, columns: Sequence[Column], first: int, last: i
     """
     if not columns:
         return {}
-    if part.blocks and part.bytes > MAX_HOST_TEXT:
+    if part.blocks and count_bytes(part, (), first, last) > MAX_HOST_TEXT:
         raise NotSupportedOnWorkers(f"much text of {part.format} that is not plain")
     read = read_lanes_of_part(part, columns, first, last)
     return {column.field_id: each for column, each in zip(columns, read, strict=True)}
@@ -179,6 +179,10 @@ def _select_rows(part: FilePart, first: int, last: int) -> list[list[int] | tupl
     return runs
 
 
+def _copy_rows(column: Any, first: int, last: int) -> Any:
+    return _concatenate(plc.copying.slice(column, [first, last], stream=current_stream()))
+
+
 def _concatenate(columns: Sequence[Any]) -> Any:
     return plc.concatenate.concatenate(list(columns), stream=current_stream())
 
@@ -204,14 +208,18 @@ def _read_arrow(part: FilePart, names: Mapping[str, SqlType], first: int, last: 
 
 
 def _read_csv(part: FilePart, names: Mapping[str, SqlType], first: int, last: int) -> Mapping[str, Any]:
-    if (first, last) != (0, part.rows):
-        return {}
+    wanted = overlapping_rows(list_part_rows(part), first, last)
+    blocks = [part.blocks[place] for place, _, _ in wanted]
     path = Path(part.stamp.path)
     try:
         with kvikio.CuFile(path, "r") as file:
-            return read_csv_columns(file, part.blocks, part.columns, names, part.options)
+            found = read_csv_columns(file, blocks, part.columns, names, part.options)
     except (EOFError, OSError) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+    if last - first == sum(rows for _, _, rows in blocks):
+        return found
+    start = wanted[0][1]  # some rows of a large block
+    return {name: _copy_rows(column, start, start + last - first) for name, column in found.items()}
 
 
 _READERS: dict[str, Callable[[FilePart, Mapping[str, SqlType], int, int], Mapping[str, Any]]] = {

@@ -76,6 +76,8 @@ def add_changes(write: CatalogChanges, before: Catalogs, after: Catalogs, change
     """Adds what `spread` changed in the other databases of a commit in the database `changed`."""
     for name in (before.keys() | after.keys()) - {changed}:
         old, new = before.get(name), after.get(name)
+        if old is new:
+            continue
         objects, others = _index_objects(old), _index_objects(new)
         for key in objects.keys() | others.keys():
             if objects.get(key) is not others.get(key):

@@ -29,7 +29,8 @@ CREATE MACRO sys_rank(namespace) AS list_position(getvariable('pg_path'), namesp
 CREATE MACRO sys_table_visible(x) AS (x IN (SELECT vs.oid FROM relation_names AS vs WHERE vs.visible));
 CREATE MACRO sys_type_visible(x) AS (x IN (SELECT vs.oid FROM type_names AS vs WHERE vs.visible));
 CREATE MACRO sys_function_visible(x) AS
-    (x IN (SELECT vs.oid FROM pg_proc AS vs WHERE sys_rank(vs.pronamespace) > 0));
+    (x IN (SELECT vs.oid FROM pg_proc AS vs
+           WHERE sys_rank(vs.pronamespace) > 0 AND vs.pronamespace <> getvariable('pg_temp')));
 CREATE MACRO sys_operator_visible(x) AS
     (x IN (SELECT vs.oid FROM pg_operator AS vs WHERE sys_rank(vs.oprnamespace) > 0));
 CREATE MACRO sys_opclass_visible(x) AS

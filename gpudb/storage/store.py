@@ -43,6 +43,7 @@ from gpudb.storage.catalog.database import (
     Catalogs,
     Pointer,
     get_home,
+    is_temporary_object,
     is_temporary_schema,
 )
 from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
@@ -410,7 +411,7 @@ class Store:
         next_oid = max(merged.catalog.next_oid, *(each.next_oid for each in self._catalogs.values()))
         write = CatalogChanges(version, next_oid, self._commits + 1)
         for (kind, name), value in merged.objects.items():
-            if kind != "schemas" or not is_temporary_schema(name):
+            if not is_temporary_object(kind, name):
                 write.objects[get_home(database, kind), kind, name] = value
         pointers: dict[int, Pointer | None] = {}
         for change in merged.changes:

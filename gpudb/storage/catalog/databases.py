@@ -19,6 +19,7 @@ from gpudb.storage.catalog.database import (
     Catalogs,
     Pointer,
     get_home,
+    is_temporary_object,
     is_temporary_schema,
     iter_objects,
 )
@@ -128,7 +129,7 @@ def _index_objects(catalog: Catalog | None) -> dict[tuple[str, str, str], object
     return {
         (get_home(catalog.database, kind), kind, name): value
         for kind, name, value in iter_objects(catalog)
-        if kind not in SHARED_KINDS and not (kind == "schemas" and is_temporary_schema(name))
+        if kind not in SHARED_KINDS and not is_temporary_object(kind, name)
     }
 
 

@@ -21,7 +21,6 @@ from gpudb.sql.parse.parser import RawStatement, changes_data, parse
 from gpudb.sql.rewrite import rewrite_bound, rewrite_statement
 from gpudb.sql.traverse import iter_queries, map_queries, walk
 
-
 BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
 """Kinds of statement with a bound form."""
 

@@ -46,6 +46,7 @@ from gpudb.storage.catalog.changes import (
     CommittedChanges,
     Pointer,
     get_home,
+    is_temporary_object,
     is_temporary_schema,
 )
 from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, CommitUnknown, ConnectionLost, LeaseLost
@@ -500,7 +501,7 @@ class Store:
         next_oid = max(merged.catalog.next_oid, *(each.next_oid for each in self._catalogs.values()))
         write = CatalogChanges(version, next_oid, self._next_commit)
         for (kind, name), value in merged.objects.items():
-            if kind != "schemas" or not is_temporary_schema(name):
+            if not is_temporary_object(kind, name):
                 write.objects[get_home(database, kind), kind, name] = value
         pointers: dict[int, Pointer | None] = {}
         for change in merged.changes:

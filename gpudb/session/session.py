@@ -476,6 +476,8 @@ class Session:
     def _begin_transaction(self, now: dt.datetime | None = None) -> Transaction:
         """Returns the transaction; begins one if there is none."""
         if self.transaction is None:
+            if self.settings["gpudb.fresh_reads"] == "on":
+                self.database.store.refresh()
             self.transaction = self.database.store.begin(self.database_name)
             self.transaction.party = -self.process_id
             self.bound_statements = 0

@@ -14,7 +14,7 @@ from typing import Any
 from gpudb.catalog.model import SHARED_KINDS, Catalog, Database
 from gpudb.catalog.role_renaming import rename_references
 from gpudb.errors import FeatureNotSupported, SerializationFailure, SqlError
-from gpudb.storage.catalog.database import (
+from gpudb.storage.catalog.changes import (
     CatalogChanges,
     Catalogs,
     Pointer,

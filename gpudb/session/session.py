@@ -584,6 +584,8 @@ class Session:
         binder.row_locks = []
         with bind_in_layout() as layout:
             bound = bind_statement(binder, context.statement)
+        if cacheable and binder.reads_files:
+            bound = self.database.plans.reuse(self._key(text, oids, layout.scale), bound)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
         parameters, columns = binder.get_parameter_types(), statement_columns(bound)
         plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)

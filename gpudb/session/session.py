@@ -41,6 +41,7 @@ from gpudb.session.execution.moments import evaluate_integer
 from gpudb.session.execution.queries import run_query
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
+from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.progress import CopyProgress
@@ -134,7 +135,7 @@ class Session:
         self.handlers = dispatcher.handlers
         self.process_id = process_id
         self.authenticated = RoleName.of(role)
-        self.client = client
+        self.client, self.network = client, Network()
         self.started = dt.datetime.now(dt.UTC)
         self.transaction: Transaction | None = None
         self.settings = SettingValues(database.default_settings)

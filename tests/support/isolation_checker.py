@@ -7,6 +7,7 @@ versions of a counter are in the order of their commits, and what a snapshot may
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -154,7 +155,7 @@ def _check_order(snapshots: Iterable[tuple[str, Versions]]) -> list[str]:
     """Of any two snapshots, one is of an earlier moment in every counter."""
     ordered = sorted(snapshots, key=lambda each: sum(version for version, _ in each[1].values()))
     found = []
-    for (one, before), (two, after) in zip(ordered, ordered[1:], strict=False):
+    for (one, before), (two, after) in itertools.pairwise(ordered):
         if any(before[counter][0] > after[counter][0] for counter in before):
             found.append(f"long fork: {one} and {two} saw commits in different orders")
     return found

@@ -58,7 +58,7 @@ from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files, select_kept
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.locks import Locks
+from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
 from gpudb.storage.lost_and_found import move_orphans, purge
 from gpudb.storage.private_files import make_data_directory, make_directory
@@ -150,7 +150,7 @@ class Store:
         self.sequences.retain({sequence.file for sequence in sequences})
         self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
         self.exported_snapshots = ExportedSnapshots(self.garbage)
-        self.locks = Locks()
+        self.locks: LockManager = Locks()
         self.key_checker = KeyChecker(self.spill)
         self.followers: list[Callable[[Table], None]] = []
         """What is called after a commit with each changed table that has files with deleted rows; raises nothing."""
@@ -261,7 +261,7 @@ class Store:
 
     def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
-        if self.locks.holders:
+        if self.locks.is_used:
             self.locks.release(transaction.number)
         if self.exported_snapshots.known:
             self.exported_snapshots.end_transaction(transaction.number)

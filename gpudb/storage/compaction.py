@@ -49,6 +49,7 @@ class CompactionHost(Protocol):
 
     garbage: Garbage
     locks: LockManager
+    leads: bool
 
     @property
     def spill(self) -> Path:
@@ -209,8 +210,9 @@ class Compactor:
                 waiting, self._waiting = self._waiting, {}
             self._store.garbage.collect()
             for database, oid in waiting:
-                self._compact(database, oid)
-            if time.monotonic() - expired_at >= EXPIRY_SECONDS:
+                if self._store.leads:
+                    self._compact(database, oid)
+            if self._store.leads and time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 self._expire()
                 expired_at = time.monotonic()
 

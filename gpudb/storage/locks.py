@@ -74,8 +74,8 @@ class LockManager(Protocol):
     def release(self, owner: int) -> None:
         """Releases all locks of `owner`."""
 
-    def check_held(self, owner: int) -> None:
-        """Raises 40001 if locks that the owner's party has taken were lost."""
+    def check_held(self, party: int) -> None:
+        """Raises 40001 if locks that a party holds were lost."""
 
     def list_rows(self) -> list[LockRow]:
         """Returns what this process holds and awaits."""
@@ -257,7 +257,7 @@ class Locks:
             if self._table.remove(owner):
                 self._changed.notify_all()
 
-    def check_held(self, owner: int) -> None:
+    def check_held(self, party: int) -> None:
         """Locks of one process are not lost."""
 
     def list_rows(self) -> list[LockRow]:

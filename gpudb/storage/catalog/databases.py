@@ -14,14 +14,7 @@ from typing import Any
 from gpudb.catalog.model import SHARED_KINDS, Catalog, Database
 from gpudb.catalog.role_renaming import rename_references
 from gpudb.errors import FeatureNotSupported, SerializationFailure, SqlError
-from gpudb.storage.catalog.database import (
-    CatalogChanges,
-    Catalogs,
-    Pointer,
-    get_home,
-    is_temporary_schema,
-    iter_objects,
-)
+from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, get_home, is_temporary_schema, iter_objects
 from gpudb.storage.catalog.role_references import find_lost_role
 
 Change = tuple[Database | None, Database | None]

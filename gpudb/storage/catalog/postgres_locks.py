@@ -145,14 +145,15 @@ class PostgresLocks:
         for party in {party for _, party, _ in before}:
             self._unlock(party, [(target, shared) for target, of, shared in gone if of == party])
 
-    def check_held(self, owner: int) -> None:
-        """Raises 40001 if locks that the owner's party has taken were lost."""
+    def check_held(self, party: int) -> None:
+        """Raises 40001 if locks that a party holds were lost."""
+        if not self._table.holders:
+            return
         with self._mutex:
-            parties = {owners[owner].party for owners in self._table.holders.values() if owner in owners}
-        for party in parties:
             connection = self._connections.get(party)
-            if connection is None or not _is_alive(connection):
-                raise _lost_error()
+            holds = bool(self._table.list_held(party))
+        if holds and (connection is None or not _is_alive(connection)):
+            raise _lost_error()
 
     def list_rows(self) -> list[LockRow]:
         """Returns what this process holds and awaits."""
@@ -399,7 +400,8 @@ def _read_int(result: PGresult) -> int:
 
 def _lost_error() -> SerializationFailure:
     message = "could not serialize access: locks were lost with the connection to the catalog"
-    return SerializationFailure(message, hint="Try the transaction again.")
+    hint = "Try the transaction again, once the session has released its advisory locks."
+    return SerializationFailure(message, hint=hint)
 
 
 def _failed(reason: str) -> GpudbError:

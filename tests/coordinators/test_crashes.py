@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.support.coordinators import connect, start_coordinator
+from tests.support.coordinators import catch_up, connect, start_coordinator
 from tests.support.crash_workload import SETUP, Acknowledged, Workload, check
 from tests.support.postgres_program import PostgresProgram
 from tests.support.server_program import Program
@@ -22,8 +22,6 @@ from tests.support.sessions import wait_until
 
 SEED = 20261126
 SOAK_ROUNDS = 100
-EVERYTHING_COMMITTED = "SELECT pg_advisory_xact_lock(1)"
-"""Lets a server catch up with all that the others have committed."""
 
 
 class Cluster:
@@ -72,7 +70,7 @@ class Cluster:
         assert not self.known.unexpected, self.known.unexpected
         for program in self.programs:
             with connect(program) as connection:
-                connection.execute(EVERYTHING_COMMITTED.encode())
+                catch_up(connection)
             check(program.dsn, self.known)
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,20 @@ def start_coordinator(data_dir: Path, url: str, *options: str) -> Program:
 @contextlib.contextmanager
 def two_coordinators(data_dir: Path, url: str, *options: str) -> Iterator[tuple[Program, Program]]:
     """Runs two servers; at the end they are stopped."""
-    with start_coordinator(data_dir, url, *options) as one, start_coordinator(data_dir, url, *options) as two:
-        yield one, two
-        for program in (one, two):
+    with ThreadPoolExecutor(2) as threads:  # both find no catalog, and make one
+        one, two = (threads.submit(start_coordinator, data_dir, url, *options) for _ in range(2))
+    with one.result(), two.result():
+        yield one.result(), two.result()
+        for program in (one.result(), two.result()):
             if program.process.poll() is None:
-                program.end()
+                program.process.terminate()
+        for program in (one.result(), two.result()):
+            program.end()
+
+
+def catch_up(connection: Connection) -> None:
+    """Lets a session's server see all that others have committed, as any lock does."""
+    connection.execute("SELECT pg_advisory_xact_lock(1)")
 
 
 def connect(program: Program, database: str = "gpudb") -> Connection:

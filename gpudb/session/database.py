@@ -212,7 +212,9 @@ class Database:
         return role == group or has_grant_of(self.store.catalog(), role, group)
 
     def reload_configuration(self) -> None:
-        """Loads the server's rules of connections again, if it has any."""
+        """Loads the settings of ALTER SYSTEM again, and the server's rules of connections, if it has any."""
+        self.system_settings.reload()
+        self.apply_system_settings()
         if self.configuration is not None:
             self.configuration.reload()
         self.configuration_loaded = dt.datetime.now(dt.UTC)

@@ -49,6 +49,12 @@ class SessionInterface(Protocol):
         An error skips the remaining statements, rolls back an implicit transaction and fails an explicit one.
         """
 
+    def run_constants(self, sql: str) -> Result | None:
+        """Runs a text that is one SELECT of constants and ran before; None for any other, which `run` runs.
+
+        The result has its `row`. It is complete: there is nothing to close.
+        """
+
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""
 

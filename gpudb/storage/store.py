@@ -24,7 +24,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -46,6 +46,7 @@ from gpudb.storage.catalog.changes import (
     CommittedChanges,
     Pointer,
     get_home,
+    is_temporary_object,
     is_temporary_schema,
 )
 from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, CommitUnknown, ConnectionLost, LeaseLost
@@ -66,7 +67,7 @@ from gpudb.storage.iceberg.history import Retention, list_data_files, select_kep
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
-from gpudb.storage.lost_and_found import move_orphans, purge
+from gpudb.storage.lost_and_found import list_old_files, move_orphans, purge
 from gpudb.storage.private_files import make_data_directory, make_directory
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
@@ -501,7 +502,7 @@ class Store:
         next_oid = max(merged.catalog.next_oid, *(each.next_oid for each in self._catalogs.values()))
         write = CatalogChanges(version, next_oid, self._next_commit)
         for (kind, name), value in merged.objects.items():
-            if kind != "schemas" or not is_temporary_schema(name):
+            if not is_temporary_object(kind, name):
                 write.objects[get_home(database, kind), kind, name] = value
         pointers: dict[int, Pointer | None] = {}
         for change in merged.changes:
@@ -654,10 +655,20 @@ class Store:
 
     def catch_up(self) -> None:
         """Applies what other coordinators have committed, unless a commit is under way, which does so itself."""
-        if self._shared is None or not self._commit_lock.acquire(timeout=CATCH_UP_SECONDS):
-            return
+        if self._shared is not None and self._commit_lock.acquire(timeout=CATCH_UP_SECONDS):
+            self._catch_up(waits=False)
+
+    def refresh(self) -> None:
+        """Has later transactions see all that other coordinators have committed; 08006 without PostgreSQL."""
+        if self._shared is not None:
+            self._commit_lock.acquire()
+            self._catch_up(waits=True)
+
+    def _catch_up(self, *, waits: bool) -> None:
+        """Applies what others have committed, and releases the lock of commits, which the caller has."""
+        assert self._shared is not None
         try:
-            tables = [] if self._closed else self._apply(self._shared.read_changes(self._reached))
+            tables = [] if self._closed else self._apply(self._shared.read_changes(self._reached, waits=waits))
         finally:
             self._commit_lock.release()
         for database, table in tables:
@@ -768,6 +779,40 @@ class Store:
         for path in paths:
             remove(self._tables_folder / path)
 
+    def list_temporary_tables(self) -> list[int]:
+        """Returns the OIDs of the temporary tables here, which no other coordinator knows."""
+        return [table.oid for table in self._iter_tables() if table.temporary]
+
+    def list_old_files(self, age: float) -> set[Path]:
+        """Returns the files of tables that were written, or put there, at least `age` seconds ago."""
+        return list_old_files(self._tables_folder, age)
+
+    def list_live_files(self) -> dict[int, frozenset[Path] | None]:
+        """Returns the files of each table and its kept snapshots by OID; None for one that cannot be read."""
+        live: dict[int, frozenset[Path] | None] = {}
+        with self._commit_lock:
+            for table in self._iter_tables():
+                state = self._states.get(table.oid)
+                live[table.oid] = None if state is None or not table.is_readable else _list_files(state, table)
+        return live
+
+    def move_orphans(
+        self,
+        among: Collection[Path],
+        live: Mapping[int, frozenset[Path] | None],
+        discarded: Collection[str],
+        others: Collection[int],
+    ) -> None:
+        """Moves files that belong to no table, among those given, to lost+found.
+
+        `discarded` are files and folders by their paths below `tables`, and `others` OIDs, that stay.
+        """
+        kept = {self._tables_folder / path for path in discarded}
+        orphans = {
+            path for path in among if path not in kept and path.parent not in kept and path.parents[1] not in kept
+        }
+        move_orphans(self._tables_folder, {**live, **dict.fromkeys(others)}, orphans)
+
     def begin_to_lead(self) -> None:
         """Looks for tables to compact, which another coordinator would have."""
         if self._compactor is not None:
@@ -875,8 +920,7 @@ class Store:
                     live[table.oid] = None
                     continue
                 state = self._states[table.oid]
-                paths = list_data_files(state.snapshots) | {file.path for file in loaded.files}
-                live[table.oid] = state.files | {Path(path) for path in paths}
+                live[table.oid] = _list_files(state, loaded)
                 snapshots[table.oid] = state.snapshots
                 self._last_moment = max([self._last_moment, *(each.committed for each in state.snapshots)])
         return replace(catalog, relations=MappingProxyType(relations), snapshots=MappingProxyType(snapshots))
@@ -892,3 +936,9 @@ class Store:
         state, files = load(self.folder(table.oid), pointer.file, table, decode, earlier)
         self._states[table.oid] = state
         return replace(table, files=files, metadata_location=str(state.location))
+
+
+def _list_files(state: TableState, table: Table) -> frozenset[Path]:
+    """Returns the files of a table and its kept snapshots."""
+    paths = list_data_files(state.snapshots) | {file.path for file in table.files}
+    return state.files | {Path(path) for path in paths}

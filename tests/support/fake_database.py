@@ -120,6 +120,9 @@ class FakeSession:
     def status(self) -> str:
         return ("E" if self._failed else "T") if self._explicit else "I"
 
+    def run_constants(self, sql: str) -> Result | None:
+        return None
+
     def run(self, sql: str) -> Iterator[Result]:
         parts = [part for part in (piece.strip() for piece in sql.split(";")) if part]
         ended = False

@@ -38,6 +38,7 @@ CONNECTION_LOST = "08006"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
+_LONGEST_KEPT = 4096
 _SYNC, _FLUSH, _COPY_MESSAGES = ord("S"), ord("H"), frozenset(b"dcf")
 
 
@@ -85,6 +86,7 @@ class Conversation:
         self._repeated: RepeatedStatement | None = None
         self._last_recorded = ""
         self._has_parts, self._part_started = False, 0.0
+        self._known_answer: tuple[object, object, int, bytes] | None = None
         self._inbox = session.mailbox.inbox
         self._zone = session.reports().get("TimeZone", "UTC")
         self._reports: dict[str, str] = {}
@@ -296,8 +298,33 @@ class Conversation:
         self._start_timing(sql, runs=True)
         self._unnamed = None
         self._portals.drop("")
+        constants = self._session.run_constants(sql)
+        if constants is not None:
+            self._send_constants(constants)
+            return
         self._script = iter(self._session.run(sql))
         self._continue_script()
+
+    def _send_constants(self, result: Result) -> None:
+        """Sends the result of a SELECT of constants; the messages are kept for the next time."""
+        known = self._known_answer
+        if known is not None and known[0] is result.row and known[1] is result.columns:
+            size, encode_seconds = known[2], 0.0
+            self._send(known[3])
+        else:
+            sent: list[bytes | memoryview] = []
+            formats = (0,) * len(result.columns or ())
+            rows = ResultRows(result, formats)
+            sent.append(replies.row_description(result.columns or (), formats))
+            rows.send(sent.append, 0, self._zone, None)
+            sent.append(replies.command_complete(rows.get_tag()))
+            size, encode_seconds = rows.bytes, rows.encode_seconds
+            answer = b"".join(sent)
+            if len(answer) <= _LONGEST_KEPT:
+                self._known_answer = result.row, result.columns, size, answer
+            self._send(answer)
+        self._record_statement(1, size=size, encode_seconds=encode_seconds)
+        self.send_ready()
 
     def _continue_script(self, rows: int = 0) -> None:
         """Runs the Query's statements until one needs COPY data or none is left; `rows` are those copied just now."""

@@ -148,6 +148,9 @@ def check_length(kind: int, length: int) -> int:
 
 def parse_query(payload: bytes) -> str:
     """Parses a simple query; returns its text."""
+    end = len(payload) - 1
+    if end >= 0 and payload.find(b"\0") == end:
+        return decode_utf8(payload[:end])
     reader = Reader(payload)
     sql = reader.read_string()
     reader.check_end()

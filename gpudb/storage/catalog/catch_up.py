@@ -10,7 +10,7 @@ from typing import Any
 from gpudb.catalog.model import SHARED_KINDS, Catalog
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Table, TableSnapshot
-from gpudb.storage.catalog.changes import SHARED, Catalogs, is_temporary_schema, make_empty
+from gpudb.storage.catalog.changes import SHARED, Catalogs, is_temporary_object, is_temporary_schema, make_empty
 from gpudb.storage.catalog.merge import has_same_definition
 
 Objects = Mapping[tuple[str, str, str], object]
@@ -65,8 +65,13 @@ def _rename(old: Catalog | None, name: str, first: Catalog) -> Catalog:
     if old is None:
         return empty
     temporary = {key: each for key, each in old.relations.items() if is_temporary_schema(key[0])}
-    schemas = {key: each for key, each in old.schemas.items() if is_temporary_schema(key)}
-    return replace(empty, relations=MappingProxyType(temporary), schemas=MappingProxyType(schemas))
+    kinds: dict[str, Any] = {
+        kind: MappingProxyType(
+            {key: each for key, each in getattr(old, kind).items() if is_temporary_object(kind, key)}
+        )
+        for kind in ("schemas", "routines")
+    }
+    return replace(empty, relations=MappingProxyType(temporary), **kinds)
 
 
 def _merge_kinds(catalog: Catalog, objects: Objects, database: str) -> dict[str, Any]:

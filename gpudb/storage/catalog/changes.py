@@ -178,8 +178,13 @@ def list_object_kinds() -> tuple[str, ...]:
 
 
 def is_temporary_schema(schema: str) -> bool:
-    """Returns whether a schema holds a session's temporary tables, which are never persisted."""
+    """Returns whether a schema holds a session's temporary objects, which are never persisted."""
     return schema.startswith("pg_temp")
+
+
+def is_temporary_object(kind: str, name: str) -> bool:
+    """Returns whether an object of `iter_objects` is a temporary schema or a routine in one."""
+    return (kind == "schemas" and is_temporary_schema(name)) or (kind == "routines" and name.startswith('"pg_temp'))
 
 
 def get_home(database: str, kind: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.relations import Sequence
-from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, is_temporary_schema
+from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, is_temporary_object, is_temporary_schema
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 
@@ -40,7 +40,7 @@ def write_catalog(
         write.objects = {
             (database_, kind, name): each
             for (database_, kind, name), each in write.objects.items()
-            if kind != "schemas" or not is_temporary_schema(name)
+            if not is_temporary_object(kind, name)
         }
         write.pointers = [(None, pointer) for pointer in pointers.values()]
         database.commit(write)

@@ -20,7 +20,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
-from gpudb.storage.catalog.changes import LoggedCompaction, is_temporary_schema, list_object_kinds
+from gpudb.storage.catalog.changes import LoggedCompaction, is_temporary_object, is_temporary_schema, list_object_kinds
 from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants
 
 
@@ -89,7 +89,7 @@ def changes_shared(base: Catalog, own: Catalog) -> bool:
     for kind in list_object_kinds():
         before, after = getattr(base, kind), getattr(own, kind)
         if before is not after and any(
-            before.get(name) != after.get(name) and not (kind == "schemas" and is_temporary_schema(name))
+            before.get(name) != after.get(name) and not is_temporary_object(kind, name)
             for name in before.keys() | after.keys()
         ):
             return True

@@ -28,6 +28,7 @@ from gpudb.storage.catalog.changes import (
     Pointer,
     assemble,
     get_home,
+    is_temporary_object,
     is_temporary_schema,
     iter_objects,
     list_missing,
@@ -188,7 +189,7 @@ class PostgresCatalog:
         found = CommittedChanges(self.last_commit(), next_oid=max(each.next_oid for each in read.values()))
         for catalog in catalogs.values():
             for kind, name, _ in iter_objects(catalog):
-                if not (kind == "schemas" and is_temporary_schema(name)):
+                if not is_temporary_object(kind, name):
                     found.objects[get_home(catalog.database, kind), kind, name] = None
             for relation in catalog.relations.values():
                 if not is_temporary_schema(relation.schema):

@@ -52,7 +52,8 @@ CREATE TABLE IF NOT EXISTS gpudb_garbage (
 CREATE TABLE IF NOT EXISTS gpudb_coordinators (
     id bigint PRIMARY KEY, host text NOT NULL, pid bigint NOT NULL, started timestamptz NOT NULL DEFAULT now(),
     heartbeat timestamptz NOT NULL DEFAULT now(), oldest_commit bigint NOT NULL,
-    oldest_began timestamptz NOT NULL DEFAULT now(), leads boolean NOT NULL DEFAULT false);
+    oldest_began timestamptz NOT NULL DEFAULT now(), leads boolean NOT NULL DEFAULT false,
+    temporary_tables bigint[] NOT NULL DEFAULT '{{{{}}}}');
 CREATE SEQUENCE IF NOT EXISTS gpudb_oids INCREMENT BY {{block}};
 CREATE SEQUENCE IF NOT EXISTS gpudb_coordinator_ids MAXVALUE 2147483647 CYCLE;
 """

@@ -14,10 +14,8 @@ from gpudb.storage.catalog.changes import Catalogs, Pointer
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.private_files import create_file
+from gpudb.storage.private_files import SHARED_CATALOG_FILE, create_file
 
-CLAIM = "catalog-in-postgresql"
-"""File of a data directory whose catalog is in PostgreSQL; it has that catalog's identifier."""
 COMMIT_PROPERTY = "gpudb.commit"
 """Property of a table's Iceberg metadata: the number of the commit that wrote it."""
 DATABASE_PROPERTY = "gpudb.database"
@@ -45,7 +43,7 @@ def require_catalog(directory: Path) -> None:
 
 def check_not_shared(directory: Path) -> None:
     """Raises 55000 if the catalog of a data directory is in PostgreSQL."""
-    if (directory / CLAIM).exists():
+    if (directory / SHARED_CATALOG_FILE).exists():
         message = f'the catalog of the data directory "{directory}" is in PostgreSQL'
         hint = "Start the server with --catalog and the URL of that PostgreSQL."
         raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
@@ -64,7 +62,7 @@ def claim_directory(directory: Path, identifier: str, *, is_new: bool) -> None:
 
     Raises 55000 if it is another catalog's, or has the files of tables, or if the catalog has tables elsewhere.
     """
-    path = directory / CLAIM
+    path = directory / SHARED_CATALOG_FILE
     try:
         known = path.read_text().strip()
     except FileNotFoundError:
@@ -78,7 +76,7 @@ def claim_directory(directory: Path, identifier: str, *, is_new: bool) -> None:
         message = f'the data directory "{directory}" is not that of this catalog in PostgreSQL'
         hint = "All coordinators of a catalog have the same data directory."
         raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
-    partial = directory / f"{CLAIM}.{os.getpid()}"
+    partial = directory / f"{SHARED_CATALOG_FILE}.{os.getpid()}"
     create_file(partial)
     partial.write_text(identifier + "\n")
     sync(partial)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from gpudb.catalog.deleted_rows import DeletedRows
-from gpudb.catalog.model import Schema
+from gpudb.catalog.model import Database, Schema
+from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError, SerializationFailure
+from gpudb.storage.backup.manifest import find_manifest
+from gpudb.storage.backup.restore import restore
+from gpudb.storage.backup.write import back_up
+from gpudb.storage.compaction import SMALL_FILES, compact
+from gpudb.storage.coordination import Coordination
 from gpudb.storage.recovery.check import check
 from gpudb.storage.store import Store
 from tests.support.sessions import wait_until
-from tests.support.store_tables import AB, ab, created, insert, rows
+from tests.support.store_tables import AB, ab, create, created, insert, rows
 
 OpenStore = Callable[..., Store]
 
@@ -180,6 +187,42 @@ def test_a_coordinator_that_was_taken_for_gone_commits_nothing_that_it_wrote_bef
     assert rows(one, oid) == [(2, "after")]
 
 
+def test_files_of_no_table_are_moved_and_others_stay(open_store: OpenStore, tmp_path: Path) -> None:
+    one, other = open_store(), open_store()
+    oid = created(one, "t")
+    insert(one, oid, (1, "a"))
+    tables = tmp_path / "data" / "tables"
+    (tables / str(oid) / "data" / "left.parquet").write_bytes(b"")
+    (tables / "777" / "data").mkdir(parents=True)
+    for name in ("discarded.parquet", "left.parquet"):
+        (tables / "777" / "data" / name).write_bytes(b"")
+    (tables / "888" / "data").mkdir(parents=True)
+    (tables / "888" / "data" / "temporary.parquet").write_bytes(b"")
+    assert one.list_old_files(1000.0) == set()
+    found = {path for path in one.list_old_files(-1.0) if path.suffix == ".parquet"}
+    one.move_orphans(found, one.list_live_files(), {"777/data/discarded.parquet"}, {888})
+    left = {path for path in found if path.name == "left.parquet"}
+    assert len(left) == 2
+    assert {path for path in found if path.exists()} == found - left
+    wait_until(lambda: _sees(other, oid, 1), "the row is there")
+    assert rows(other, oid) == [(1, "a")]
+
+
+def test_the_leader_looks_for_files_of_no_table(open_store: OpenStore, catalog: str, tmp_path: Path) -> None:
+    one = open_store()
+    oid = created(one, "t")
+    insert(one, oid, (1, "a"))
+    left = tmp_path / "data" / "tables" / "777" / "left.parquet"
+    left.parent.mkdir()
+    left.write_bytes(b"")
+    looking = Coordination(one, catalog, 0, 0.0, orphans_seconds=0.0, orphan_age=-10.0)
+    try:
+        wait_until(lambda: not left.exists(), "the file is moved")
+    finally:
+        looking.close()
+    assert rows(one, oid) == [(1, "a")]
+
+
 def _state(directory: Path, catalog: str | None = None) -> str:
     with pytest.raises(GpudbError) as raised:
         Store(directory, catalog=catalog).close()
@@ -198,3 +241,80 @@ def test_directories_and_catalogs_belong_together(open_store: OpenStore, catalog
     with pytest.raises(GpudbError) as raised:
         check(tmp_path / "data")
     assert raised.value.sqlstate == "55000"
+
+
+def test_a_refresh_shows_what_others_have_committed(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    oid = created(one, "t")
+    for number in range(3):
+        insert(one, oid, (number, "a"))
+        other.refresh()
+        assert len(rows(other, oid)) == number + 1
+
+
+def test_a_compaction_of_one_is_undone_by_a_writer_of_another(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    oid = created(one, "t")
+    for number in range(SMALL_FILES + 1):
+        insert(one, oid, (number, "a"))
+    other.refresh()
+    with other.begin() as late:
+        first = next(file for file in late.table(oid).files if file.minimums[1] == 0)
+        late.replace(oid, (first,), [ab((0, "changed"))])
+        assert compact(one, oid) > 1
+        other.refresh()
+        late.commit()
+    assert sorted(rows(other, oid)) == [(0, "changed"), *((number, "a") for number in range(1, SMALL_FILES + 1))]
+    one.refresh()
+    assert rows(one, oid) == rows(other, oid)
+
+
+def test_sequences_are_drawn_by_all_without_repetition(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    sequence = Sequence(70_000, "public", "s", "gpudb", file=70_000, maximum=25)
+    drawn = [each[0] for _ in range(10) for store in (one, other) for each in store.sequences.draw(sequence)]
+    assert drawn == list(range(1, 21))
+    assert other.sequences.draw(sequence, 3) == [range(21, 24)]
+    one.sequences.set_value(sequence, 25, called=False)
+    assert other.sequences.draw(sequence) == [range(25, 26)]
+    for store in (one, other):
+        with pytest.raises(GpudbError) as raised:
+            store.sequences.draw(sequence)
+        assert raised.value.sqlstate == "2200H"
+
+
+def test_databases_come_go_and_are_renamed_for_all(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    with one.begin() as transaction:
+        oid, catalog = transaction.catalog.allocate_oid()
+        transaction.set_catalog(catalog.with_database(Database("shop", oid=oid)))
+        transaction.commit()
+    other.refresh()
+    with other.begin("shop") as transaction:
+        table = create(transaction, "t")
+        transaction.append(table, [ab((1, "a"))])
+        transaction.commit()
+    with one.begin() as transaction:
+        renamed = replace(transaction.catalog.databases["shop"], name="store")
+        transaction.set_catalog(transaction.catalog.without_database("shop").with_database(renamed))
+        transaction.commit()
+    other.refresh()
+    assert "shop" not in other.catalogs()
+    with other.begin("store") as transaction:
+        assert rows(transaction, table) == [(1, "a")]
+    with one.begin() as transaction:
+        transaction.set_catalog(transaction.catalog.without_database("store"))
+        transaction.commit()
+    other.refresh()
+    assert set(other.catalogs()) == {"gpudb", "postgres", "template0", "template1"}
+
+
+def test_a_backup_of_a_coordinator_is_a_directory_of_its_own(open_store: OpenStore, tmp_path: Path) -> None:
+    one = open_store()
+    oid = created(one, "t")
+    insert(one, oid, (1, "a"))
+    back_up(one, tmp_path / "backup")
+    restore(tmp_path / "backup", find_manifest(tmp_path / "backup"), tmp_path / "restored")
+    with Store(tmp_path / "restored") as restored:
+        assert rows(restored, oid) == [(1, "a")]
+        insert(restored, oid, (2, "b"))

@@ -2,8 +2,8 @@
 
     python -m benchmarks.wire_echo threads|loop
 
-`threads` has a thread for each connection, `loop` one thread for all. Both take each message in one system call and send
-its answer in another one, as gpudb does; they parse, look up and record nothing.
+`threads` has a thread for each connection, `loop` one thread for all. Both take each message in one system call and
+send its answer in another one, as gpudb does; they parse, look up and record nothing.
 """
 
 from __future__ import annotations

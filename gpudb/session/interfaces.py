@@ -76,6 +76,20 @@ class SessionInterface(Protocol):
     def sync(self) -> None:
         """Ends the implicit transaction: commits it, or rolls it back after an error."""
 
+    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
+        """Whether a text is one statement that takes no time: it waits for no lock, no disk and no engine.
+
+        Those are SELECTs of constants that ran before, and BEGIN, COMMIT and the like of transactions that `ends_soon`.
+        """
+
+    @property
+    def ends_soon(self) -> bool:
+        """Whether there is no transaction, or one whose end takes no time, since it has changed nothing."""
+
+    @property
+    def has_idle_limits(self) -> bool:
+        """Whether idle_session_timeout or idle_in_transaction_session_timeout is set."""
+
     def milliseconds(self, name: str) -> int:
         """A time setting (`idle_in_transaction_session_timeout`) in milliseconds; 0 is none."""
 

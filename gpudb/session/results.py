@@ -95,6 +95,8 @@ class Prepared:
     from_sql: bool = False
     oids: tuple[int, ...] = field(init=False)
     """The OIDs of the parameters' types."""
+    descriptions: dict[tuple[int, ...], bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What the server has sent to describe the rows, by the columns' formats."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))

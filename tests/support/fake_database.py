@@ -174,6 +174,17 @@ class FakeSession:
         if not self._explicit:
             self._failed = False
 
+    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
+        return False
+
+    @property
+    def ends_soon(self) -> bool:
+        return False
+
+    @property
+    def has_idle_limits(self) -> bool:
+        return any(name.startswith("idle_") for name in self.settings)
+
     def milliseconds(self, name: str) -> int:
         return int(self.settings.get(name, 0))
 

@@ -39,6 +39,10 @@ TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
 _LONGEST_KEPT = 4096
+_LONGEST_SHORT = 8192
+"""Bytes of a message from which on it may take some time to read."""
+_SHORT = frozenset(b"BCH")
+_QUERY = ord("Q")
 _SYNC, _FLUSH, _COPY_MESSAGES = ord("S"), ord("H"), frozenset(b"dcf")
 
 
@@ -99,13 +103,20 @@ class Conversation:
         self._is_ready = False
         self._timed_sql, self._started_at = "", 0.0
         self._handlers: dict[int, Callable[[bytes], None]] = {
-            ord("Q"): self._handle_query,
+            _QUERY: self._handle_query,
             ord("P"): self._handle_parse,
             ord("B"): self._handle_bind,
             ord("D"): self._handle_describe,
             ord("E"): self._handle_execute,
             ord("C"): self._handle_close,
             ord("F"): self._handle_function_call,
+        }
+        self._short_checks: dict[int, Callable[[bytes], bool]] = {
+            _QUERY: self._is_short_query,
+            ord("P"): self._is_short_parse,
+            ord("D"): self._is_short_describe,
+            ord("E"): self._is_short_execute,
+            _SYNC: self._is_short_sync,
         }
 
     @property
@@ -146,6 +157,53 @@ class Conversation:
             raise
         except BaseException as error:
             self._handle_error(error, simple=self._is_simple(kind))
+
+    @property
+    def can_be_parked(self) -> bool:
+        """Whether nothing but a message of the client, whenever it comes, has to be waited for."""
+        session = self._session
+        if self._copy is not None or self._skipping or self._portals.are_open:
+            return False
+        return not self._inbox and not session.mailbox.channels and not session.has_idle_limits
+
+    def handle_short(self, kind: int, payload: bytes) -> bool:
+        """Answers a message if that takes no time; False if it may take some, and nothing was done.
+
+        Raises as `handle_message` does.
+        """
+        if self._skipping or self._copy is not None or len(payload) > _LONGEST_SHORT:
+            return False
+        check = self._short_checks.get(kind)
+        try:
+            if not (kind in _SHORT if check is None else check(payload)):
+                return False
+        except GpudbError:
+            return False
+        self.handle_message(kind, payload)
+        return True
+
+    def _is_short_query(self, payload: bytes) -> bool:
+        return self._session.answers_soon(payload[:-1].decode("utf-8", "replace"))
+
+    def _is_short_parse(self, payload: bytes) -> bool:
+        """Whether a statement is known: its text has no parameters."""
+        parts = payload.split(b"\0", 2)
+        return parts[2:] == [b"\0\0"] and self._session.answers_soon(parts[1].decode("utf-8", "replace"))
+
+    def _is_short_execute(self, payload: bytes) -> bool:
+        """Whether a portal has yet to run, and runs in no time."""
+        portal = self._portals.get(payload.partition(b"\0")[0].decode("utf-8", "replace"))
+        if portal is None or portal.rows is not None or portal.done:
+            return False
+        prepared = portal.prepared
+        return self._session.answers_soon(prepared.sql, prepared.oids)
+
+    def _is_short_describe(self, payload: bytes) -> bool:
+        """Whether what is described is known: a cursor is not."""
+        return payload[:1] == b"S" or payload[1:].partition(b"\0")[0].decode("utf-8", "replace") in self._portals
+
+    def _is_short_sync(self, payload: bytes) -> bool:
+        return self._session.ends_soon
 
     def send_ready(self) -> None:
         """Sends ReadyForQuery."""
@@ -295,15 +353,27 @@ class Conversation:
 
     def _handle_query(self, payload: bytes) -> None:
         sql = messages.parse_query(payload)
+        if self._answer_constants(sql):
+            return
         self._start_timing(sql, runs=True)
         self._unnamed = None
         self._portals.drop("")
-        constants = self._session.run_constants(sql)
-        if constants is not None:
-            self._send_constants(constants)
-            return
         self._script = iter(self._session.run(sql))
         self._continue_script()
+
+    def _answer_constants(self, sql: str) -> bool:
+        """Answers a text that is one SELECT of constants and ran before; False for any other."""
+        started = time.monotonic()
+        result = self._session.run_constants(sql)
+        if result is None:
+            return False
+        if self._is_running:
+            self._record_statement(self._suspended_rows)
+        self._timed_sql, self._started_at = sql, started
+        self._unnamed = None
+        self._portals.drop("")
+        self._send_constants(result)
+        return True
 
     def _send_constants(self, result: Result) -> None:
         """Sends the result of a SELECT of constants; the messages are kept for the next time."""
@@ -441,6 +511,8 @@ class Conversation:
             prepared = self._get_prepared(target.name)
             self._send(replies.parameter_description(prepared.parameters))
             formats: tuple[int, ...] = (0,) * len(prepared.columns or ())
+            self._send(prepared.descriptions.get(formats) or self._describe(prepared, formats))
+            return
         elif target.name and target.name not in self._portals:
             # a cursor made by DECLARE: clients describe it like a portal
             name = target.name.replace('"', '""')
@@ -449,8 +521,14 @@ class Conversation:
         else:
             portal = self._portals.find(target.name)
             prepared, formats = portal.prepared, portal.formats
+        self._send(prepared.descriptions.get(formats) or self._describe(prepared, formats))
+
+    def _describe(self, prepared: Prepared, formats: tuple[int, ...]) -> bytes:
+        """Returns the description of a prepared statement's rows in these formats, which it keeps."""
         columns = prepared.columns
-        self._send(replies.NO_DATA if columns is None else replies.row_description(columns, formats))
+        description = replies.NO_DATA if columns is None else replies.row_description(columns, formats)
+        prepared.descriptions[formats] = description
+        return description
 
     def _handle_execute(self, payload: bytes) -> None:
         message = messages.parse_execute(payload)

@@ -61,6 +61,9 @@ class SessionInterface(Protocol):
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""
 
+    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
+        """Runs a prepared SELECT of constants that ran before, as `run_constants` does; None for any other."""
+
     def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement (42P05 if the name is in use), visible to EXECUTE and DEALLOCATE."""
 

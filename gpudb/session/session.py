@@ -44,7 +44,16 @@ from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.progress import CopyProgress
-from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn, check_columns, statement_columns
+from gpudb.session.results import (
+    CopyIn,
+    Notice,
+    Prepared,
+    Result,
+    ResultColumn,
+    check_columns,
+    have_same_columns,
+    statement_columns,
+)
 from gpudb.session.routines.call import resolve_procedure
 from gpudb.session.settings.catalog import (
     LOG_PLAN,
@@ -301,7 +310,16 @@ class Session:
             self.sync()
         return result
 
-    def _select_constants(self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...]) -> Result | None:
+    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
+        """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
+        statement = prepared.statement
+        return (
+            None if statement is None else self._select_constants(statement.text, prepared.oids, parameters, prepared)
+        )
+
+    def _select_constants(
+        self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...], prepared: Prepared | None = None
+    ) -> Result | None:
         """Returns the row of a statement whose plan is known to be constant, for the current role; else None.
 
         It reads nothing of a snapshot and takes no time that a limit could end: no transaction begins for it.
@@ -312,7 +330,7 @@ class Session:
         if len(plan.parameters) != len(parameters) or (parameters and wide_parameters(parameters)):
             return None
         row = constant_row(plan.bound, parameters)
-        if row is None:
+        if row is None or (prepared is not None and not self._is_as_described(plan, prepared)):
             return None
         self.query, self.script_part = text, ""
         self.query_started = dt.datetime.now(dt.UTC)
@@ -322,6 +340,15 @@ class Session:
         self.bound_statements += 1
         self._has_result = self.transaction is None
         return Result("SELECT", plan.columns, iter(row), row.close, row)
+
+    def _is_as_described(self, plan: Plan, prepared: Prepared) -> bool:
+        """Whether a plan has the columns that a client knows."""
+        described = prepared.columns
+        if described is not plan.columns and described is not plan.described:
+            if not have_same_columns(described, plan.columns):
+                return False
+            plan.described = described
+        return True
 
     def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
         """Whether a text takes no time (see `interfaces.SessionInterface`)."""
@@ -431,9 +458,6 @@ class Session:
             return Result("")
         assert isinstance(prepared.statement, RawStatement)
         try:
-            known = self._select_constants(prepared.statement.text, prepared.oids, tuple(parameters))
-            if known is not None:
-                return check_columns(prepared, known)
             return check_columns(prepared, self._start(prepared.statement, tuple(parameters), oids=prepared.oids))
         except GpudbError:
             self.fail()

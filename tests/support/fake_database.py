@@ -174,6 +174,9 @@ class FakeSession:
         if not self._explicit:
             self._failed = False
 
+    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
+        return None
+
     def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
         return False
 

@@ -26,9 +26,10 @@ from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.observe.statement import RepeatedStatement, Run
 from gpudb.server.wire import messages, replies
+from gpudb.server.wire.encode import encode_row
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.portals import Portals
-from gpudb.server.wire.results import ResultRows, Send, send_copy
+from gpudb.server.wire.results import SENT_ROWS, ResultRows, Send, send_copy
 from gpudb.session.interfaces import SessionInterface
 from gpudb.session.results import CopyIn, CopyOut, Prepared, Result
 from gpudb.values.binary import decode_utf8
@@ -42,7 +43,8 @@ _LONGEST_KEPT = 4096
 _LONGEST_SHORT = 8192
 """Bytes of a message from which on it may take some time to read."""
 _SHORT = frozenset(b"BCH")
-_QUERY = ord("Q")
+_QUERY, _EXECUTE = ord("Q"), ord("E")
+_SELECT_1 = replies.command_complete("SELECT 1")
 _SYNC, _FLUSH, _COPY_MESSAGES = ord("S"), ord("H"), frozenset(b"dcf")
 
 
@@ -107,7 +109,7 @@ class Conversation:
             ord("P"): self._handle_parse,
             ord("B"): self._handle_bind,
             ord("D"): self._handle_describe,
-            ord("E"): self._handle_execute,
+            _EXECUTE: self._handle_execute,
             ord("C"): self._handle_close,
             ord("F"): self._handle_function_call,
         }
@@ -115,7 +117,7 @@ class Conversation:
             _QUERY: self._is_short_query,
             ord("P"): self._is_short_parse,
             ord("D"): self._is_short_describe,
-            ord("E"): self._is_short_execute,
+            _EXECUTE: self._is_short_execute,
             _SYNC: self._is_short_sync,
         }
 
@@ -175,6 +177,8 @@ class Conversation:
             return False
         check = self._short_checks.get(kind)
         try:
+            if kind == _EXECUTE and self._execute_constants(payload):
+                return True
             if not (kind in _SHORT if check is None else check(payload)):
                 return False
         except GpudbError:
@@ -530,7 +534,33 @@ class Conversation:
         prepared.descriptions[formats] = description
         return description
 
+    def _execute_constants(self, payload: bytes) -> bool:
+        """Executes a portal of a SELECT of constants that ran before; False for any other, and one that has run."""
+        message = messages.parse_execute(payload)
+        portal = self._portals.get(message.portal)
+        if portal is None or portal.done or portal.rows is not None or message.limit:
+            return False
+        started = time.monotonic()
+        result = self._session.execute_constants(portal.prepared, portal.parameters)
+        if result is None or result.row is None:
+            return False
+        types = portal.prepared.columns or ()
+        row = encode_row(result.row.values, [column.type for column in types], portal.formats)
+        if row is None:
+            return False
+        self._is_ready = False
+        if self._is_running:
+            self._record_statement(self._suspended_rows)
+        portal.done, portal.rows = True, SENT_ROWS
+        self._send(row)
+        self._send(_SELECT_1)
+        self._timed_sql, self._started_at = portal.prepared.sql, started
+        self._record_statement(1, size=len(row))
+        return True
+
     def _handle_execute(self, payload: bytes) -> None:
+        if self._execute_constants(payload):
+            return
         message = messages.parse_execute(payload)
         portal = self._portals.find(message.portal)
         if portal.done and portal.prepared.columns is None:

@@ -64,13 +64,17 @@ class ParkedClients:
 
     def _serve(self, poll: select.epoll) -> None:
         answer_soon()
-        while not self._closed:
-            for number, _ in poll.poll():
-                found = self._parked.get(number)
-                if found is not None and not found[0].answer_parked():
-                    self._release(poll, number)
-        for number in list(self._parked):
-            self._release(poll, number)
+        try:
+            while not self._closed:
+                for number, _ in poll.poll():
+                    found = self._parked.get(number)
+                    if found is not None and not found[0].answer_parked():
+                        self._release(poll, number)
+        finally:  # whatever ends this thread: no client may sleep on
+            with self._lock:
+                self._closed = True
+            for number in list(self._parked):
+                self._release(poll, number)
 
     def _release(self, poll: select.epoll, number: int) -> None:
         """Lets the thread of a client continue."""

@@ -47,9 +47,7 @@ class Portals:
     @property
     def are_open(self) -> bool:
         """Whether one has rows left."""
-        return bool(self._portals) and any(
-            portal.rows is not None and not portal.rows.ended for portal in self._portals.values()
-        )
+        return any(portal.rows is not None and not portal.rows.ended for portal in self._portals.values())
 
     def get(self, name: str) -> Portal | None:
         """Returns the portal with a name, if there is one."""

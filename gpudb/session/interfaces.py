@@ -7,6 +7,7 @@ from typing import Protocol
 
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.roles import Role
+from gpudb.engine.constants import OneRow
 from gpudb.engine.protocol import Measures
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import Notice, Prepared, Result
@@ -54,6 +55,9 @@ class SessionInterface(Protocol):
 
         The result has its `row`. It is complete: there is nothing to close.
         """
+
+    def repeat_constants(self, sql: str, row: OneRow) -> bool:
+        """Runs a text again of which `run_constants` returned this row; False, and nothing ran, if it may differ."""
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""

@@ -25,7 +25,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import get_database
-from gpudb.engine.constants import constant_row
+from gpudb.engine.constants import OneRow, constant_row
 from gpudb.engine.protocol import Cancel, Measures, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure, next_scale
@@ -195,6 +195,7 @@ class Session:
         self._recent_of: tuple[object, ...] = ()
         self._constants: dict[tuple[str, tuple[int, ...]], Plan] = {}
         self._constants_of: tuple[object, ...] = ()
+        self._fixed_rows: dict[str, OneRow] = {}
         self.database_oid = get_database(self._catalog()).oid
         begin_settings(self, self._catalog(), role, settings)
 
@@ -308,7 +309,21 @@ class Session:
         if result is not None:
             self.query = sql
             self.sync()
+            if result.row is not None:
+                self._fixed_rows[sql] = result.row
         return result
+
+    def repeat_constants(self, sql: str, row: OneRow) -> bool:
+        """Runs a SELECT of constants again (see `interfaces.SessionInterface.repeat_constants`)."""
+        if self._constants_of != (self._catalog().version, self.settings.version, self.definer) or self.failed:
+            return False
+        if self._fixed_rows.get(sql) is not row or self.frames:
+            return False
+        self.query, self.script_part, self.query_started = sql, "", dt.datetime.now(dt.UTC)
+        self.bound_statements += 1
+        if self.transaction is None:
+            self.commits += 1
+        return True
 
     def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
         """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
@@ -361,7 +376,7 @@ class Session:
         # What a statement means, and who runs it, changes with one of these alone.
         state = self._catalog().version, self.settings.version, self.definer
         if self._constants_of != state or len(self._constants) > _MOST_RECENT:
-            self._constants_of, self._constants = state, {}
+            self._constants_of, self._constants, self._fixed_rows = state, {}, {}
         found = self._constants.get((text, oids))
         if found is None and not self.frames and LAYOUT.get() is None:
             plan = self._cached_plan(text, oids)

@@ -45,20 +45,20 @@ def error(answers: list[Answer]) -> str:
 
 @contextmanager
 def parked(server: PgServer, first: bytes = b"", again: bytes = ONE) -> Iterator[RawClient]:
-    """A client that is parked, beside another one, after it has sent `first` and often `again`."""
-    with raw_wire.connected(server.address), raw_wire.connected(server.address) as client:
-        before = len(server.parked)
+    """A client that is parked, after it has sent `first`, and often `again` in turns with another one."""
+    with raw_wire.connected(server.address) as beside, raw_wire.connected(server.address) as client:
         if first:
             ask(client, first)
 
         def is_parked() -> bool:
             for _ in range(2 * handler._PARKED_AFTER):
                 assert row(ask(client, again)) == [b"1"]
-            return len(server.parked) > before
+                assert row(ask(beside, ONE)) == [b"1"]
+            port = client.socket.getsockname()[1]
+            return any(each.client_address[1] == port for each in server.parked.list_clients())
 
         wait_until(is_parked, "a client that is parked")
         assert row(ask(client, again)) == [b"1"]
-        assert len(server.parked) > before
         yield client
 
 
@@ -180,7 +180,7 @@ def test_a_client_that_leaves_is_forgotten(server: PgServer) -> None:
     wait_until(lambda: not server.ctxts, "no clients")
     with parked(server):
         assert server.ctxts
-    wait_until(lambda: not server.ctxts and not len(server.parked), "the end of both clients")
+    wait_until(lambda: not server.ctxts and not server.parked.list_clients(), "the end of both clients")
 
 
 def test_a_message_of_no_kind_ends_the_connection(server: PgServer) -> None:
@@ -219,3 +219,17 @@ def test_transactions_are_counted(server: PgServer) -> None:
         for _ in range(50):
             ask(client, ONE)
         assert count(other) - before in range(50, 60)
+
+
+def test_a_client_that_alone_is_active_returns_to_its_own_thread(server: PgServer) -> None:
+    with parked(server) as client:
+        assert server.parked.list_clients()
+
+        def is_alone() -> bool:
+            for _ in range(100):
+                assert row(ask(client, ONE)) == [b"1"]
+            port = client.socket.getsockname()[1]
+            return all(each.client_address[1] != port for each in server.parked.list_clients())
+
+        wait_until(is_alone, "its own thread")
+        assert row(ask(client, ONE)) == [b"1"]

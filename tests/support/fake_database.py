@@ -177,6 +177,9 @@ class FakeSession:
     def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
         return None
 
+    def repeat_constants(self, sql: str, row: object) -> bool:
+        return False
+
     def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
         return False
 

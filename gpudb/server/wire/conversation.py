@@ -21,7 +21,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from gpudb.engine.constants import OneRow
 from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.observe.statement import RepeatedStatement, Run
@@ -39,7 +41,8 @@ CONNECTION_LOST = "08006"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
-_LONGEST_KEPT = 4096
+_LONGEST_KEPT, _MOST_KEPT = 4096, 16
+"""Bytes of a Query of constants and its answer, and how many of them a client's conversation keeps."""
 _LONGEST_SHORT = 8192
 """Bytes of a message from which on it may take some time to read."""
 _SHORT = frozenset(b"BCH")
@@ -56,6 +59,15 @@ class ExecutedStatement:
     seconds: float
     rows: int
     sqlstate: str
+
+
+class _KnownAnswer(NamedTuple):
+    """The answer to a Query of constants: its messages before ReadyForQuery, of which the row has `size` bytes."""
+
+    sql: str
+    row: OneRow
+    size: int
+    messages: bytes
 
 
 @dataclass(slots=True)
@@ -92,7 +104,7 @@ class Conversation:
         self._repeated: RepeatedStatement | None = None
         self._last_recorded = ""
         self._has_parts, self._part_started = False, 0.0
-        self._known_answer: tuple[object, object, int, bytes] | None = None
+        self._known_answers: dict[bytes, _KnownAnswer] = {}
         self._inbox = session.mailbox.inbox
         self._zone = session.reports().get("TimeZone", "UTC")
         self._reports: dict[str, str] = {}
@@ -177,7 +189,10 @@ class Conversation:
             return False
         check = self._short_checks.get(kind)
         try:
-            if kind == _EXECUTE and self._execute_constants(payload):
+            if kind == _QUERY:
+                if self._answer_constants(payload):
+                    return True
+            elif kind == _EXECUTE and self._execute_constants(payload):
                 return True
             if not (kind in _SHORT if check is None else check(payload)):
                 return False
@@ -356,49 +371,51 @@ class Conversation:
     # ---- simple protocol
 
     def _handle_query(self, payload: bytes) -> None:
-        sql = messages.parse_query(payload)
-        if self._answer_constants(sql):
+        if self._answer_constants(payload):
             return
+        sql = messages.parse_query(payload)
         self._start_timing(sql, runs=True)
         self._unnamed = None
         self._portals.drop("")
         self._script = iter(self._session.run(sql))
         self._continue_script()
 
-    def _answer_constants(self, sql: str) -> bool:
-        """Answers a text that is one SELECT of constants and ran before; False for any other."""
+    def _answer_constants(self, payload: bytes) -> bool:
+        """Answers a Query that is one SELECT of constants and ran before; False for any other."""
         started = time.monotonic()
-        result = self._session.run_constants(sql)
-        if result is None:
-            return False
+        known = self._known_answers.get(payload)
+        if known is None or not self._session.repeat_constants(known.sql, known.row):
+            known = self._run_constants(payload)
+            if known is None:
+                return False
         if self._is_running:
             self._record_statement(self._suspended_rows)
-        self._timed_sql, self._started_at = sql, started
+        self._timed_sql, self._started_at = known.sql, started
         self._unnamed = None
         self._portals.drop("")
-        self._send_constants(result)
+        self._send(known.messages)
+        self._record_statement(1, size=known.size)
+        self.send_ready()
         return True
 
-    def _send_constants(self, result: Result) -> None:
-        """Sends the result of a SELECT of constants; the messages are kept for the next time."""
-        known = self._known_answer
-        if known is not None and known[0] is result.row and known[1] is result.columns:
-            size, encode_seconds = known[2], 0.0
-            self._send(known[3])
-        else:
-            sent: list[bytes | memoryview] = []
-            formats = (0,) * len(result.columns or ())
-            rows = ResultRows(result, formats)
-            sent.append(replies.row_description(result.columns or (), formats))
-            rows.send(sent.append, 0, self._zone, None)
-            sent.append(replies.command_complete(rows.get_tag()))
-            size, encode_seconds = rows.bytes, rows.encode_seconds
-            answer = b"".join(sent)
-            if len(answer) <= _LONGEST_KEPT:
-                self._known_answer = result.row, result.columns, size, answer
-            self._send(answer)
-        self._record_statement(1, size=size, encode_seconds=encode_seconds)
-        self.send_ready()
+    def _run_constants(self, payload: bytes) -> _KnownAnswer | None:
+        """Runs a Query that is one SELECT of constants, and keeps the answer for the next time."""
+        sql = messages.parse_query(payload)
+        result = self._session.run_constants(sql)
+        if result is None or result.row is None:
+            return None
+        sent: list[bytes | memoryview] = []
+        formats = (0,) * len(result.columns or ())
+        rows = ResultRows(result, formats)
+        sent.append(replies.row_description(result.columns or (), formats))
+        rows.send(sent.append, 0, self._zone, None)
+        sent.append(_SELECT_1)
+        known = _KnownAnswer(sql, result.row, rows.bytes, b"".join(sent))
+        if len(payload) + len(known.messages) <= _LONGEST_KEPT:
+            if len(self._known_answers) == _MOST_KEPT:
+                self._known_answers.clear()
+            self._known_answers[payload] = known
+        return known
 
     def _continue_script(self, rows: int = 0) -> None:
         """Runs the Query's statements until one needs COPY data or none is left; `rows` are those copied just now."""

@@ -67,7 +67,6 @@ class ServerInterface(Protocol):
     audit_log: AuditLog | None
     recorder: StatementRecorder | None
     parked: ParkedClients
-    ctxts: dict[int, Client]
 
     def check_capacity(self) -> None:
         """Raises 53300 beyond max_connections, 57P03 while shutting down."""
@@ -100,7 +99,7 @@ class Handler(BuenaVistaHandler):
         self._waker: Waker | None = None
         self._ends_now = False
         self._conversation: Conversation | None = None
-        self._short_messages, self._can_park = 0, False
+        self._short_messages, self._messages_before, self._can_park = 0, 0, False
         self._turn = threading.Lock()
         self._turn.acquire()
         self._failure: BaseException | None = None
@@ -186,8 +185,12 @@ class Handler(BuenaVistaHandler):
                 conversation.handle_message(kind, payload)
 
     def _may_park(self, conversation: Conversation) -> bool:
-        """Whether another thread may wait for the client: a single client is answered sooner by its own."""
-        return len(self.server.ctxts) > 1 and conversation.can_be_parked
+        """Whether another thread is to wait for the client: one that alone is active is answered sooner by its own."""
+        parked = self.server.parked
+        parked.messages += self._short_messages
+        others = parked.messages - self._messages_before - self._short_messages
+        self._messages_before, count, self._short_messages = parked.messages, self._short_messages, 0
+        return 2 * others >= count and conversation.can_be_parked
 
     def _park(self) -> None:
         """Waits for what this thread has to do; another one answers short messages meanwhile."""

@@ -137,6 +137,7 @@ def _serve_database(
         snapshot_limit=settings.snapshot_limit,
         query_log_rows=settings.query_log_rows if settings.track_statements else 0,
         query_log_min_duration=settings.query_log_min_duration,
+        catalog=settings.catalog,
     )
     if traces is not None and database.cluster is not None:
         database.cluster.measure_exchanges()

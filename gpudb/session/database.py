@@ -66,7 +66,8 @@ class Database:
     `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. The CPU
     engine's are in `spill_dir`, by default in `data_dir`. `settings` are the defaults of sessions' settings.
     `scheduler_timeout` limits the waiting for a scheduler and its workers, in seconds. The last
-    `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log.
+    `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log. `catalog` is the
+    URL of a PostgreSQL that has the catalog, for several servers over one data directory.
     """
 
     def __init__(
@@ -91,8 +92,9 @@ class Database:
         snapshot_limit: int = 100,
         query_log_rows: int = 0,
         query_log_min_duration: float = 0.01,
+        catalog: str | None = None,
     ) -> None:
-        self.store = Store(data_dir, spill_dir=spill_dir)
+        self.store = Store(data_dir, spill_dir=spill_dir, catalog=catalog)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
@@ -138,7 +140,7 @@ class Database:
         self.activity_reset = ActivityReset(self.started)
         self.statements = StatementTotals()
         self.statistics = StatementStatistics()
-        self.query_log = QueryLog(self.store.directory, query_log_rows, query_log_min_duration)
+        self.query_log = QueryLog(self.store.private_directory, query_log_rows, query_log_min_duration)
         consumers = self.statements, self.statistics, self.query_log
         # The query log has each statement that takes as long.
         self.recorder = StatementRecorder(
@@ -210,7 +212,9 @@ class Database:
         return role == group or has_grant_of(self.store.catalog(), role, group)
 
     def reload_configuration(self) -> None:
-        """Loads the server's rules of connections again, if it has any."""
+        """Loads the settings of ALTER SYSTEM again, and the server's rules of connections, if it has any."""
+        self.system_settings.reload()
+        self.apply_system_settings()
         if self.configuration is not None:
             self.configuration.reload()
         self.configuration_loaded = dt.datetime.now(dt.UTC)

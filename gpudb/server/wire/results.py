@@ -46,10 +46,10 @@ class ResultRows:
         row = self._result.row
         if row is not None and not self.ended:
             started = perf_counter()
-            message = encode_row(row.values, self._types, self._formats)
-            if message is not None:
-                send(message)
-                self.encode_seconds, self.bytes = perf_counter() - started, len(message)
+            encoded = encode_row(row.values, self._types, self._formats)
+            if encoded is not None:
+                send(encoded)
+                self.encode_seconds, self.bytes = perf_counter() - started, len(encoded)
                 self.ended, self.sent, self._total = True, 1, 1
                 return limit != 1
         batches = self._iterate_batches(limit)

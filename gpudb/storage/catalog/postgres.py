@@ -1,0 +1,507 @@
+"""The catalog of several coordinators: the tables of the SQLite file in PostgreSQL, and a log of commits beside them.
+
+A commit is one transaction of PostgreSQL. The row with the commit number, locked FOR UPDATE, puts the commits of all
+coordinators in order; whoever has it first reads what the others have committed, from the log. NOTIFY wakes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from gpudb.catalog.model import FIRST_DATABASE
+from gpudb.catalog.tables import Table
+from gpudb.errors import GpudbError, SerializationFailure
+from gpudb.storage.catalog.changes import (
+    CatalogChanges,
+    Catalogs,
+    CommittedChanges,
+    LoggedCompaction,
+    Pointer,
+    assemble,
+    get_home,
+    is_temporary_object,
+    is_temporary_schema,
+    iter_objects,
+    list_missing,
+    make_first,
+)
+from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, CommitUnknown, ConnectionLost, LeaseLost
+from gpudb.storage.catalog.postgres_connection import (
+    CHANNEL,
+    OID_BLOCK,
+    Connection,
+    connect,
+    connect_again,
+    create_tables,
+    describe,
+    is_lost,
+    roll_back,
+    transaction,
+)
+from gpudb.storage.catalog.records import decode, encode
+
+FORMAT = 1
+LEASE_SECONDS = 30.0
+"""A coordinator of which nothing has been heard for so long counts as gone."""
+_READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class PostgresCatalog:
+    """The catalog in PostgreSQL, as one coordinator uses it. One thread at a time calls it, except `new_oid`."""
+
+    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS) -> None:
+        """Connects, and makes the tables that are missing.
+
+        Raises 08001 without an answer, 42501 and the like as PostgreSQL reports them, 0A000 if a later gpudb wrote it.
+        """
+        self.url = url
+        self.wait_seconds = wait_seconds
+        self._connection = connect(url)
+        self.coordinator = 0
+        """Number of this coordinator, which no other has or had."""
+        self.is_registered = False
+        self._commit: int | None = None
+        """The number of the last commit, while the row with it is locked."""
+        self._oid_lock = threading.Lock()
+        self._oid_connection: Connection | None = None
+        self._oids: Iterator[int] = iter(())
+        try:
+            create_tables(self._connection)
+            with self.exclusive(may_create=True):
+                self._prepare()
+        except psycopg.Error as error:
+            self._connection.close()
+            raise _convert(error, "could not open the catalog in PostgreSQL") from None
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Makes the first rows, or adds those that an earlier gpudb did not know."""
+        state = self._read_state()
+        if not state:
+            rows = {"format": str(FORMAT), "identifier": str(uuid.uuid4()), "commit": "-1"}
+            for row in rows.items():
+                self._connection.execute("INSERT INTO gpudb_state VALUES (%s, %s)", row)
+            self._commit = -1
+            self.commit(make_first())
+        elif int(state["format"]) > FORMAT:
+            message = f"the catalog has format {state['format']}, this gpudb reads format {FORMAT}"
+            raise GpudbError(message, condition="feature_not_supported")
+        else:
+            write = list_missing(self.read()[0][FIRST_DATABASE], self.number + 1)
+            if write is not None:
+                self.commit(write)
+
+    def _read_state(self) -> dict[str, str]:
+        return dict(self._connection.execute("SELECT key, value FROM gpudb_state").fetchall())
+
+    def _fetch_row(self, statement: str, values: tuple[object, ...] = ()) -> tuple[int, ...]:
+        row = self._connection.execute(statement, values).fetchone()
+        assert row is not None
+        return tuple(row)
+
+    @property
+    def identifier(self) -> str:
+        """The identifier of the catalog, which its data directory has too."""
+        return self._read_state()["identifier"]
+
+    @property
+    def number(self) -> int:
+        """The number of the last commit, of any coordinator; only within `exclusive`."""
+        assert self._commit is not None
+        return self._commit
+
+    @contextmanager
+    def exclusive(self, *, may_create: bool = False) -> Iterator[None]:
+        """Keeps all coordinators from committing during the block, in which `commit` may be called once.
+
+        Without PostgreSQL it waits for it, up to a limit, and then raises 08006. Raises `ConnectionLost` if it goes
+        away in the block.
+        """
+        self._begin(may_create)
+        try:
+            yield
+        except psycopg.Error as error:
+            if is_lost(self._connection, error):
+                raise ConnectionLost(f"the connection to the catalog was lost: {describe(error)}") from error
+            raise _convert(error, "could not write the catalog") from error
+        finally:
+            if self._commit is not None:
+                self._commit = None
+                roll_back(self._connection)
+
+    def _begin(self, may_create: bool) -> None:
+        ends = time.monotonic() + self.wait_seconds
+        while True:
+            try:
+                self._reconnect(ends)
+                with self._connection.pipeline():
+                    self._connection.execute("BEGIN")
+                    cursor = self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit' FOR UPDATE")
+                row = cursor.fetchone()
+                break
+            except psycopg.Error as error:
+                self._connection.close()
+                if time.monotonic() >= ends:
+                    message = f"could not write the catalog: {describe(error)}"
+                    raise GpudbError(message, condition="connection_failure") from error
+        if row is None and may_create:
+            # Two coordinators that make the first rows at once wait for each other.
+            self._connection.execute("LOCK TABLE gpudb_state")
+            row = self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit'").fetchone()
+        self._commit = -1 if row is None else int(row[0])
+
+    def _reconnect(self, ends: float) -> None:
+        if self._connection.closed or self._connection.broken:
+            self._connection.close()
+            self._connection = connect_again(self.url, ends)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Keeps what is read during the block as of one moment, while others commit."""
+        with transaction(self._connection, _READ_ONLY):
+            yield
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether `exclusive` keeps the others from committing."""
+        return self._commit is not None
+
+    def read_all(self, catalogs: Catalogs) -> CommittedChanges:
+        """Reads all that the database has, as changes of catalogs, as of one moment."""
+        if not self.is_exclusive:
+            with self.snapshot():
+                return self._read_all(catalogs)
+        return self._read_all(catalogs)
+
+    def _read_all(self, catalogs: Catalogs) -> CommittedChanges:
+        read, pointers = self.read()
+        found = CommittedChanges(self.last_commit(), next_oid=max(each.next_oid for each in read.values()))
+        for catalog in catalogs.values():
+            for kind, name, _ in iter_objects(catalog):
+                if not is_temporary_object(kind, name):
+                    found.objects[get_home(catalog.database, kind), kind, name] = None
+            for relation in catalog.relations.values():
+                if not is_temporary_schema(relation.schema):
+                    found.relations[catalog.database, relation.oid] = None
+        for catalog in read.values():
+            found.objects.update(
+                {(get_home(catalog.database, kind), kind, name): each for kind, name, each in iter_objects(catalog)}
+            )
+            found.relations.update({(catalog.database, each.oid): each for each in catalog.relations.values()})
+        found.pointers = dict(pointers)
+        return found
+
+    def read(self) -> tuple[Catalogs, Mapping[int, Pointer]]:
+        """Reads the catalogs without their tables' files, and the pointer of each table by OID."""
+        fetch = self._connection.execute
+        return assemble(
+            self._read_state(),
+            fetch("SELECT database, kind, name, definition FROM gpudb_objects").fetchall(),
+            fetch("SELECT database, definition FROM gpudb_relations ORDER BY oid").fetchall(),
+            fetch("SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables").fetchall(),
+        )
+
+    def last_commit(self) -> int:
+        """Returns the number of the last commit of any coordinator."""
+        (value,) = self._fetch_row("SELECT value FROM gpudb_state WHERE key = 'commit'")
+        return int(value)
+
+    # ---- commits
+
+    def commit(self, write: CatalogChanges) -> None:
+        """Writes all changes atomically and durably, within `exclusive`, which it ends.
+
+        Raises 40001 if a pointer differs from its old value, or if the others have taken this coordinator for gone;
+        08007 if the connection is lost and PostgreSQL does not come back to tell whether it has committed.
+        """
+        assert self._commit is not None
+        assert write.commit == self._commit + 1
+        with self._connection.pipeline():
+            self._write_rows(write)
+            gone = self._write_pointers(write)
+            self._connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(write.commit)))
+            alive = self._connection.execute(
+                "UPDATE gpudb_coordinators SET heartbeat = now() WHERE id = %s", (self.coordinator,)
+            )
+        if any(each.rowcount != 1 for each in gone):
+            raise SerializationFailure("a table was changed by another program")
+        if self.is_registered and alive.rowcount != 1:
+            raise LeaseLost(LEASE_LOST, hint="The transaction might succeed if retried.")
+        try:
+            self._connection.execute("COMMIT")
+        except psycopg.Error as error:
+            self._commit = None
+            if not is_lost(self._connection, error):
+                raise
+            if not self._has_committed(write.commit):
+                raise ConnectionLost(f"the connection to the catalog was lost: {describe(error)}") from error
+        self._commit = None
+
+    def _has_committed(self, number: int) -> bool:
+        """Returns whether a commit of this coordinator, whose connection was lost, has taken place."""
+        ends = time.monotonic() + self.wait_seconds
+        while True:
+            try:
+                self._reconnect(ends)
+                with transaction(self._connection):
+                    # Waits for the transaction of before, should it still run.
+                    self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit' FOR UPDATE")
+                    found = self._connection.execute(
+                        "SELECT FROM gpudb_commits WHERE commit = %s AND coordinator = %s", (number, self.coordinator)
+                    ).fetchone()
+                return found is not None
+            except psycopg.Error as error:
+                self._connection.close()
+                last: Exception = error
+            except GpudbError as error:
+                last = error
+            if time.monotonic() >= ends:
+                message = f"the catalog does not tell whether the transaction has committed: {last}"
+                hint = "Look for its rows before you try it again."
+                raise CommitUnknown(message, hint=hint) from last
+
+    def _write_rows(self, write: CatalogChanges) -> None:
+        execute = self._connection.execute
+        state = (("version", write.version), ("next_oid", write.next_oid))
+        for key, value in state:
+            execute(
+                "INSERT INTO gpudb_state AS known VALUES (%s, %s) ON CONFLICT (key) DO UPDATE"
+                " SET value = greatest(known.value::bigint, excluded.value::bigint)::text",
+                (key, str(value)),
+            )
+        execute("UPDATE gpudb_state SET value = %s WHERE key = 'commit'", (str(write.commit),))
+        for (database, oid), relation in write.relations.items():
+            if relation is None:
+                execute("DELETE FROM gpudb_relations WHERE database = %s AND oid = %s", (database, oid))
+            else:
+                execute(
+                    "INSERT INTO gpudb_relations VALUES (%s, %s, %s)"
+                    " ON CONFLICT (database, oid) DO UPDATE SET definition = excluded.definition",
+                    (database, oid, encode(relation)),
+                )
+        for (database, kind, name), held in write.objects.items():
+            self._write_object(database, kind, name, held)
+        log = {
+            "relations": list(write.relations),
+            "objects": list(write.objects),
+            "compactions": write.compactions,
+        }
+        execute(
+            "INSERT INTO gpudb_commits (commit, coordinator, changes) VALUES (%s, %s, %s)",
+            (write.commit, self.coordinator, json.dumps(log)),
+        )
+        if write.discarded:
+            execute(
+                "INSERT INTO gpudb_garbage (path, commit) SELECT path, %s FROM unnest(%s::text[]) AS new (path)"
+                " ON CONFLICT (path) DO NOTHING",
+                (write.commit, write.discarded),
+            )
+        if write.restored:
+            execute("DELETE FROM gpudb_garbage WHERE path = ANY(%s)", (write.restored,))
+
+    def _write_object(self, database: str, kind: str, name: str, held: object) -> None:
+        execute = self._connection.execute
+        if held is None:
+            place = (database, kind, name)
+            execute("DELETE FROM gpudb_objects WHERE database = %s AND kind = %s AND name = %s", place)
+        else:
+            execute(
+                "INSERT INTO gpudb_objects VALUES (%s, %s, %s, %s)"
+                " ON CONFLICT (database, kind, name) DO UPDATE SET definition = excluded.definition",
+                (database, kind, name, encode(held)),
+            )
+        if kind == "schemas":
+            execute(
+                "DELETE FROM iceberg_namespace_properties WHERE catalog_name = %s AND namespace = %s", (database, name)
+            )
+            if held is not None:
+                properties = (database, name, "exists", "true")
+                execute("INSERT INTO iceberg_namespace_properties VALUES (%s, %s, %s, %s)", properties)
+
+    def _write_pointers(self, write: CatalogChanges) -> list[psycopg.Cursor[Any]]:
+        execute = self._connection.execute
+        previous = {id(new): old.location for old, new in write.pointers if old is not None and new is not None}
+        # All old rows are deleted first, since two tables of one transaction may swap their names.
+        gone = [
+            execute(
+                "DELETE FROM iceberg_tables WHERE catalog_name = %s AND table_namespace = %s AND table_name = %s"
+                " AND metadata_location = %s",
+                (old.database, old.schema, old.name, old.location),
+            )
+            for old, _ in write.pointers
+            if old is not None
+        ]
+        for _, new in write.pointers:
+            if new is not None:
+                execute(
+                    "INSERT INTO iceberg_tables VALUES (%s, %s, %s, %s, %s, 'TABLE')",
+                    (new.database, new.schema, new.name, new.location, previous.get(id(new))),
+                )
+        return gone
+
+    # ---- what others have committed
+
+    def read_changes(self, after: int, *, waits: bool = False) -> CommittedChanges | None:
+        """Reads what was committed after a commit number; None for nothing.
+
+        Within `exclusive` nothing more can come; otherwise it is read as of one moment. Raises `ConnectionLost`
+        without PostgreSQL, for which it waits only if it `waits`.
+        """
+        try:
+            if self._commit is not None:
+                return None if self._commit == after else self._read_changes(after)
+            self._reconnect(time.monotonic() + (self.wait_seconds if waits else 0.0))
+            with transaction(self._connection, _READ_ONLY):
+                return self._read_changes(after)
+        except psycopg.Error as error:
+            raise ConnectionLost(f"the connection to the catalog was lost: {describe(error)}") from error
+
+    def _read_changes(self, after: int) -> CommittedChanges | None:
+        fetch = self._connection.execute
+        state = self._read_state()
+        commit = int(state["commit"])
+        if commit == after:
+            return None
+        rows = fetch("SELECT changes FROM gpudb_commits WHERE commit > %s ORDER BY commit", (after,)).fetchall()
+        found = CommittedChanges(commit, is_complete=len(rows) == commit - after, next_oid=int(state["next_oid"]))
+        if not found.is_complete:
+            return found
+        logs = [json.loads(text) for (text,) in rows]
+        found.relations = {(database, oid): None for log in logs for database, oid in log["relations"]}
+        found.objects = {(database, kind, name): None for log in logs for database, kind, name in log["objects"]}
+        for log in logs:
+            found.compactions += [LoggedCompaction(o, frozenset(i), frozenset(j)) for o, i, j in log["compactions"]]
+        if found.objects:
+            databases, kinds, names = (list(part) for part in zip(*found.objects, strict=True))
+            for database, kind, name, definition in fetch(
+                "SELECT database, kind, name, definition FROM gpudb_objects"
+                " JOIN unnest(%s::text[], %s::text[], %s::text[]) AS new (database, kind, name)"
+                " USING (database, kind, name)",
+                (databases, kinds, names),
+            ):
+                found.objects[database, kind, name] = decode(definition)
+        if found.relations:
+            self._read_relations(found)
+        return found
+
+    def _read_relations(self, found: CommittedChanges) -> None:
+        databases, oids = (list(part) for part in zip(*found.relations, strict=True))
+        tables: dict[tuple[str, str, str], int] = {}
+        for database, oid, definition in self._connection.execute(
+            "SELECT database, oid, definition FROM gpudb_relations"
+            " JOIN unnest(%s::text[], %s::bigint[]) AS new (database, oid) USING (database, oid)",
+            (databases, oids),
+        ):
+            found.relations[database, oid] = relation = decode(definition)
+            if isinstance(relation, Table):
+                tables[database, relation.schema, relation.name] = oid
+        if tables:
+            databases, schemas, names = (list(part) for part in zip(*tables, strict=True))
+            for database, schema, name, location in self._connection.execute(
+                "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
+                " JOIN unnest(%s::text[], %s::text[], %s::text[]) AS new (catalog_name, table_namespace, table_name)"
+                " USING (catalog_name, table_namespace, table_name)",
+                (databases, schemas, names),
+            ):
+                found.pointers[tables[database, schema, name]] = Pointer(schema, name, location, database)
+
+    # ---- OIDs, coordinators, files that nobody needs
+
+    def new_oid(self) -> int:
+        """Returns an OID that no coordinator has; waits for PostgreSQL up to a limit, then raises 08006."""
+        with self._oid_lock:
+            oid = next(self._oids, None)
+            while oid is None:
+                ends = time.monotonic() + self.wait_seconds
+                try:
+                    if self._oid_connection is None or self._oid_connection.closed:
+                        self._oid_connection = connect_again(self.url, ends)
+                    row = self._oid_connection.execute("SELECT nextval('gpudb_oids')").fetchone()
+                    assert row is not None
+                    self._oids = iter(range(row[0], row[0] + OID_BLOCK))
+                    oid = next(self._oids)
+                except psycopg.Error:
+                    if self._oid_connection is not None:
+                        self._oid_connection.close()
+            return oid
+
+    def _reserve_oids(self, next_oid: int) -> None:
+        """Has new OIDs begin at `next_oid` at least."""
+        self._connection.execute(
+            "SELECT setval('gpudb_oids', %s, false) FROM gpudb_oids WHERE last_value < %s", (next_oid, next_oid)
+        )
+
+    def register(self, host: str, process: int, oldest: int | None = None) -> None:
+        """Makes this coordinator known; files of the commit `oldest`, or the last one, and later ones stay.
+
+        It has a new number from here on.
+        """
+        with self.exclusive():
+            (self.coordinator,) = self._fetch_row("SELECT nextval('gpudb_coordinator_ids')")
+            self._reserve_oids(int(self._read_state()["next_oid"]))
+            self._connection.execute(
+                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit) VALUES (%s, %s, %s, %s)",
+                (self.coordinator, host, process, self.number if oldest is None else oldest),
+            )
+            self._connection.execute("COMMIT")
+            self._commit = None
+            self.is_registered = True
+
+    def unregister(self) -> None:
+        """Removes this coordinator from those that are known, if PostgreSQL answers."""
+        with contextlib.suppress(psycopg.Error):
+            self._connection.execute("DELETE FROM gpudb_coordinators WHERE id = %s", (self.coordinator,))
+
+    def list_garbage(self) -> list[str]:
+        """Returns the files that commits have discarded, by their paths below `tables`."""
+        return [path for (path,) in self._connection.execute("SELECT path FROM gpudb_garbage").fetchall()]
+
+    def retain(self, files: set[int]) -> None:
+        """Drops the states of sequences of all files except these, and the list of discarded files.
+
+        Within `exclusive`, which it ends.
+        """
+        self._connection.execute("DELETE FROM gpudb_sequences WHERE file <> ALL(%s::bigint[])", (sorted(files),))
+        self._connection.execute("DELETE FROM gpudb_garbage")
+        self._connection.execute("COMMIT")
+        self._commit = None
+
+    def is_alone(self) -> bool:
+        """Returns whether no other coordinator lives; within `exclusive` none comes either."""
+        row = self._connection.execute(
+            "SELECT FROM gpudb_coordinators WHERE id <> %s AND heartbeat > now() - make_interval(secs => %s)",
+            (self.coordinator, LEASE_SECONDS),
+        ).fetchone()
+        return row is None
+
+    def list_coordinators(self) -> set[int]:
+        """Returns the numbers of the coordinators that live."""
+        rows = self._connection.execute(
+            "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s)", (LEASE_SECONDS,)
+        )
+        return {number for (number,) in rows}
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._connection.close()
+        if self._oid_connection is not None:
+            self._oid_connection.close()
+
+
+def _convert(error: psycopg.Error, what: str) -> GpudbError:
+    """Returns PostgreSQL's error as one of gpudb, with its SQLSTATE."""
+    converted = GpudbError(f"{what}: {describe(error)}", condition="io_error")
+    if error.sqlstate is not None:
+        converted.sqlstate = error.sqlstate
+    return converted

@@ -439,7 +439,10 @@ class PostgresCatalog:
     def _reserve_oids(self, next_oid: int) -> None:
         """Has new OIDs begin at `next_oid` at least."""
         self._connection.execute(
-            "SELECT setval('gpudb_oids', %s, false) FROM gpudb_oids WHERE last_value < %s", (next_oid, next_oid)
+            # The block of the last value may be in use: an OID of it does not move the sequence.
+            "SELECT setval('gpudb_oids', %s, false) FROM gpudb_oids"
+            " WHERE CASE WHEN is_called THEN last_value + %s ELSE last_value END < %s",
+            (next_oid, OID_BLOCK, next_oid),
         )
 
     def register(self, host: str, process: int, oldest: int | None = None) -> None:

@@ -44,6 +44,7 @@ from gpudb.storage.catalog.changes import (
     CatalogChanges,
     Catalogs,
     CommittedChanges,
+    Coordinator,
     Pointer,
     get_home,
     is_temporary_object,
@@ -770,6 +771,19 @@ class Store:
             self._first_number = next(self._numbers)
             self._shared.register(*self._name_process(), oldest=self.describe_oldest_read()[0])
             self._coordination.coordinator = self._shared.coordinator
+
+    def announce(self, host: str, port: int) -> None:
+        """Makes the address known at which this server's clients connect, if it is one of several."""
+        if self._shared is not None:
+            with self._commit_lock:
+                self._shared.announce(host, port)
+
+    def list_coordinators(self) -> tuple[int, list[Coordinator]]:
+        """Returns this server's number and the servers over its catalog; 0 and none if it has the catalog alone."""
+        if self._shared is None:
+            return 0, []
+        with self._commit_lock:
+            return self._shared.coordinator, self._shared.list_coordinators()
 
     def _name_process(self) -> tuple[str, int]:
         return socket.gethostname(), os.getpid()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudb.catalog.model import (
     FIRST_DATABASE,
@@ -47,6 +47,14 @@ class LoggedCompaction:
     oid: int
     inputs: frozenset[str]
     outputs: frozenset[str]
+
+
+class Coordinator(NamedTuple):
+    """One of the servers over a catalog: its number, and the address that its clients connect to."""
+
+    number: int
+    host: str
+    port: int
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from gpudb.storage.catalog.changes import (
     CatalogChanges,
     Catalogs,
     CommittedChanges,
+    Coordinator,
     LoggedCompaction,
     Pointer,
     assemble,
@@ -69,6 +70,7 @@ class PostgresCatalog:
         self.coordinator = 0
         """Number of this coordinator, which no other has or had."""
         self.is_registered = False
+        self._address: tuple[str | None, int | None] = None, None
         self._commit: int | None = None
         """The number of the last commit, while the row with it is locked."""
         self._oid_lock = threading.Lock()
@@ -454,8 +456,9 @@ class PostgresCatalog:
             (self.coordinator,) = self._fetch_row("SELECT nextval('gpudb_coordinator_ids')")
             self._reserve_oids(int(self._read_state()["next_oid"]))
             self._connection.execute(
-                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit) VALUES (%s, %s, %s, %s)",
-                (self.coordinator, host, process, self.number if oldest is None else oldest),
+                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit, address, port)"
+                " VALUES (%s, %s, %s, %s, %s, %s)",
+                (self.coordinator, host, process, self.number if oldest is None else oldest, *self._address),
             )
             self._connection.execute("COMMIT")
             self._commit = None
@@ -488,12 +491,28 @@ class PostgresCatalog:
         ).fetchone()
         return row is None
 
-    def list_coordinators(self) -> set[int]:
-        """Returns the numbers of the coordinators that live."""
-        rows = self._connection.execute(
-            "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s)", (LEASE_SECONDS,)
-        )
-        return {number for (number,) in rows}
+    def announce(self, host: str, port: int) -> None:
+        """Makes the address known at which this coordinator's clients connect."""
+        self._address = host, port
+        with self.exclusive():
+            self._connection.execute(
+                "UPDATE gpudb_coordinators SET address = %s, port = %s WHERE id = %s", (host, port, self.coordinator)
+            )
+            self._connection.execute("COMMIT")
+            self._commit = None
+
+    def list_coordinators(self) -> list[Coordinator]:
+        """Returns the coordinators that live and have announced an address, the one that has lived longest first."""
+        try:
+            self._reconnect(time.monotonic())
+            rows = self._connection.execute(
+                "SELECT id, address, port FROM gpudb_coordinators"
+                " WHERE port IS NOT NULL AND heartbeat > now() - make_interval(secs => %s) ORDER BY started, id",
+                (LEASE_SECONDS,),
+            ).fetchall()
+        except psycopg.Error as error:
+            raise ConnectionLost(f"the connection to the catalog was lost: {describe(error)}") from error
+        return [Coordinator(*row) for row in rows]
 
     def close(self) -> None:
         """Closes the connections."""

@@ -84,6 +84,7 @@ from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
     from gpudb.storage.catalog.postgres import PostgresCatalog
+    from gpudb.storage.catalog.postgres_notifications import Message, PostgresNotifications
     from gpudb.storage.coordination import Coordination
     from gpudb.storage.iceberg.metadata_reader import EarlierState
     from gpudb.storage.iceberg.table_state import TableState
@@ -641,6 +642,17 @@ class Store:
 
         return PostgresLocks(self._shared.url, self._shared.identifier, self._catch_up_with)
 
+    def open_notifications(self, deliver: Callable[[int, Iterable[Message]], None]) -> PostgresNotifications | None:
+        """Returns what sends NOTIFY to the other servers over the catalog; None if there can be none.
+
+        `deliver` gets a database's OID and the notifications of another server's sessions. The caller closes it first.
+        """
+        if self._shared is None:
+            return None
+        from gpudb.storage.catalog.postgres_notifications import PostgresNotifications
+
+        return PostgresNotifications(self._shared.url, self._shared.identifier, self._catch_up_with, deliver)
+
     def _catch_up_with(self, commit: int) -> None:
         """Applies what others have committed, at least up to a commit."""
         ends = time.monotonic() + WAIT_SECONDS
@@ -783,7 +795,7 @@ class Store:
         if self._shared is None:
             return 0, []
         with self._commit_lock:
-            return self._shared.coordinator, self._shared.list_coordinators()
+            return self._shared.coordinator, self._shared.list_addresses()
 
     def _name_process(self) -> tuple[str, int]:
         return socket.gethostname(), os.getpid()

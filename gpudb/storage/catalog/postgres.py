@@ -501,7 +501,14 @@ class PostgresCatalog:
             self._connection.execute("COMMIT")
             self._commit = None
 
-    def list_coordinators(self) -> list[Coordinator]:
+    def list_coordinators(self) -> set[int]:
+        """Returns the numbers of the coordinators that live."""
+        rows = self._connection.execute(
+            "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s)", (LEASE_SECONDS,)
+        )
+        return {number for (number,) in rows}
+
+    def list_addresses(self) -> list[Coordinator]:
         """Returns the coordinators that live and have announced an address, the one that has lived longest first."""
         try:
             self._reconnect(time.monotonic())

@@ -72,6 +72,7 @@ from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
     DATABASE_PROPERTY,
+    check_commits,
     check_not_shared,
     check_own_catalog,
     claim_directory,
@@ -758,8 +759,10 @@ class Store:
                     if path.name not in living:
                         shutil.rmtree(path, ignore_errors=True)
             make_directory(self.spill)
-            alone = shared.is_exclusive
+            alone = shared.is_exclusive and shared.is_alone()
             if alone:
+                check_commits(self.directory, catalogs, pointers, self._reached, "catalog in PostgreSQL")
+                shared.begin_alone()
                 self.remove_files(shared.list_garbage())
             loaded = self._load_all(catalogs, pointers, alone=alone)
             if alone:

@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 
 from gpudb.catalog.model import FIRST_DATABASE
+from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError, SerializationFailure
 from gpudb.storage.catalog.changes import (
@@ -32,6 +33,7 @@ from gpudb.storage.catalog.changes import (
     is_temporary_schema,
     iter_objects,
     list_missing,
+    make_copy,
     make_first,
 )
 from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, CommitUnknown, ConnectionLost, LeaseLost
@@ -48,6 +50,7 @@ from gpudb.storage.catalog.postgres_connection import (
     transaction,
 )
 from gpudb.storage.catalog.records import decode, encode
+from gpudb.storage.catalog.sequences import SequenceState
 
 FORMAT = 1
 LEASE_SECONDS = 30.0
@@ -466,6 +469,41 @@ class PostgresCatalog:
     def list_garbage(self) -> list[str]:
         """Returns the files that commits have discarded, by their paths below `tables`."""
         return [path for (path,) in self._connection.execute("SELECT path FROM gpudb_garbage").fetchall()]
+
+    def adopt(
+        self,
+        catalogs: Catalogs,
+        pointers: Mapping[int, Pointer],
+        commit: int,
+        states: Mapping[Sequence, SequenceState],
+    ) -> None:
+        """Makes catalogs of another database, of which `commit` is the last commit, those of this one, which is new.
+
+        Raises 55000 if it has tables. Its coordinators have to be started with the data directory of those tables,
+        which `recovery.opening.claim_directory` makes this catalog's.
+        """
+        with self.exclusive():
+            known, tables = self.read()
+            if tables or any(catalog.relations for catalog in known.values()):
+                message = "the catalog in PostgreSQL is in use: it has tables"
+                raise GpudbError(message, condition="object_not_in_prerequisite_state")
+            write = make_copy(known, catalogs, pointers, max(commit, self.number + 1))
+            self._commit = write.commit - 1
+            for sequence, state in states.items():
+                row = (sequence.file, state.value, state.called)
+                self._connection.execute("INSERT INTO gpudb_sequences VALUES (%s, %s, %s)", row)
+            self.commit(write)
+
+    def read_sequences(self, catalogs: Catalogs) -> dict[Sequence, SequenceState]:
+        """Returns the states of the sequences of catalogs."""
+        rows = self._connection.execute("SELECT file, value, called FROM gpudb_sequences").fetchall()
+        states = {file: SequenceState(value, called) for file, value, called in rows}
+        found = (each for catalog in catalogs.values() for each in catalog.sequences())
+        return {each: states[each.file] for each in found if each.file in states}
+
+    def begin_alone(self) -> None:
+        """Has the commits of coordinators that count as gone fail from here on; within `exclusive`."""
+        self._connection.execute("DELETE FROM gpudb_coordinators WHERE id <> %s", (self.coordinator,))
 
     def retain(self, files: set[int]) -> None:
         """Drops the states of sequences of all files except these, and the list of discarded files.

@@ -64,7 +64,7 @@ from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.locks import Locks
+from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
 from gpudb.storage.lost_and_found import list_old_files, move_orphans, purge
 from gpudb.storage.private_files import make_data_directory, make_directory
@@ -185,7 +185,7 @@ class Store:
             self._numbers = itertools.count((self._shared.coordinator << 32) + 1)
         self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
         self.exported_snapshots = ExportedSnapshots(self.garbage)
-        self.locks = Locks()
+        self.locks = self._make_locks()
         self.key_checker = KeyChecker(self.spill)
         self.followers: list[Callable[[Table], None]] = []
         """What is called after a commit with each changed table that has files with deleted rows; raises nothing."""
@@ -282,6 +282,7 @@ class Store:
                 if table.temporary:
                     remove(self.folder(table.oid))
             self.key_checker.close()
+            self.locks.close()
             self.sequences.close()
             if self._database is not None:
                 self._database.back_up()
@@ -316,7 +317,7 @@ class Store:
 
     def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
-        if self.locks.holders:
+        if self.locks.is_used:
             self.locks.release(transaction.number)
         if self.exported_snapshots.known:
             self.exported_snapshots.end_transaction(transaction.number)
@@ -571,7 +572,29 @@ class Store:
             self._apply(shared.read_changes(self._reached))
             if transaction is not None and transaction.number < self._first_number:
                 raise LeaseLost(LEASE_LOST, hint="The transaction might succeed if retried.")
+            if transaction is not None:
+                self.locks.check_held(transaction.party)
             yield
+
+    def _make_locks(self) -> LockManager:
+        if self._shared is None:
+            return Locks()
+        from gpudb.storage.catalog.postgres_locks import PostgresLocks
+
+        return PostgresLocks(self._shared.url, self._shared.identifier, self._catch_up_with)
+
+    def _catch_up_with(self, commit: int) -> None:
+        """Applies what others have committed, at least up to a commit."""
+        ends = time.monotonic() + WAIT_SECONDS
+        while self._reached < commit:
+            with self._commit_lock:
+                if self._shared is None or self._closed:
+                    return
+                try:
+                    self._apply(self._shared.read_changes(self._reached, waits=True))
+                except ConnectionLost:
+                    if time.monotonic() >= ends:
+                        raise
 
     def catch_up(self) -> None:
         """Applies what other coordinators have committed, unless a commit is under way, which does so itself."""

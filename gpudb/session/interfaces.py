@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from gpudb.catalog.model import FIRST_DATABASE
@@ -10,6 +11,18 @@ from gpudb.catalog.roles import Role
 from gpudb.engine.protocol import Measures
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import Notice, Prepared, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A session's connection: ports and the server's address, None within a process; TLS, None where it is plain."""
+
+    client_port: int | None = None
+    server_address: str | None = None
+    server_port: int | None = None
+    tls_version: str | None = None
+    tls_cipher: str | None = None
+    tls_bits: int | None = None
 
 
 class SessionInterface(Protocol):
@@ -24,6 +37,8 @@ class SessionInterface(Protocol):
     process_id: int
     on_terminate: Callable[[], None] | None
     """Set by the client's side: called when another session ends this one (pg_terminate_backend)."""
+    network: Network
+    """Set by the client's side: its connection."""
     measures: Measures
     """What was measured of statements since the client's side took it; an empty dictionary then takes its place."""
     mailbox: Mailbox

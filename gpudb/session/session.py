@@ -41,6 +41,7 @@ from gpudb.session.execution.moments import evaluate_integer
 from gpudb.session.execution.queries import run_query
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
+from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.progress import CopyProgress
@@ -134,7 +135,7 @@ class Session:
         self.handlers = dispatcher.handlers
         self.process_id = process_id
         self.authenticated = RoleName.of(role)
-        self.client = client
+        self.client, self.network = client, Network()
         self.started = dt.datetime.now(dt.UTC)
         self.transaction: Transaction | None = None
         self.settings = SettingValues(database.default_settings)
@@ -584,6 +585,8 @@ class Session:
         binder.row_locks = []
         with bind_in_layout() as layout:
             bound = bind_statement(binder, context.statement)
+        if cacheable and binder.reads_files:
+            bound = self.database.plans.reuse(self._key(text, oids, layout.scale), bound)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
         parameters, columns = binder.get_parameter_types(), statement_columns(bound)
         plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)

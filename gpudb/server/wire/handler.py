@@ -121,6 +121,7 @@ class Handler(BuenaVistaHandler):
         self.server.check_capacity()
         request = startup.describe_request(self.stream, parameters, self.host)
         session = log_in(self.stream, self.server, request, parameters)
+        session.network = startup.describe_network(self.stream)
         self.server.pending.remove(self, self.host)
         started = time.monotonic()
         try:

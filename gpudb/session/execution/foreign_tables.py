@@ -18,24 +18,37 @@ from gpudb.session.execution.interruptible import run_interruptibly
 from gpudb.session.execution.object_stores import open_server_store
 from gpudb.session.execution.remote_tables import open_remote_table
 from gpudb.sql.bound import FileScan, ForeignScan, Query
+from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import replace_nodes
 from gpudb.storage.copy.options import RawOption, validate_options
 from gpudb.storage.object_stores.addresses import is_remote
 from gpudb.types import SqlType
 
+_OPENED = Artifact[tuple[list[FileTable], Query]]()
+"""The files of a query's foreign tables, and the query with scans of them."""
 _FORCE = ("force_not_null", "force_null")
 _TRUE = ("true", "on", "1")
 
 
 def open_foreign_scans(context: Context, query: Query) -> Query:
-    """Returns a query with scans of files in the place of its foreign tables (see `open_foreign_table`)."""
+    """Returns a query with scans of files in the place of its foreign tables (see `open_foreign_table`).
+
+    The same files give the same object, with all that engines prepared for it.
+    """
+    found: list[FileTable] = []
 
     def open_scan(node: Any) -> FileScan | None:
         if not isinstance(node, ForeignScan):
             return None
-        return FileScan(node.rel, open_foreign_table(context, query, node), node.columns)
+        found.append(open_foreign_table(context, query, node))
+        return FileScan(node.rel, found[-1], node.columns)
 
     opened: Query = replace_nodes(query, open_scan)
+    known = query.prepared.get(_OPENED)
+    if known is not None and known[0] == found:
+        return known[1]
+    if all(table.is_plain for table in found):
+        query.prepared.put(_OPENED, (found, opened))
     return opened
 
 

@@ -159,6 +159,25 @@ def make_first() -> CatalogChanges:
     return write
 
 
+def make_copy(made: Catalogs, catalogs: Catalogs, pointers: Mapping[int, Pointer], commit: int) -> CatalogChanges:
+    """Returns the changes that make catalogs, without their temporary objects, those of a database that is new.
+
+    `made` are the catalogs that it has, without relations.
+    """
+    first = catalogs[FIRST_DATABASE]
+    write = CatalogChanges(first.version, first.next_oid, commit)
+    for catalog in made.values():  # databases that the new one has and the catalogs lack
+        if catalog.database not in catalogs:
+            write.remove(catalog)
+    for catalog in catalogs.values():
+        write.add(catalog)
+    relations, objects = write.relations.items(), write.objects.items()
+    write.relations = {key: each for key, each in relations if each is None or not is_temporary_schema(each.schema)}
+    write.objects = {key: each for key, each in objects if not is_temporary_object(key[1], key[2])}
+    write.pointers = [(None, pointer) for pointer in pointers.values()]
+    return write
+
+
 def list_missing(catalog: Catalog, commit: int) -> CatalogChanges | None:
     """Returns the roles and databases that a catalog lacks which an earlier gpudb wrote; None if it lacks none."""
     # One of several databases lacks those that were dropped or renamed.

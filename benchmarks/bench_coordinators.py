@@ -2,8 +2,8 @@
 
     python -m benchmarks.bench_coordinators [--rounds N] [--seconds S] [--clients C]
 
-In turns, in one run: a server with a catalog in SQLite, one with a catalog in PostgreSQL, and two over one catalog. Each
-has committed single rows by one client and by several, which two servers share, each client in a table of its own;
+In turns, in one run: a server with a catalog in SQLite, one with a catalog in PostgreSQL, and two over one catalog.
+Each has committed single rows by one client and by several, which two servers share, each client in a table of its own;
 updated rows, which take a lock; and answered a short SELECT. At the end one of the two servers commits, and the time is
 measured until the other one shows it. PostgreSQL runs without fsync, so its own disk is not what is compared.
 """

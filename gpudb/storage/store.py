@@ -705,7 +705,6 @@ class Store:
                 return
             self._first_number = next(self._numbers)
             self._shared.register(*self._name_process(), oldest=self.describe_oldest_read()[0])
-            self._coordination.coordinator = self._shared.coordinator
 
     def announce(self, host: str, port: int) -> None:
         """Makes the address known at which this server's clients connect, if it is one of several."""
@@ -753,9 +752,7 @@ class Store:
         `discarded` are files and folders by their paths below `tables`, and `others` OIDs, that stay.
         """
         kept = {self._tables_folder / path for path in discarded}
-        orphans = {
-            path for path in among if path not in kept and path.parent not in kept and path.parents[1] not in kept
-        }
+        orphans = {path for path in among if kept.isdisjoint((path, *path.parents))}
         move_orphans(self._tables_folder, {**live, **dict.fromkeys(others)}, orphans)
 
     def begin_to_lead(self) -> None:

@@ -290,14 +290,15 @@ class PostgresCatalog:
     def register(self, host: str, process: int, oldest: int | None = None) -> None:
         """Makes this coordinator known; files of the commit `oldest`, or the last one, and later ones stay.
 
-        It has a new number from here on.
+        It keeps its number if it was known before.
         """
         with self.exclusive():
-            (self.coordinator,) = self._fetch_row("SELECT nextval('gpudb_coordinator_ids')")
+            if not self.coordinator:
+                (self.coordinator,) = self._fetch_row("SELECT nextval('gpudb_coordinator_ids')")
             self._reserve_oids(int(read_state(self._connection)["next_oid"]))
             self._connection.execute(
                 "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit, address, port)"
-                " VALUES (%s, %s, %s, %s, %s, %s)",
+                " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING",
                 (self.coordinator, host, process, self.number if oldest is None else oldest, *self._address),
             )
             self._connection.execute("COMMIT")

@@ -763,7 +763,9 @@ class Session:
     def _end_mail(self, *, committed: bool) -> None:
         """Sends the notifications of a transaction that is committed, and forgets those of any other."""
         if committed:
-            self.mailbox.commit(self.process_id, self._list_mailboxes())
+            sent = self.mailbox.commit(self.process_id, self._list_mailboxes())
+            if sent and self.database.notifications is not None:
+                self.database.notifications.send(self.database_oid, sent)
         else:
             self.mailbox.forget()
 

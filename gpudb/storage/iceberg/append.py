@@ -44,11 +44,15 @@ def _encoders() -> ThreadPoolExecutor:
 
 
 def _encode(files: FileWriter, group: pa.Table) -> None:
-    """Writes a row group, a large one by a thread of the encoders."""
-    if group.num_rows < FEW_ROWS:
+    """Writes a row group, a large one by a thread of the encoders unless the interpreter ends."""
+    encoding = None
+    if group.num_rows >= FEW_ROWS:
+        with contextlib.suppress(RuntimeError):
+            encoding = _encoders().submit(files.write, group)
+    if encoding is None:
         files.write(group)
     else:
-        _encoders().submit(files.write, group).result()
+        encoding.result()
 
 
 class _BucketRows:

@@ -369,7 +369,7 @@ class Session:
     def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
         """Whether a text takes no time (see `interfaces.SessionInterface`)."""
         if text in transaction_controls:
-            return self.ends_soon
+            return self.ends_soon and self.settings["gpudb.fresh_reads"] != "on"
         return not self.failed and self._find_constants(text.rstrip(_TRAILING), tuple(oids)) is not None
 
     def _find_constants(self, text: str, oids: tuple[int, ...]) -> Plan | None:
@@ -394,6 +394,7 @@ class Session:
         return transaction is None or not (
             transaction.changed
             or transaction.written
+            or self.database.store.locks.is_used
             or self.cursors
             or self.shared_rows
             or self.deferred_checks.pending

@@ -329,9 +329,9 @@ class Session:
     def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
         """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
         statement = prepared.statement
-        return (
-            None if statement is None else self._select_constants(statement.text, prepared.oids, parameters, prepared)
-        )
+        if not isinstance(statement, RawStatement):
+            return None
+        return self._select_constants(statement.text, prepared.oids, parameters, prepared)
 
     def _select_constants(
         self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...], prepared: Prepared | None = None

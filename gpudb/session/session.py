@@ -764,7 +764,9 @@ class Session:
     def _end_mail(self, *, committed: bool) -> None:
         """Sends the notifications of a transaction that is committed, and forgets those of any other."""
         if committed:
-            self.mailbox.commit(self.process_id, self._list_mailboxes())
+            sent = self.mailbox.commit(self.process_id, self._list_mailboxes())
+            if sent and self.database.notifications is not None:
+                self.database.notifications.send(self.database_oid, sent)
         else:
             self.mailbox.forget()
 
@@ -888,9 +890,10 @@ def _ends_transaction(statement: RawStatement) -> bool:
 
 
 def _leading_keywords(statement: RawStatement) -> str:
-    """The keywords that a statement begins with, two at most, or … EVENT TRIGGER: its name in messages."""
+    """The keywords that a statement begins with, two at most, or … EVENT TRIGGER, and the rule's or trigger's name."""
     text = statement.text.encode()
     tokens = (each for each in postgast.scan(statement.text).tokens if each.token not in _COMMENTS)
     leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 3))
     words = " ".join(text[each.start : each.end].decode() for each in leading).upper().split()
-    return " ".join(words if words[1:] == ["EVENT", "TRIGGER"] else words[:2])
+    named = getattr(statement.node, "rulename", "") or getattr(statement.node, "trigname", "")
+    return " ".join([*(words if words[1:] == ["EVENT", "TRIGGER"] else words[:2]), *([named] if named else [])])

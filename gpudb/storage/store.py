@@ -584,7 +584,9 @@ class Store:
             return Locks()
         from gpudb.storage.catalog.postgres_locks import PostgresLocks
 
-        return PostgresLocks(self._shared.url, self._shared.identifier, self._catch_up_with)
+        return PostgresLocks(
+            self._shared.url, self._shared.identifier, self._catch_up_with, coordinator=self._shared.coordinator
+        )
 
     def open_notifications(self, deliver: Callable[[int, Iterable[Message]], None]) -> PostgresNotifications | None:
         """Returns what sends NOTIFY to the other servers over the catalog; None if there can be none.

@@ -16,7 +16,7 @@ import psycopg
 
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.postgres import LEASE_SECONDS
-from gpudb.storage.catalog.postgres_connection import CHANNEL, Connection, connect, describe
+from gpudb.storage.catalog.postgres_connection import CHANNEL, CONNECTION_NAME, Connection, connect, describe
 
 BEAT_SECONDS = 1.0
 COLLECT_SECONDS = 2.0
@@ -29,6 +29,12 @@ LOG_SECONDS = 3600.0
 _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 0.2
 _LEADER_LOCK = 0x6770756C
+_END_LOCKS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND usename = current_user AND application_name ~ %s"
+    " AND substr(application_name, %s)::bigint NOT IN (SELECT id FROM gpudb_coordinators)"
+)
+"""Ends the connections that hold locks of coordinators that are gone."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -159,6 +165,7 @@ class Coordination:
         connection.execute(
             "DELETE FROM gpudb_coordinators WHERE heartbeat < now() - make_interval(secs => %s)", (LEASE_SECONDS,)
         )
+        connection.execute(_END_LOCKS, (f"^{CONNECTION_NAME}[0-9]+$", len(CONNECTION_NAME) + 1))
         rows = connection.execute(
             "SELECT path FROM gpudb_garbage WHERE commit <= (SELECT min(oldest_commit) FROM gpudb_coordinators)"
             " AND discarded < now() - make_interval(secs => %s) LIMIT 10000",

@@ -42,7 +42,7 @@ from gpudb.session.execution.queries import run_query
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.interfaces import Network
-from gpudb.session.mailbox import Mailbox
+from gpudb.session.mailbox import Mailbox, Notification
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import (
@@ -107,6 +107,9 @@ class SessionHost(DatabaseServices, Protocol):
 
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
+
+    def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
+        """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
 
 
 class Dispatcher(Protocol):
@@ -776,8 +779,8 @@ class Session:
         """Sends the notifications of a transaction that is committed, and forgets those of any other."""
         if committed:
             sent = self.mailbox.commit(self.process_id, self._list_mailboxes())
-            if sent and self.database.notifications is not None:
-                self.database.notifications.send(self.database_oid, sent)
+            if sent:
+                self.database.notify_others(self.database_oid, sent)
         else:
             self.mailbox.forget()
 

@@ -78,7 +78,7 @@ def _render_index_definition(operands: Operands) -> str:
         definition = f"sys_pretty_index({index})" if operands.constants[2] else f"sys_index({index})"
     if operands.constants[1] == 0:
         return definition
-    return f"(CASE WHEN {number} = 0 THEN {definition} ELSE sys_index_column({index}, {number}) END)"
+    return f"(CASE WHEN {number} = 0 THEN {definition} ELSE sys_index_column({index}, {number}, {pretty}) END)"
 
 
 declare("pg_get_indexdef(oid,int4,bool)", _render_index_definition)

@@ -29,7 +29,8 @@ CREATE MACRO sys_rank(namespace) AS list_position(getvariable('pg_path'), namesp
 CREATE MACRO sys_table_visible(x) AS (x IN (SELECT vs.oid FROM relation_names AS vs WHERE vs.visible));
 CREATE MACRO sys_type_visible(x) AS (x IN (SELECT vs.oid FROM type_names AS vs WHERE vs.visible));
 CREATE MACRO sys_function_visible(x) AS
-    (x IN (SELECT vs.oid FROM pg_proc AS vs WHERE sys_rank(vs.pronamespace) > 0));
+    (x IN (SELECT vs.oid FROM pg_proc AS vs
+           WHERE sys_rank(vs.pronamespace) > 0 AND vs.pronamespace <> getvariable('pg_temp')));
 CREATE MACRO sys_operator_visible(x) AS
     (x IN (SELECT vs.oid FROM pg_operator AS vs WHERE sys_rank(vs.oprnamespace) > 0));
 CREATE MACRO sys_opclass_visible(x) AS
@@ -262,10 +263,8 @@ CREATE MACRO sys_pretty_trigger(x) AS (SELECT first(dd.pretty) FROM trigger_defi
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
 CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);
-CREATE MACRO sys_index_column(x, number) AS coalesce(
-    -- The text of an index's only expression; any other key has a column's name.
-    (SELECT first(di.indexprs) FROM pg_index AS di WHERE di.indexrelid = x AND di.indkey[number] = 0
-        AND len(list_filter(di.indkey, lambda k: k = 0)) = 1),
+CREATE MACRO sys_index_column(x, number, prettily) AS coalesce(
+    (SELECT first(CASE WHEN prettily THEN de.pretty ELSE de.definition END) FROM index_expressions AS de WHERE de.oid = x AND de.place = number),
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
     CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
 CREATE MACRO sys_view(x) AS coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr

@@ -36,7 +36,7 @@ def add_relation(
         relfilenode=relation.oid if has_storage else 0,
         relhasindex=table is not None and bool(table.index_names),
         relchecks=len(table.checks) if table is not None else 0,
-        relpersistence="t" if table is not None and table.temporary else "p",
+        relpersistence="t" if relation.schema.startswith("pg_temp_") else "p",
         relkind=relation.kind,
         relnatts=len(relation.columns),
         relhasrules=query is not None,

@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation, View, get_stored_query
-from gpudb.catalog.routines import Routine
+from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import Trigger
@@ -31,7 +31,7 @@ KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
 def find_routine(context: Context, node: Any, what: str) -> Routine | None:
     """The routine of an ObjectWithArgs message, or None; 42725, 42809."""
     names = strings(node.objname)
-    path = names[-2:-1] or context.session.search_path()
+    path = get_routine_path("".join(names[-2:-1]), context.session.search_path())
     catalog = context.transaction.catalog
     found = [refresh_row_types(catalog, each) for each in catalog.find_routines(names[-1], path)]
     fitting = [each for each in found if each.kind in KINDS[what]]

@@ -19,6 +19,11 @@ def version(text: str) -> None:
     print(json.dumps({"version": text}), flush=True)
 
 
+def note(text: str) -> None:
+    """Prints a note for the matrix, such as the counts of a test suite and what it left out."""
+    print(json.dumps({"note": text}), flush=True)
+
+
 @contextmanager
 def check(feature: str, name: str) -> Iterator[None]:
     """Runs its block as a check: an exception is printed as its reason, and the scenario goes on."""

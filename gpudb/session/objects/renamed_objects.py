@@ -70,7 +70,8 @@ def _change_relation(relation: Relation, renames: Renames) -> Relation:
         text = rewrite_renamed(query, renames)
         if text != query:
             changes["query"] = text
-    changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
+    if not isinstance(relation, Sequence):
+        changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
     if isinstance(relation, Table):
         changes["columns"] = tuple(_change_column(each, renames) for each in relation.columns)
         changes["constraints"] = tuple(_change_constraint(each, renames) for each in relation.constraints)
@@ -84,7 +85,7 @@ def _change_column(column: Column, renames: Renames) -> Column:
 
 def _change_constraint(constraint: Any, renames: Renames) -> Any:
     if isinstance(constraint, Check):
-        return replace(constraint, expression=_change(constraint.expression, renames))
+        return replace(constraint, expression=_change(constraint.expression, renames) or "")
     if isinstance(constraint, Index) and constraint.details is not None:
         details = constraint.details
         keys = tuple(replace(each, expression=_change(each.expression, renames) or "") for each in details.keys)

@@ -40,7 +40,7 @@ from gpudb.storage.files.schema import open_file_table
 
 BUDGET = 30 << 30
 """Bytes of the cache that is filled."""
-SWEEP = [(4, 29, 29), (4, 27, 28), (8, 25, 26), (8, 26, 27), (8, 27, 28), (12, 26, 27), (16, 25, 26), (16, 26, 27)]
+SWEEP = [(4, 29, 29), (4, 27, 28), (3, 28, 29), (6, 28, 29), (6, 27, 28)]
 """Concurrent reads, and the binary logarithms of the least and most bytes of one."""
 
 
@@ -73,7 +73,7 @@ class Spans:
 
 def measured_reader(reader: ChunkReader | HostChunkReader, spans: Spans) -> Any:
     """Returns a reader whose calls are measured."""
-    made = type("Measured", (), {})()
+    made = type("Measured", (), {"packs_in_order": reader.packs_in_order})()
     for name in ("read", "pack", "concatenate", "read_raw_text", "pack_codes"):
         setattr(made, name, spans.wrap(name, getattr(reader, name)))
     return made

@@ -238,6 +238,25 @@ def repair_command(
     raise typer.Exit(repair(directory, purge=purge))
 
 
+@app.command("move-catalog")
+def move_catalog_command(
+    data_dir: DataDir = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="URL", help="The database of PostgreSQL that gets the catalog.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="The database of PostgreSQL that has the catalog.")
+    ] = None,
+) -> None:
+    """Move the catalog of a data directory that no server has open to PostgreSQL, or back from there."""
+    from gpudb import config as configuration
+    from gpudb.cli.maintenance import move_catalog
+
+    if (to is None) is (source is None):
+        raise typer.BadParameter("give either --to or --from")
+    move_catalog(configuration.load(data_dir=data_dir).data_dir, to=to, source=source)
+
+
 @app.command()
 def backup(
     destination: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder, or URL such as s3://bucket/prefix.")],

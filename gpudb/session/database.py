@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ from gpudb.session.authorization.privileges import check_connect
 from gpudb.session.context import SessionCounts
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
+from gpudb.session.mailbox import MAX_WAITING, Notification
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.session.settings.catalog import (
@@ -151,6 +152,8 @@ class Database:
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
+        self.notifications = self.store.open_notifications(self._deliver)
+        """Sends NOTIFY to the other servers over the catalog, if there may be others."""
 
     def session(
         self,
@@ -261,6 +264,13 @@ class Database:
         session.terminate()
         return True
 
+    def _deliver(self, database: int, sent: Iterable[tuple[int, str, str]]) -> None:
+        """Gives the sessions of a database what another server's have notified."""
+        notifications = [Notification(*each) for each in sent]
+        for session in self.sessions():
+            if session.database_oid == database and len(session.mailbox.inbox) < MAX_WAITING:
+                session.mailbox.receive(notifications)
+
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
         with self._lock:
@@ -293,6 +303,8 @@ class Database:
         for session in self.sessions():
             session.cancel()
             session.close()
+        if self.notifications is not None:
+            self.notifications.close()
         self.recorder.close()
         self.query_log.close()
         self.engine.close()

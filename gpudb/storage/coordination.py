@@ -89,7 +89,7 @@ class Coordination:
         """`keep_seconds` is the time that files are kept for programs other than gpudb."""
         self._host, self._url, self._keep_seconds = host, url, keep_seconds
         self._orphans_seconds, self._orphan_age = orphans_seconds, orphan_age
-        self.coordinator = coordinator
+        self._coordinator = coordinator
         self._stop = threading.Event()
         self._problem = ""
         self._thread = threading.Thread(target=self._run, name="gpudb-coordination", daemon=True)
@@ -133,14 +133,14 @@ class Coordination:
                 orphans_at = now + self._orphans_seconds
             for _ in connection.notifies(timeout=_POLL_SECONDS, stop_after=1):
                 pass
-        connection.execute("DELETE FROM gpudb_coordinators WHERE id = %s", (self.coordinator,))
+        connection.execute("DELETE FROM gpudb_coordinators WHERE id = %s", (self._coordinator,))
 
     def _beat(self, connection: Connection) -> None:
         commit, seconds = self._host.describe_oldest_read()
         beat = connection.execute(
             "UPDATE gpudb_coordinators SET heartbeat = now(), oldest_commit = %s, leads = %s,"
             " oldest_began = now() - make_interval(secs => %s), temporary_tables = %s WHERE id = %s",
-            (commit, self._host.leads, seconds, self._host.list_temporary_tables(), self.coordinator),
+            (commit, self._host.leads, seconds, self._host.list_temporary_tables(), self._coordinator),
         )
         if beat.rowcount == 0:
             _LOG.warning("the other coordinators took this one for gone: PostgreSQL had not heard of it for too long")

@@ -36,7 +36,7 @@ from gpudb.catalog.model import FIRST_DATABASE, Catalog, make_initial_catalog
 from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.secured_objects import get_database
-from gpudb.catalog.tables import DataFile, Table, TableSnapshot, UnreadableFiles
+from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.catalog.catch_up import apply
@@ -44,6 +44,7 @@ from gpudb.storage.catalog.changes import (
     CatalogChanges,
     Catalogs,
     CommittedChanges,
+    Coordinator,
     Pointer,
     get_home,
     is_temporary_object,
@@ -54,7 +55,6 @@ from gpudb.storage.catalog.copying import write_catalog
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, changes_shared, find_compactions, merge
-from gpudb.storage.catalog.records import decode, encode
 from gpudb.storage.catalog.sequences import Sequences
 from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
@@ -64,7 +64,7 @@ from gpudb.storage.garbage import Garbage, remove_from_disk
 from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.iceberg.disk_files import place_at, to_uri
 from gpudb.storage.iceberg.file_writer import sync
-from gpudb.storage.iceberg.history import Retention, list_data_files, select_kept
+from gpudb.storage.iceberg.history import Retention, list_data_files
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
@@ -75,18 +75,20 @@ from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
     COMMIT_TABLES_PROPERTY,
     DATABASE_PROPERTY,
+    check_commits,
     check_not_shared,
     check_own_catalog,
     claim_directory,
     read_current_catalogs,
     require_catalog,
 )
+from gpudb.storage.table_states import TableStates
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
     from gpudb.storage.catalog.postgres import PostgresCatalog
+    from gpudb.storage.catalog.postgres_notifications import Message, PostgresNotifications
     from gpudb.storage.coordination import Coordination
-    from gpudb.storage.iceberg.metadata_reader import EarlierState
     from gpudb.storage.iceberg.table_state import TableState
 
 CATCH_UP_SECONDS = 0.2
@@ -139,7 +141,6 @@ class Store:
             raise FeatureNotSupported(f"tables {what} cannot lie in an object storage")
         self._spill_dir = None if spill_dir is None else spill_dir.absolute()
         self.retention = retention
-        self._last_moment = 0
         self.durable = data_dir is not None
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
         self._tables_folder = self.directory / "tables"
@@ -155,8 +156,7 @@ class Store:
         self._commit_lock = threading.RLock()
         self._catalog_lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._states: dict[int, TableState] = {}
-        self._pointers: dict[int, Pointer] = {}
+        self._states = TableStates(self._tables_folder)
         self._compactions: list[Compaction] = []
         self._database: CatalogDatabase | None = None
         self._closed = False
@@ -172,6 +172,8 @@ class Store:
         self._table_files: TableFiles = LocalTableFiles(remove_from_disk)
         try:
             self._table_files = open_table_files(self.directory, tables_url, remove_from_disk)
+            if catalog is not None and self._table_files.url is not None:
+                raise FeatureNotSupported("tables of several coordinators cannot lie in an object storage")
             place_at(self._tables_folder, self._table_files.url)
             self._shared = self._connect(catalog)
             self._catalogs: Catalogs = self._open() if self._shared is None else self._open_shared()
@@ -213,7 +215,7 @@ class Store:
             from gpudb.storage.coordination import Coordination
 
             self._coordination = Coordination(self, self._shared.url, self._shared.coordinator, keep_seconds)
-        if self.durable and not self._states:
+        if self.durable and not self._states.states:
             # The import takes half a second, which the first commit should not wait for.
             threading.Thread(target=import_module, args=("gpudb.storage.iceberg.metadata",), daemon=True).start()
 
@@ -265,9 +267,10 @@ class Store:
             tables = [table for table in self._iter_tables() if self.is_durable(table)]
             try:
                 data = {Path(file.path) for table in tables for file in table.files}
-                for table in tables:
-                    data |= {Path(path) for path in list_data_files(self._states[table.oid].snapshots)}
-                metadata = {path for table in tables for path in self._states[table.oid].files}
+                states = [self._states.states[table.oid] for table in tables]
+                for state in states:
+                    data |= {Path(path) for path in list_data_files(state.snapshots)}
+                metadata = {path for state in states for path in state.files}
                 commit = self._commits if self._shared is None else self._reached
                 self._copy_catalog(catalog, commit)
             except BaseException:
@@ -353,7 +356,7 @@ class Store:
 
     def find_state(self, table: Table) -> TableState | None:
         """Returns the committed Iceberg metadata of a durable table; None for others."""
-        return self._states.get(table.oid)
+        return self._states.states.get(table.oid)
 
     def folder(self, oid: int) -> Path:
         """Returns the folder of a table."""
@@ -424,17 +427,9 @@ class Store:
         return expired
 
     def _list_expired(self, database: str, oid: int | None) -> list[tuple[Table, int]]:
-        """Returns the tables of a database with snapshots that are kept no longer, and how many those are."""
         catalog = self._catalogs.get(database)
-        now = self._next_moment()
-        found = []
-        for table in catalog.tables() if catalog is not None else ():
-            state = self._states.get(table.oid)
-            if state is not None and oid in (None, table.oid):
-                gone = len(state.snapshots) - len(select_kept(state.snapshots, now, self.retention))
-                if gone:
-                    found.append((table, gone))
-        return found
+        tables = () if catalog is None else (each for each in catalog.tables() if oid in (None, each.oid))
+        return self._states.list_expired(tables, self.retention)
 
     def _drop_contents(self, merged: MergeResult) -> MergeResult:
         """Adds to a merge the end of all relations of the databases that it drops."""
@@ -446,8 +441,8 @@ class Store:
     def _publish(self, transaction: Transaction | None, merged: MergeResult) -> None:
         """Makes a merged catalog the committed one: on disk first, then for all who begin afterwards."""
         states = self._stage(merged, compacting=transaction is not None and transaction.compacting)
-        unused = self._list_unused(merged, states)
-        data, metadata = self._list_new_files(merged, states)
+        unused = self._states.list_unused(merged.changes, states)
+        data, metadata = self._states.list_new(merged.changes, states)
         try:
             self._table_files.publish([*data, *metadata])
             catalogs = self._write(transaction, merged, states, unused)
@@ -469,21 +464,6 @@ class Store:
         self.activity.add_commit(rows, size, compacting=transaction is not None and transaction.compacting)
         self._discard(transaction, merged, states, unused)
 
-    def _list_new_files(self, merged: MergeResult, states: dict[int, TableState]) -> tuple[list[Path], list[Path]]:
-        """Returns the files of tables that the catalog names from a commit on: data, and metadata."""
-        changes = (change for change in merged.changes if change.oid in states)
-        added = [Path(file.path) for change in changes for file in change.added]
-        metadata: list[Path] = []
-        for oid, state in states.items():
-            old = self._states.get(oid)
-            metadata += state.files - (old.files if old is not None else frozenset())
-        return [path for path in added if path.is_relative_to(self._tables_folder)], metadata
-
-    def _next_moment(self) -> int:
-        """Returns the time of a commit, in microseconds since 1970 UTC: later than that of the one before."""
-        self._last_moment = max(time.time_ns() // 1000, self._last_moment + 1)
-        return self._last_moment
-
     def _merge(self, transaction: Transaction) -> MergeResult:
         current = self.catalog(transaction.base.database)
         return merge(transaction.base, transaction.catalog, current, self._compactions)
@@ -495,7 +475,6 @@ class Store:
 
     def _stage(self, merged: MergeResult, *, compacting: bool) -> dict[int, TableState]:
         """Writes and syncs new Iceberg metadata for every durable table that changed."""
-        staged: dict[int, TableState] = {}
         new = (change.new for change in merged.changes)
         tables = [each for each in new if isinstance(each, Table) and self.is_durable(each)]
         properties = {
@@ -503,17 +482,7 @@ class Store:
             COMMIT_TABLES_PROPERTY: str(len(tables)),
             DATABASE_PROPERTY: str(get_database(merged.catalog).oid),
         }
-        moment = self._next_moment()
-        for table in tables:
-            from gpudb.storage.iceberg.metadata import Commit, stage
-
-            commit = Commit(moment, self.retention, compacting, properties)
-            definition = encode(replace(table, statistics=()))
-            staged[table.oid] = stage(self._states.get(table.oid), self.folder(table.oid), table, definition, commit)
-            sync(self.folder(table.oid))
-        if staged:
-            sync(self._tables_folder)
-        return staged
+        return self._states.stage(tables, self.retention, properties, compacting=compacting)
 
     def _write(
         self,
@@ -543,7 +512,7 @@ class Store:
                     pointers[change.oid] = Pointer(new.schema, new.name, to_uri(state.location), database)
                     snapshots[change.oid] = state.snapshots
                 relations[new.schema, new.name] = new
-            elif change.oid in self._pointers:
+            elif change.oid in self._states.pointers:
                 pointers[change.oid] = None
                 snapshots.pop(change.oid, None)
             temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
@@ -558,8 +527,8 @@ class Store:
         )
         catalogs = spread(self._catalogs, changed, self.next_version)
         add_changes(write, self._catalogs, catalogs, database)
-        pointers |= move_pointers(self._pointers, self._catalogs, catalogs, database)
-        write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
+        pointers |= move_pointers(self._states.pointers, self._catalogs, catalogs, database)
+        write.pointers = [(self._states.pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if self._database is not None and (write.relations or write.objects or write.pointers):
             self._database.commit(write)
             if write.objects or not all(isinstance(each, Table) for each in write.relations.values()):
@@ -569,34 +538,8 @@ class Store:
         if transaction is not None:
             # From here on the files belong to the table, whatever happens.
             transaction.committed = True
-        for oid, pointer in pointers.items():
-            if pointer is None:
-                del self._pointers[oid]
-            else:
-                self._pointers[oid] = pointer
+        self._states.set_pointers(pointers)
         return catalogs
-
-    def _list_unused(self, merged: MergeResult, states: dict[int, TableState]) -> dict[int, list[Path]]:
-        """Returns the files that are no longer part of the state once `states` are, by their table's OID."""
-        unused: dict[int, list[Path]] = {}
-        for change in merged.changes:
-            old, new = change.old, change.new
-            before = {file.path for file in old.files} if isinstance(old, Table) and old.is_readable else set()
-            after = {file.path for file in new.files} if isinstance(new, Table) else set()
-            if new is None and isinstance(old, Table):
-                unused[change.oid] = [self.folder(change.oid)]
-                continue
-            found: list[Path] = []
-            previous, state = self._states.get(change.oid), states.get(change.oid)
-            if previous is not None and state is not None:
-                found += previous.files - state.files
-                gone = {each.id for each in previous.snapshots} - {each.id for each in state.snapshots}
-                before |= list_data_files(each for each in previous.snapshots if each.id in gone)
-            dropped = before - after
-            if dropped and state is not None:
-                dropped -= list_data_files(state.snapshots)
-            unused[change.oid] = found + [Path(path) for path in dropped]
-        return unused
 
     def _discard(
         self,
@@ -610,10 +553,7 @@ class Store:
         for change in merged.changes:
             if isinstance(change.new, Table):
                 live |= {file.path for file in change.new.files}
-            if change.oid in states:
-                self._states[change.oid] = states[change.oid]
-            elif change.new is None and isinstance(change.old, Table):
-                self._states.pop(change.oid, None)
+        self._states.set_states(merged.changes, states)
         if transaction is not None:
             # Files that the transaction wrote and dropped again.
             for path in transaction.written:
@@ -669,6 +609,17 @@ class Store:
 
         return PostgresLocks(self._shared.url, self._shared.identifier, self._catch_up_with)
 
+    def open_notifications(self, deliver: Callable[[int, Iterable[Message]], None]) -> PostgresNotifications | None:
+        """Returns what sends NOTIFY to the other servers over the catalog; None if there can be none.
+
+        `deliver` gets a database's OID and the notifications of another server's sessions. The caller closes it first.
+        """
+        if self._shared is None:
+            return None
+        from gpudb.storage.catalog.postgres_notifications import PostgresNotifications
+
+        return PostgresNotifications(self._shared.url, self._shared.identifier, self._catch_up_with, deliver)
+
     def _catch_up_with(self, commit: int) -> None:
         """Applies what others have committed, at least up to a commit."""
         ends = time.monotonic() + WAIT_SECONDS
@@ -721,15 +672,13 @@ class Store:
         tables: list[tuple[str, Table]] = []
         for (database, oid), relation in changes.relations.items():
             if isinstance(relation, Table):
-                loaded = self._load_again(relation, changes.pointers.get(oid), before.get(oid))
+                loaded = self._states.load_again(relation, changes.pointers.get(oid), before.get(oid))
                 relations[database, oid] = loaded
                 if loaded.is_readable:
                     tables.append((database, loaded))
         there = {oid for (_, oid), relation in relations.items() if relation is not None}
-        for oid in {oid for _, oid in relations} - there:
-            self._states.pop(oid, None)
-            self._pointers.pop(oid, None)
-        snapshots = {table.oid: self._states[table.oid].snapshots for _, table in tables}
+        self._states.forget({oid for _, oid in relations} - there)
+        snapshots = {table.oid: self._states.states[table.oid].snapshots for _, table in tables}
         catalogs = apply(self._catalogs, changes.objects, relations, snapshots, changes.next_oid, self.next_version)
         after = {table.oid: table for _, table in tables}
         compactions = find_compactions(changes.compactions, before, after, self._commits + 1)
@@ -740,24 +689,6 @@ class Store:
             self._reached_by[self._commits] = self._reached
             self._compactions += compactions
         return tables
-
-    def _load_again(self, table: Table, pointer: Pointer | None, known: Relation | None) -> Table:
-        """Returns a table that others have changed with its files: those that are known already, as they are."""
-        previous = self._pointers.pop(table.oid, None)
-        if pointer is not None:
-            self._pointers[table.oid] = pointer
-        earlier = None
-        if isinstance(known, Table) and known.is_readable and table.oid in self._states and pointer is not None:
-            from gpudb.storage.iceberg.metadata_reader import EarlierState
-
-            if previous is not None and previous.location == pointer.location:
-                return replace(table, files=known.files, metadata_location=known.metadata_location)
-            earlier = EarlierState(self._states[table.oid], tuple(known.files))
-        try:
-            return self._load(table, earlier)
-        except GpudbError as error:
-            _LOG.error('table "%s.%s" cannot be read: %s', table.schema, table.name, error)
-            return replace(table, files=UnreadableFiles(error))
 
     def _write_shared(
         self, transaction: Transaction | None, merged: MergeResult, write: CatalogChanges, unused: dict[int, list[Path]]
@@ -798,7 +729,19 @@ class Store:
                 return
             self._first_number = next(self._numbers)
             self._shared.register(*self._name_process(), oldest=self.describe_oldest_read()[0])
-            self._coordination.coordinator = self._shared.coordinator
+
+    def announce(self, host: str, port: int) -> None:
+        """Makes the address known at which this server's clients connect, if it is one of several."""
+        if self._shared is not None:
+            with self._commit_lock:
+                self._shared.announce(host, port)
+
+    def list_coordinators(self) -> tuple[int, list[Coordinator]]:
+        """Returns this server's number and the servers over its catalog; 0 and none if it has the catalog alone."""
+        if self._shared is None:
+            return 0, []
+        with self._commit_lock:
+            return self._shared.coordinator, self._shared.list_addresses()
 
     def _name_process(self) -> tuple[str, int]:
         return socket.gethostname(), os.getpid()
@@ -818,12 +761,8 @@ class Store:
 
     def list_live_files(self) -> dict[int, frozenset[Path] | None]:
         """Returns the files of each table and its kept snapshots by OID; None for one that cannot be read."""
-        live: dict[int, frozenset[Path] | None] = {}
         with self._commit_lock:
-            for table in self._iter_tables():
-                state = self._states.get(table.oid)
-                live[table.oid] = None if state is None or not table.is_readable else _list_files(state, table)
-        return live
+            return self._states.list_live(self._iter_tables())
 
     def move_orphans(
         self,
@@ -837,9 +776,7 @@ class Store:
         `discarded` are files and folders by their paths below `tables`, and `others` OIDs, that stay.
         """
         kept = {self._tables_folder / path for path in discarded}
-        orphans = {
-            path for path in among if path not in kept and path.parent not in kept and path.parents[1] not in kept
-        }
+        orphans = {path for path in among if kept.isdisjoint((path, *path.parents))}
         move_orphans(self._tables_folder, {**live, **dict.fromkeys(others)}, orphans)
 
     def begin_to_lead(self) -> None:
@@ -858,7 +795,7 @@ class Store:
         catalogs = self._catalogs
         known = [each for catalog in catalogs.values() for each in catalog.sequences() if not each.temporary]
         states = {each: self.sequences.get(each) for each in known}
-        write_catalog(path, catalogs, self._pointers, commit, states)
+        write_catalog(path, catalogs, self._states.pointers, commit, states)
 
     # ---- opening
 
@@ -892,8 +829,10 @@ class Store:
                     if path.name not in living:
                         shutil.rmtree(path, ignore_errors=True)
             make_directory(self.spill)
-            alone = shared.is_exclusive
+            alone = shared.is_exclusive and shared.is_alone()
             if alone:
+                check_commits(self.directory, catalogs, pointers, self._reached, "catalog in PostgreSQL")
+                shared.begin_alone()
                 self.remove_files(shared.list_garbage())
             loaded = self._load_all(catalogs, pointers, alone=alone)
             if alone:
@@ -927,50 +866,11 @@ class Store:
         """Returns the catalogs with their tables' files; moves those of no table, if no other store is open."""
         sync(self.directory)
         forget_verified()
-        self._pointers = dict(pointers)
         current = {oid: self.folder(oid) / "metadata" / pointer.file for oid, pointer in pointers.items()}
         self._table_files.fetch_metadata(current)
-        live: dict[int, frozenset[Path] | None] = {}
-        loaded = {name: self._load_tables(catalog, live) for name, catalog in catalogs.items()}
+        loaded, live = self._states.load_all(catalogs, pointers)
         if alone:
             purge(self.directory, KEEP_LOST_SECONDS)
             move_orphans(self._tables_folder, live)
             self._table_files.remove_orphans(live)
         return loaded
-
-    def _load_tables(self, catalog: Catalog, live: dict[int, frozenset[Path] | None]) -> Catalog:
-        """Returns a catalog with its tables' files; adds those to `live`, None for a table that cannot be read."""
-        relations = dict(catalog.relations)
-        snapshots: dict[int, tuple[TableSnapshot, ...]] = {}
-        for key, table in catalog.relations.items():
-            if isinstance(table, Table):
-                try:
-                    relations[key] = loaded = self._load(table)
-                except GpudbError as error:
-                    _LOG.error('table "%s.%s" cannot be read: %s', table.schema, table.name, error)
-                    relations[key] = replace(table, files=UnreadableFiles(error))
-                    live[table.oid] = None
-                    continue
-                state = self._states[table.oid]
-                live[table.oid] = _list_files(state, loaded)
-                snapshots[table.oid] = state.snapshots
-                self._last_moment = max([self._last_moment, *(each.committed for each in state.snapshots)])
-        return replace(catalog, relations=MappingProxyType(relations), snapshots=MappingProxyType(snapshots))
-
-    def _load(self, table: Table, earlier: EarlierState | None = None) -> Table:
-        from gpudb.storage.iceberg.metadata_reader import load
-
-        pointer = self._pointers.get(table.oid)
-        if pointer is None:
-            message = f'the catalog has no metadata of table "{table.schema}.{table.name}"'
-            raise GpudbError(message, condition="data_corrupted")
-        files: tuple[DataFile, ...]
-        state, files = load(self.folder(table.oid), pointer.file, table, decode, earlier)
-        self._states[table.oid] = state
-        return replace(table, files=files, metadata_location=str(state.location))
-
-
-def _list_files(state: TableState, table: Table) -> frozenset[Path]:
-    """Returns the files of a table and its kept snapshots."""
-    paths = list_data_files(state.snapshots) | {file.path for file in table.files}
-    return state.files | {Path(path) for path in paths}

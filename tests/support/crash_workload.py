@@ -252,7 +252,8 @@ def _check_definitions(connection: Connection, known: Acknowledged) -> None:
     known.definitions = count
     last = dict(_rows(connection, "SELECT name, columns FROM definitions ORDER BY at"))
     for name, columns in last.items():
-        assert _columns(connection, name) == columns, f"{name} is not as its last definition says"
+        found = _columns(connection, name)
+        assert found == columns, f"{name} has {found} columns, and {columns} by its last definition"
         if columns:
             values = ", ".join(f"sum(c{n}), min(c{n})" for n in range(3, columns + 1)) or "1"
             ((rows, least, *added),) = _rows(connection, f"SELECT count(*), min(c2), {values} FROM {name}")

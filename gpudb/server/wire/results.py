@@ -124,6 +124,11 @@ class ResultRows:
             self._result.close()
 
 
+SENT_ROWS = ResultRows(Result("SELECT"), ())
+"""The rows of a portal that has sent them all."""
+SENT_ROWS.close()
+
+
 def send_copy(result: CopyOut, send: Send) -> str:
     """Sends COPY TO's data; returns the tag."""
     send(replies.copy_out_response(result.binary, result.width))

@@ -28,6 +28,9 @@ _KEPT = BINDABLE | {"TransactionStmt"}
 """Kinds of statement whose handlers leave the tree as it is, so that sessions can share it."""
 _LONGEST_KEPT = 1024
 _parsed: LruCache[str, tuple[RawStatement, ...]] = LruCache(512)
+_MOST_CONTROLS = 256
+transaction_controls: dict[str, RawStatement] = {}
+"""Texts that are one BEGIN, COMMIT, ROLLBACK or the like: the first that were parsed."""
 
 
 def parse_statements(text: str) -> list[RawStatement]:
@@ -37,6 +40,8 @@ def parse_statements(text: str) -> list[RawStatement]:
         known = tuple(replace(statement, node=rewrite_statement(statement.node)) for statement in parse(text))
         if len(text) <= _LONGEST_KEPT and all(statement.kind in _KEPT for statement in known):
             _parsed.put(text, known)
+            if len(known) == 1 and known[0].kind == "TransactionStmt" and len(transaction_controls) < _MOST_CONTROLS:
+                transaction_controls[text] = known[0]
     return list(known)
 
 

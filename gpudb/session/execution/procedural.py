@@ -91,8 +91,10 @@ class SessionHost:
         call: Callable[[Context, Function, Sequence[object]], object],
         *,
         is_atomic: bool,
+        routine_oid: int = 0,
     ) -> None:
         self.context = context
+        self.routine_oid = routine_oid
         self._call = call
         self._is_atomic = is_atomic
 
@@ -125,11 +127,15 @@ class SessionHost:
         """Returns a binder."""
         return replace(self.context, statement=_EMPTY, arguments=None).binder()
 
+    def split(self, text: str) -> list[str]:
+        """Returns the statements of a text."""
+        return [each.text for each in parse_statements(text)]
+
     def bind(self, text: str, arguments: Arguments, *, dynamic: bool = False) -> Bound:
         """Parses and binds one statement."""
         statements = parse_statements(text)
         if len(statements) != 1:
-            raise FeatureNotSupported("EXECUTE of several statements, or of none, is not supported")
+            raise FeatureNotSupported("several statements, or none, are not supported here")
         (statement,) = statements
         if dynamic and statement.kind == "SelectStmt" and statement.node.HasField("into_clause"):
             hint = "You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead."

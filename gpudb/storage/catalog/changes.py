@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudb.catalog.model import (
     FIRST_DATABASE,
@@ -47,6 +47,14 @@ class LoggedCompaction:
     oid: int
     inputs: frozenset[str]
     outputs: frozenset[str]
+
+
+class Coordinator(NamedTuple):
+    """One of the servers over a catalog: its number, and the address that its clients connect to."""
+
+    number: int
+    host: str
+    port: int
 
 
 @dataclass(slots=True)
@@ -148,6 +156,25 @@ def make_first() -> CatalogChanges:
     write = CatalogChanges(first.version, first.next_oid, 0)
     for name in first.databases:
         write.add(replace(first, database=name))
+    return write
+
+
+def make_copy(made: Catalogs, catalogs: Catalogs, pointers: Mapping[int, Pointer], commit: int) -> CatalogChanges:
+    """Returns the changes that make catalogs, without their temporary objects, those of a database that is new.
+
+    `made` are the catalogs that it has, without relations.
+    """
+    first = catalogs[FIRST_DATABASE]
+    write = CatalogChanges(first.version, first.next_oid, commit)
+    for catalog in made.values():  # databases that the new one has and the catalogs lack
+        if catalog.database not in catalogs:
+            write.remove(catalog)
+    for catalog in catalogs.values():
+        write.add(catalog)
+    relations, objects = write.relations.items(), write.objects.items()
+    write.relations = {key: each for key, each in relations if each is None or not is_temporary_schema(each.schema)}
+    write.objects = {key: each for key, each in objects if not is_temporary_object(key[1], key[2])}
+    write.pointers = [(None, pointer) for pointer in pointers.values()]
     return write
 
 

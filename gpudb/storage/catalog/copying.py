@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.relations import Sequence
-from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, is_temporary_object, is_temporary_schema
+from gpudb.storage.catalog.changes import Catalogs, Pointer, make_copy
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 
@@ -25,24 +24,7 @@ def write_catalog(
     `commit` is the number of their last commit.
     """
     with closing(CatalogDatabase(path)) as database:
-        first = catalogs[FIRST_DATABASE]
-        write = CatalogChanges(first.version, first.next_oid, max(commit, 0))
-        for made in database.read()[0].values():  # databases that the new file has and the catalog lacks
-            if made.database not in catalogs:
-                write.remove(made)
-        for catalog in catalogs.values():
-            write.add(catalog)
-        write.relations = {
-            place: each
-            for place, each in write.relations.items()
-            if each is None or not is_temporary_schema(each.schema)
-        }
-        write.objects = {
-            (database_, kind, name): each
-            for (database_, kind, name), each in write.objects.items()
-            if not is_temporary_object(kind, name)
-        }
-        write.pointers = [(None, pointer) for pointer in pointers.values()]
+        write = make_copy(database.read()[0], catalogs, pointers, max(commit, 0))
         database.commit(write)
     sequences = Sequences(path)
     try:

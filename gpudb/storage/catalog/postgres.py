@@ -7,31 +7,25 @@ coordinators in order; whoever has it first reads what the others have committed
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import psycopg
 
 from gpudb.catalog.model import FIRST_DATABASE
-from gpudb.catalog.tables import Table
+from gpudb.catalog.relations import Sequence
 from gpudb.errors import GpudbError, SerializationFailure
 from gpudb.storage.catalog.changes import (
     CatalogChanges,
     Catalogs,
     CommittedChanges,
-    LoggedCompaction,
+    Coordinator,
     Pointer,
-    assemble,
-    get_home,
-    is_temporary_object,
-    is_temporary_schema,
-    iter_objects,
     list_missing,
+    make_copy,
     make_first,
 )
 from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, CommitUnknown, ConnectionLost, LeaseLost
@@ -47,7 +41,9 @@ from gpudb.storage.catalog.postgres_connection import (
     roll_back,
     transaction,
 )
-from gpudb.storage.catalog.records import decode, encode
+from gpudb.storage.catalog.postgres_reader import read_all, read_catalogs, read_changes, read_state
+from gpudb.storage.catalog.postgres_rows import write_pointers, write_rows
+from gpudb.storage.catalog.sequences import SequenceState
 
 FORMAT = 1
 LEASE_SECONDS = 30.0
@@ -69,6 +65,7 @@ class PostgresCatalog:
         self.coordinator = 0
         """Number of this coordinator, which no other has or had."""
         self.is_registered = False
+        self._address: tuple[str | None, int | None] = None, None
         self._commit: int | None = None
         """The number of the last commit, while the row with it is locked."""
         self._oid_lock = threading.Lock()
@@ -87,7 +84,7 @@ class PostgresCatalog:
 
     def _prepare(self) -> None:
         """Makes the first rows, or adds those that an earlier gpudb did not know."""
-        state = self._read_state()
+        state = read_state(self._connection)
         if not state:
             rows = {"format": str(FORMAT), "identifier": str(uuid.uuid4()), "commit": "-1"}
             for row in rows.items():
@@ -102,9 +99,6 @@ class PostgresCatalog:
             if write is not None:
                 self.commit(write)
 
-    def _read_state(self) -> dict[str, str]:
-        return dict(self._connection.execute("SELECT key, value FROM gpudb_state").fetchall())
-
     def _fetch_row(self, statement: str, values: tuple[object, ...] = ()) -> tuple[int, ...]:
         row = self._connection.execute(statement, values).fetchone()
         assert row is not None
@@ -113,7 +107,7 @@ class PostgresCatalog:
     @property
     def identifier(self) -> str:
         """The identifier of the catalog, which its data directory has too."""
-        return self._read_state()["identifier"]
+        return read_state(self._connection)["identifier"]
 
     @property
     def number(self) -> int:
@@ -181,36 +175,12 @@ class PostgresCatalog:
         """Reads all that the database has, as changes of catalogs, as of one moment."""
         if not self.is_exclusive:
             with self.snapshot():
-                return self._read_all(catalogs)
-        return self._read_all(catalogs)
-
-    def _read_all(self, catalogs: Catalogs) -> CommittedChanges:
-        read, pointers = self.read()
-        found = CommittedChanges(self.last_commit(), next_oid=max(each.next_oid for each in read.values()))
-        for catalog in catalogs.values():
-            for kind, name, _ in iter_objects(catalog):
-                if not is_temporary_object(kind, name):
-                    found.objects[get_home(catalog.database, kind), kind, name] = None
-            for relation in catalog.relations.values():
-                if not is_temporary_schema(relation.schema):
-                    found.relations[catalog.database, relation.oid] = None
-        for catalog in read.values():
-            found.objects.update(
-                {(get_home(catalog.database, kind), kind, name): each for kind, name, each in iter_objects(catalog)}
-            )
-            found.relations.update({(catalog.database, each.oid): each for each in catalog.relations.values()})
-        found.pointers = dict(pointers)
-        return found
+                return read_all(self._connection, catalogs)
+        return read_all(self._connection, catalogs)
 
     def read(self) -> tuple[Catalogs, Mapping[int, Pointer]]:
         """Reads the catalogs without their tables' files, and the pointer of each table by OID."""
-        fetch = self._connection.execute
-        return assemble(
-            self._read_state(),
-            fetch("SELECT database, kind, name, definition FROM gpudb_objects").fetchall(),
-            fetch("SELECT database, definition FROM gpudb_relations ORDER BY oid").fetchall(),
-            fetch("SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables").fetchall(),
-        )
+        return read_catalogs(self._connection)
 
     def last_commit(self) -> int:
         """Returns the number of the last commit of any coordinator."""
@@ -228,8 +198,8 @@ class PostgresCatalog:
         assert self._commit is not None
         assert write.commit == self._commit + 1
         with self._connection.pipeline():
-            self._write_rows(write)
-            gone = self._write_pointers(write)
+            write_rows(self._connection, write, self.coordinator)
+            gone = write_pointers(self._connection, write)
             self._connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(write.commit)))
             alive = self._connection.execute(
                 "UPDATE gpudb_coordinators SET heartbeat = now() WHERE id = %s", (self.coordinator,)
@@ -271,85 +241,6 @@ class PostgresCatalog:
                 hint = "Look for its rows before you try it again."
                 raise CommitUnknown(message, hint=hint) from last
 
-    def _write_rows(self, write: CatalogChanges) -> None:
-        execute = self._connection.execute
-        state = (("version", write.version), ("next_oid", write.next_oid))
-        for key, value in state:
-            execute(
-                "INSERT INTO gpudb_state AS known VALUES (%s, %s) ON CONFLICT (key) DO UPDATE"
-                " SET value = greatest(known.value::bigint, excluded.value::bigint)::text",
-                (key, str(value)),
-            )
-        execute("UPDATE gpudb_state SET value = %s WHERE key = 'commit'", (str(write.commit),))
-        for (database, oid), relation in write.relations.items():
-            if relation is None:
-                execute("DELETE FROM gpudb_relations WHERE database = %s AND oid = %s", (database, oid))
-            else:
-                execute(
-                    "INSERT INTO gpudb_relations VALUES (%s, %s, %s)"
-                    " ON CONFLICT (database, oid) DO UPDATE SET definition = excluded.definition",
-                    (database, oid, encode(relation)),
-                )
-        for (database, kind, name), held in write.objects.items():
-            self._write_object(database, kind, name, held)
-        log = {
-            "relations": list(write.relations),
-            "objects": list(write.objects),
-            "compactions": write.compactions,
-        }
-        execute(
-            "INSERT INTO gpudb_commits (commit, coordinator, changes) VALUES (%s, %s, %s)",
-            (write.commit, self.coordinator, json.dumps(log)),
-        )
-        if write.discarded:
-            execute(
-                "INSERT INTO gpudb_garbage (path, commit) SELECT path, %s FROM unnest(%s::text[]) AS new (path)"
-                " ON CONFLICT (path) DO NOTHING",
-                (write.commit, write.discarded),
-            )
-        if write.restored:
-            execute("DELETE FROM gpudb_garbage WHERE path = ANY(%s)", (write.restored,))
-
-    def _write_object(self, database: str, kind: str, name: str, held: object) -> None:
-        execute = self._connection.execute
-        if held is None:
-            place = (database, kind, name)
-            execute("DELETE FROM gpudb_objects WHERE database = %s AND kind = %s AND name = %s", place)
-        else:
-            execute(
-                "INSERT INTO gpudb_objects VALUES (%s, %s, %s, %s)"
-                " ON CONFLICT (database, kind, name) DO UPDATE SET definition = excluded.definition",
-                (database, kind, name, encode(held)),
-            )
-        if kind == "schemas":
-            execute(
-                "DELETE FROM iceberg_namespace_properties WHERE catalog_name = %s AND namespace = %s", (database, name)
-            )
-            if held is not None:
-                properties = (database, name, "exists", "true")
-                execute("INSERT INTO iceberg_namespace_properties VALUES (%s, %s, %s, %s)", properties)
-
-    def _write_pointers(self, write: CatalogChanges) -> list[psycopg.Cursor[Any]]:
-        execute = self._connection.execute
-        previous = {id(new): old.location for old, new in write.pointers if old is not None and new is not None}
-        # All old rows are deleted first, since two tables of one transaction may swap their names.
-        gone = [
-            execute(
-                "DELETE FROM iceberg_tables WHERE catalog_name = %s AND table_namespace = %s AND table_name = %s"
-                " AND metadata_location = %s",
-                (old.database, old.schema, old.name, old.location),
-            )
-            for old, _ in write.pointers
-            if old is not None
-        ]
-        for _, new in write.pointers:
-            if new is not None:
-                execute(
-                    "INSERT INTO iceberg_tables VALUES (%s, %s, %s, %s, %s, 'TABLE')",
-                    (new.database, new.schema, new.name, new.location, previous.get(id(new))),
-                )
-        return gone
-
     # ---- what others have committed
 
     def read_changes(self, after: int, *, waits: bool = False) -> CommittedChanges | None:
@@ -360,61 +251,12 @@ class PostgresCatalog:
         """
         try:
             if self._commit is not None:
-                return None if self._commit == after else self._read_changes(after)
+                return None if self._commit == after else read_changes(self._connection, after)
             self._reconnect(time.monotonic() + (self.wait_seconds if waits else 0.0))
             with transaction(self._connection, _READ_ONLY):
-                return self._read_changes(after)
+                return read_changes(self._connection, after)
         except psycopg.Error as error:
             raise ConnectionLost(f"the connection to the catalog was lost: {describe(error)}") from error
-
-    def _read_changes(self, after: int) -> CommittedChanges | None:
-        fetch = self._connection.execute
-        state = self._read_state()
-        commit = int(state["commit"])
-        if commit == after:
-            return None
-        rows = fetch("SELECT changes FROM gpudb_commits WHERE commit > %s ORDER BY commit", (after,)).fetchall()
-        found = CommittedChanges(commit, is_complete=len(rows) == commit - after, next_oid=int(state["next_oid"]))
-        if not found.is_complete:
-            return found
-        logs = [json.loads(text) for (text,) in rows]
-        found.relations = {(database, oid): None for log in logs for database, oid in log["relations"]}
-        found.objects = {(database, kind, name): None for log in logs for database, kind, name in log["objects"]}
-        for log in logs:
-            found.compactions += [LoggedCompaction(o, frozenset(i), frozenset(j)) for o, i, j in log["compactions"]]
-        if found.objects:
-            databases, kinds, names = (list(part) for part in zip(*found.objects, strict=True))
-            for database, kind, name, definition in fetch(
-                "SELECT database, kind, name, definition FROM gpudb_objects"
-                " JOIN unnest(%s::text[], %s::text[], %s::text[]) AS new (database, kind, name)"
-                " USING (database, kind, name)",
-                (databases, kinds, names),
-            ):
-                found.objects[database, kind, name] = decode(definition)
-        if found.relations:
-            self._read_relations(found)
-        return found
-
-    def _read_relations(self, found: CommittedChanges) -> None:
-        databases, oids = (list(part) for part in zip(*found.relations, strict=True))
-        tables: dict[tuple[str, str, str], int] = {}
-        for database, oid, definition in self._connection.execute(
-            "SELECT database, oid, definition FROM gpudb_relations"
-            " JOIN unnest(%s::text[], %s::bigint[]) AS new (database, oid) USING (database, oid)",
-            (databases, oids),
-        ):
-            found.relations[database, oid] = relation = decode(definition)
-            if isinstance(relation, Table):
-                tables[database, relation.schema, relation.name] = oid
-        if tables:
-            databases, schemas, names = (list(part) for part in zip(*tables, strict=True))
-            for database, schema, name, location in self._connection.execute(
-                "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
-                " JOIN unnest(%s::text[], %s::text[], %s::text[]) AS new (catalog_name, table_namespace, table_name)"
-                " USING (catalog_name, table_namespace, table_name)",
-                (databases, schemas, names),
-            ):
-                found.pointers[tables[database, schema, name]] = Pointer(schema, name, location, database)
 
     # ---- OIDs, coordinators, files that nobody needs
 
@@ -439,20 +281,25 @@ class PostgresCatalog:
     def _reserve_oids(self, next_oid: int) -> None:
         """Has new OIDs begin at `next_oid` at least."""
         self._connection.execute(
-            "SELECT setval('gpudb_oids', %s, false) FROM gpudb_oids WHERE last_value < %s", (next_oid, next_oid)
+            # The block of the last value may be in use: an OID of it does not move the sequence.
+            "SELECT setval('gpudb_oids', %s, false) FROM gpudb_oids"
+            " WHERE CASE WHEN is_called THEN last_value + %s ELSE last_value END < %s",
+            (next_oid, OID_BLOCK, next_oid),
         )
 
     def register(self, host: str, process: int, oldest: int | None = None) -> None:
         """Makes this coordinator known; files of the commit `oldest`, or the last one, and later ones stay.
 
-        It has a new number from here on.
+        It keeps its number if it was known before.
         """
         with self.exclusive():
-            (self.coordinator,) = self._fetch_row("SELECT nextval('gpudb_coordinator_ids')")
-            self._reserve_oids(int(self._read_state()["next_oid"]))
+            if not self.coordinator:
+                (self.coordinator,) = self._fetch_row("SELECT nextval('gpudb_coordinator_ids')")
+            self._reserve_oids(int(read_state(self._connection)["next_oid"]))
             self._connection.execute(
-                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit) VALUES (%s, %s, %s, %s)",
-                (self.coordinator, host, process, self.number if oldest is None else oldest),
+                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit, address, port)"
+                " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING",
+                (self.coordinator, host, process, self.number if oldest is None else oldest, *self._address),
             )
             self._connection.execute("COMMIT")
             self._commit = None
@@ -466,6 +313,41 @@ class PostgresCatalog:
     def list_garbage(self) -> list[str]:
         """Returns the files that commits have discarded, by their paths below `tables`."""
         return [path for (path,) in self._connection.execute("SELECT path FROM gpudb_garbage").fetchall()]
+
+    def adopt(
+        self,
+        catalogs: Catalogs,
+        pointers: Mapping[int, Pointer],
+        commit: int,
+        states: Mapping[Sequence, SequenceState],
+    ) -> None:
+        """Makes catalogs of another database, of which `commit` is the last commit, those of this one, which is new.
+
+        Raises 55000 if it has tables. Its coordinators have to be started with the data directory of those tables,
+        which `recovery.opening.claim_directory` makes this catalog's.
+        """
+        with self.exclusive():
+            known, tables = self.read()
+            if tables or any(catalog.relations for catalog in known.values()):
+                message = "the catalog in PostgreSQL is in use: it has tables"
+                raise GpudbError(message, condition="object_not_in_prerequisite_state")
+            write = make_copy(known, catalogs, pointers, max(commit, self.number + 1))
+            self._commit = write.commit - 1
+            for sequence, state in states.items():
+                row = (sequence.file, state.value, state.called)
+                self._connection.execute("INSERT INTO gpudb_sequences VALUES (%s, %s, %s)", row)
+            self.commit(write)
+
+    def read_sequences(self, catalogs: Catalogs) -> dict[Sequence, SequenceState]:
+        """Returns the states of the sequences of catalogs."""
+        rows = self._connection.execute("SELECT file, value, called FROM gpudb_sequences").fetchall()
+        states = {file: SequenceState(value, called) for file, value, called in rows}
+        found = (each for catalog in catalogs.values() for each in catalog.sequences())
+        return {each: states[each.file] for each in found if each.file in states}
+
+    def begin_alone(self) -> None:
+        """Has the commits of coordinators that count as gone fail from here on; within `exclusive`."""
+        self._connection.execute("DELETE FROM gpudb_coordinators WHERE id <> %s", (self.coordinator,))
 
     def retain(self, files: set[int]) -> None:
         """Drops the states of sequences of all files except these, and the list of discarded files.
@@ -485,12 +367,35 @@ class PostgresCatalog:
         ).fetchone()
         return row is None
 
+    def announce(self, host: str, port: int) -> None:
+        """Makes the address known at which this coordinator's clients connect."""
+        self._address = host, port
+        with self.exclusive():
+            self._connection.execute(
+                "UPDATE gpudb_coordinators SET address = %s, port = %s WHERE id = %s", (host, port, self.coordinator)
+            )
+            self._connection.execute("COMMIT")
+            self._commit = None
+
     def list_coordinators(self) -> set[int]:
         """Returns the numbers of the coordinators that live."""
         rows = self._connection.execute(
             "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s)", (LEASE_SECONDS,)
         )
         return {number for (number,) in rows}
+
+    def list_addresses(self) -> list[Coordinator]:
+        """Returns the coordinators that live and have announced an address, the one that has lived longest first."""
+        try:
+            self._reconnect(time.monotonic())
+            rows = self._connection.execute(
+                "SELECT id, address, port FROM gpudb_coordinators"
+                " WHERE port IS NOT NULL AND heartbeat > now() - make_interval(secs => %s) ORDER BY started, id",
+                (LEASE_SECONDS,),
+            ).fetchall()
+        except psycopg.Error as error:
+            raise ConnectionLost(f"the connection to the catalog was lost: {describe(error)}") from error
+        return [Coordinator(*row) for row in rows]
 
     def close(self) -> None:
         """Closes the connections."""

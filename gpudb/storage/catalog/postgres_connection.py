@@ -50,7 +50,8 @@ CREATE TABLE IF NOT EXISTS gpudb_commits (
 CREATE TABLE IF NOT EXISTS gpudb_garbage (
     path text PRIMARY KEY, commit bigint NOT NULL, discarded timestamptz NOT NULL DEFAULT now());
 CREATE TABLE IF NOT EXISTS gpudb_coordinators (
-    id bigint PRIMARY KEY, host text NOT NULL, pid bigint NOT NULL, started timestamptz NOT NULL DEFAULT now(),
+    id bigint PRIMARY KEY, host text NOT NULL, pid bigint NOT NULL, address text, port integer,
+    started timestamptz NOT NULL DEFAULT now(),
     heartbeat timestamptz NOT NULL DEFAULT now(), oldest_commit bigint NOT NULL,
     oldest_began timestamptz NOT NULL DEFAULT now(), leads boolean NOT NULL DEFAULT false,
     temporary_tables bigint[] NOT NULL DEFAULT '{{{{}}}}');

@@ -57,8 +57,10 @@ def check_own_catalog(directory: Path) -> None:
         raise GpudbError(message, condition="object_not_in_prerequisite_state")
 
 
-def claim_directory(directory: Path, identifier: str, *, is_new: bool) -> None:
+def claim_directory(directory: Path, identifier: str, *, is_new: bool, moves: bool = False) -> None:
     """Makes a data directory that of a catalog in PostgreSQL, which has no tables yet if it `is_new`.
+
+    If it `moves`, the catalog has adopted that of the directory.
 
     Raises 55000 if it is another catalog's, or has the files of tables, or if the catalog has tables elsewhere.
     """
@@ -72,7 +74,7 @@ def claim_directory(directory: Path, identifier: str, *, is_new: bool) -> None:
     if known:
         message = f'the data directory "{directory}" is that of another catalog in PostgreSQL'
         raise GpudbError(message, condition="object_not_in_prerequisite_state")
-    if not is_new or any((directory / "tables").iterdir()):
+    if not moves and (not is_new or any((directory / "tables").iterdir())):
         message = f'the data directory "{directory}" is not that of this catalog in PostgreSQL'
         hint = "All coordinators of a catalog have the same data directory."
         raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
@@ -91,7 +93,14 @@ def read_current_catalogs(directory: Path, database: CatalogDatabase) -> tuple[C
     one commit at most, the one after the last; a later one shows that the catalog is a copy from before.
     """
     catalogs, pointers = database.read()
-    last_commit = database.last_commit()
+    check_commits(directory, catalogs, pointers, database.last_commit(), f'catalog "{directory / "catalog.db"}"')
+    return catalogs, pointers
+
+
+def check_commits(
+    directory: Path, catalogs: Catalogs, pointers: Mapping[int, Pointer], last_commit: int, what: str
+) -> None:
+    """Raises XX001 if a table's metadata is of a commit that a catalog, `what` by name, cannot have seen."""
     named = {table.oid: table.name for catalog in catalogs.values() for table in catalog.tables()}
     for oid, path in _iter_metadata(directory / "tables"):
         if oid in pointers and path.name == pointers[oid].file:
@@ -99,12 +108,8 @@ def read_current_catalogs(directory: Path, database: CatalogDatabase) -> tuple[C
         commit = read_commit(path)
         if commit is not None and commit > last_commit + 1:
             table = f'table "{named[oid]}"' if oid in named else f"the table with OID {oid}"
-            message = (
-                f'the catalog "{directory / "catalog.db"}" is of commit {last_commit},'
-                f' but {table} has metadata of commit {commit}: "{path}"'
-            )
+            message = f'the {what} is of commit {last_commit}, but {table} has metadata of commit {commit}: "{path}"'
             raise _error(directory, message)
-    return catalogs, pointers
 
 
 @contextmanager

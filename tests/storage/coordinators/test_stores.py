@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,13 @@ from gpudb.errors import GpudbError, SerializationFailure
 from gpudb.storage.backup.manifest import find_manifest
 from gpudb.storage.backup.restore import restore
 from gpudb.storage.backup.write import back_up
+from gpudb.storage.catalog.copying import write_catalog
+from gpudb.storage.catalog.database import CatalogDatabase
+from gpudb.storage.catalog.postgres import PostgresCatalog
 from gpudb.storage.compaction import SMALL_FILES, compact
 from gpudb.storage.coordination import Coordination
 from gpudb.storage.recovery.check import check
+from gpudb.storage.recovery.opening import claim_directory
 from gpudb.storage.store import Store
 from tests.support.sessions import wait_until
 from tests.support.store_tables import AB, ab, create, created, insert, rows
@@ -318,3 +322,40 @@ def test_a_backup_of_a_coordinator_is_a_directory_of_its_own(open_store: OpenSto
     with Store(tmp_path / "restored") as restored:
         assert rows(restored, oid) == [(1, "a")]
         insert(restored, oid, (2, "b"))
+
+
+def test_a_catalog_moves_to_postgresql_and_back(open_store: OpenStore, catalog: str, tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    with Store(directory) as alone:
+        oid = created(alone, "t")
+        for number in range(5):
+            insert(alone, oid, (number, "alone"))
+    sqlite = directory / "catalog.db"
+    with closing(CatalogDatabase(sqlite)) as database, closing(PostgresCatalog(catalog)) as shared:
+        catalogs, pointers = database.read()
+        shared.adopt(catalogs, pointers, database.last_commit(), {})
+        for path in directory.glob("catalog.db*"):
+            path.rename(tmp_path / path.name)
+        claim_directory(directory, shared.identifier, is_new=False, moves=True)
+    with open_store() as one:
+        assert len(rows(one, oid)) == 5
+        insert(one, oid, (5, "together"))
+        assert one.catalog().allocate_oid()[0] > oid
+    with closing(PostgresCatalog(catalog)) as shared:
+        catalogs, pointers = shared.read()
+        write_catalog(sqlite, catalogs, pointers, shared.last_commit(), shared.read_sequences(catalogs))
+    (directory / "catalog-in-postgresql").unlink()
+    with Store(directory) as alone:
+        insert(alone, oid, (6, "alone"))
+        assert len(rows(alone, oid)) == 7
+
+
+def test_a_catalog_older_than_its_tables_is_refused(open_store: OpenStore, catalog: str, tmp_path: Path) -> None:
+    with open_store() as one:
+        oid = created(one, "t")
+        for number in range(3):
+            insert(one, oid, (number, "a"))
+    with psycopg.connect(catalog, autocommit=True) as connection:
+        connection.execute("UPDATE gpudb.gpudb_state SET value = '1' WHERE key = 'commit'")
+        connection.execute("UPDATE gpudb.iceberg_tables SET metadata_location = 'file:///before'")
+    assert _state(tmp_path / "data", catalog) == "XX001"

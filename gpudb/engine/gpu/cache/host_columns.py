@@ -56,6 +56,8 @@ _Rows = tuple[int, int]
 
 COLUMN_BYTES = 8 << 10
 """Least bytes in memory of a cached column of a file, however few its rows are."""
+LOOKAHEAD = 2
+"""Parts that are read or waited for, for each of the concurrent reads."""
 CHECK_SECONDS = 5.0
 """Least time between two searches for columns of files that are removed."""
 
@@ -287,7 +289,7 @@ def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], mo
         for part in parts:
             # The statement's variables, to which reads are recorded.
             coming.append(pool.submit(copy_context().run, read, part))
-            if len(coming) == 2 * most:
+            if len(coming) == LOOKAHEAD * most:
                 yield coming.popleft().result()
         while coming:
             yield coming.popleft().result()

@@ -21,7 +21,7 @@ from rmm.pylibrmm.stream import Stream
 
 from gpudb.engine.gpu.backend.base import Priority
 
-_TRANSFER_STREAMS = 8
+_TRANSFER_STREAMS = 4
 """Number of streams that read and move rows."""
 _T = TypeVar("_T")
 

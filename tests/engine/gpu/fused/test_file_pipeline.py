@@ -93,8 +93,11 @@ class _SteppedReader(HostChunkReader):
         return super().pack(chunks)
 
 
-def test_several_parts_are_read_at_once_and_packed_meanwhile(table: Table) -> None:
+@pytest.mark.parametrize("in_order", [False, True])
+def test_several_parts_are_read_at_once_and_packed_meanwhile(table: Table, in_order: bool) -> None:
+    """Whether the threads that read pack, too, or one after another is packed."""
     reader = _SteppedReader(4)
+    reader.packs_in_order = in_order
     tables = PackedTables(1 << 30, reader)
     (run,) = tables.runs(table, WHOLE, table.files)
     columns = _columns(table)

@@ -18,7 +18,7 @@ import polars as pl
 from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.engine.gpu.cache.file_parts import list_part_rows, merge_parts
-from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows, stored_width
+from gpudb.engine.gpu.cache.host_columns import LOOKAHEAD, read_concurrently, split_rows, stored_width
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT
 from gpudb.engine.gpu.lower.values import physical_columns
 
@@ -28,12 +28,12 @@ MIN_ROWS = 1 << 22
 """Minimum rows of a read, of as many columns as that allows: fewer rows underuse a GPU."""
 CONCURRENT_READS = 4
 """Number of concurrent reads of a table's data files."""
-CONCURRENT_PARTS = 8
+CONCURRENT_PARTS = 4
 """Number of concurrent reads of files that a statement reads as tables."""
 PART_ROUNDS = 3
 """Minimum number of reads of such files in turn, by each of the concurrent readers."""
-MIN_PART_BYTES, MAX_PART_BYTES = 1 << 26, 1 << 28
-"""Bounds of the bytes of decoded values of such a read: each takes a millisecond besides its bytes."""
+MIN_PART_BYTES, MAX_PART_BYTES = 1 << 28, 1 << 29
+"""Bounds of the bytes of decoded values of such a read: each takes some milliseconds besides its bytes."""
 _MIN_BYTES, _MIN_SPLIT_ROWS = 1 << 24, 1 << 16
 """Minimum size of a read."""
 _MERGED_ROWS = 1 << 26
@@ -43,6 +43,7 @@ _VALUE_BYTES = 8
 _FileRows = tuple[DataFile, int, int]
 """A file, its first row, and the row after the last."""
 _Made = TypeVar("_Made")
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def plan_reads(parts: Sequence[_FileRows], columns: Sequence[Column], budget: in
         return []
     largest = max(files, key=lambda file: file.bytes)
     widths = [_column_bytes(largest, column) for column in columns]
-    bound = min(MAX_BYTES, max(budget // (2 * count_readers(files)), _MIN_BYTES))
+    bound = min(MAX_BYTES, max(budget // (2 * LOOKAHEAD * count_readers(files)), _MIN_BYTES))
     most = bound // max(min(MIN_ROWS, bound // _VALUE_BYTES, max(last - first for _, first, last in parts)), 1)
     groups: list[list[int]] = []
     row_bytes = 0
@@ -120,8 +121,10 @@ def _column_bytes(file: DataFile, column: Column) -> int:
     )
 
 
-def run_reads(read: Callable[[ReadBatch], _Made], plan: Sequence[ReadBatch]) -> Iterator[tuple[ReadBatch, _Made]]:
-    """Runs reads, and yields their results in order.
+def run_reads(
+    read: Callable[[ReadBatch], _Read], plan: Sequence[ReadBatch], finish: Callable[[ReadBatch, _Read], _Made]
+) -> Iterator[tuple[ReadBatch, _Made]]:
+    """Runs reads, and yields their results in order, each after `finish` in the calling thread.
 
     Raises MemoryError where even the smallest reads, one by one, need too much memory.
     """
@@ -129,8 +132,8 @@ def run_reads(read: Callable[[ReadBatch], _Made], plan: Sequence[ReadBatch]) -> 
     while todo:
         done = 0
         try:
-            for made in read_concurrently(read, todo, ahead):
-                yield todo[done], made
+            for found in read_concurrently(read, todo, ahead):
+                yield todo[done], finish(todo[done], found)
                 done += 1
             return
         except MemoryError:

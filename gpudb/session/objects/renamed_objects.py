@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.relations import Relation, Sequence, get_stored_query
+from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Index, Table
 from gpudb.catalog.triggers import Trigger
@@ -63,7 +63,7 @@ def _bare(old_schema: str, schema: str, name: str) -> tuple[str, str]:
     return ("" if schema == old_schema else schema), name
 
 
-def _change_relation(relation: Relation, renames: Renames) -> Relation:
+def _change_relation(relation: Table | View, renames: Renames) -> Relation:
     changes: dict[str, Any] = {}
     query = get_stored_query(relation)
     if query is not None and renames.may_concern(query):

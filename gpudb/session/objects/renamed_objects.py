@@ -70,7 +70,7 @@ def _change_relation(relation: Table | View, renames: Renames) -> Relation:
         text = rewrite_renamed(query, renames)
         if text != query:
             changes["query"] = text
-    if not isinstance(relation, Sequence):
+    if isinstance(relation, Table | View):
         changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
     if isinstance(relation, Table):
         changes["columns"] = tuple(_change_column(each, renames) for each in relation.columns)

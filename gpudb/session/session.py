@@ -85,21 +85,10 @@ _IDLE_LIMITS = ("idle_session_timeout", "idle_in_transaction_session_timeout")
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
 
 
-class SentMessages(Protocol):
-    """Takes what sessions notify to other coordinators."""
-
-    def send(self, database: int, messages: Sequence[tuple[int, str, str]]) -> None:
-        """Sends the notifications of a committed transaction in the database of an OID; raises nothing."""
-
-
 class SessionHost(DatabaseServices, Protocol):
     """What a session uses of the database beside what its statements use."""
 
     plans: PlanCache
-
-    @property
-    def notifications(self) -> SentMessages | None:
-        """Where notifications for other coordinators go; None if there are none."""
 
     @property
     def default_settings(self) -> Mapping[str, str]:

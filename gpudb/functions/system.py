@@ -31,6 +31,7 @@ def _render_format_type(operands: Operands) -> str:
 
 declare("format_type", _render_format_type)
 declare("pg_encoding_to_char", _make_macro_call("sys_encoding"))
+declare("pg_identify_object", _make_macro_call("sys_identify", 3))
 declare("to_regclass", _make_macro_call("sys_find_class"))
 declare("to_regtype", _make_macro_call("sys_find_type"))
 declare("to_regproc", _make_macro_call("sys_find_proc"))

@@ -29,12 +29,14 @@ class Garbage:
         self._keep_seconds = keep_seconds
         self._guard = threading.Lock()
         self._readers: dict[int, int] = {}
+        self._began: dict[int, float] = {}
         self._discarded: list[_DiscardedPath] = []
 
     def register_reader(self, reader: int, commit: int) -> None:
         """Registers a transaction that reads the state of a commit number, or moves it to that one."""
         with self._guard:
             self._readers[reader] = commit
+            self._began.setdefault(reader, time.monotonic())
 
     def register_with(self, reader: int, other: int) -> None:
         """Registers a transaction that reads the state of another one, which is registered."""
@@ -45,11 +47,18 @@ class Garbage:
         """Removes a transaction that has ended."""
         with self._guard:
             self._readers.pop(reader, None)
+            self._began.pop(reader, None)
 
     def oldest_commit_read(self) -> int | None:
         """Returns the commit number that the oldest open transaction reads."""
         with self._guard:
             return min(self._readers.values(), default=None)
+
+    def oldest_reader_seconds(self) -> float:
+        """Returns for how many seconds the transaction that began first of the open ones has been open; 0 for none."""
+        with self._guard:
+            began = min(self._began.values(), default=None)
+            return 0.0 if began is None else time.monotonic() - began
 
     def discard(self, paths: Iterable[Path], commit: int) -> None:
         """Marks paths as not part of the state from a commit number on; a folder stands for all its files."""

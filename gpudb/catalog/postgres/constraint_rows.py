@@ -193,6 +193,8 @@ def _add_check(rows: SystemRows, table: Table, check: Check, namespace: int) -> 
     )
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
     _add_dependencies(rows, check.oid, table, numbers)
+    for number in numbers:
+        rows.depend(oids.PG_CONSTRAINT, check.oid, 0, oids.PG_CLASS, table.oid, number, "n")
 
 
 _ACTIONS = {"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}

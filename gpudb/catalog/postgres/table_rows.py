@@ -49,6 +49,8 @@ def add_relation(
     _add_types(rows, relation, namespace, owner)
     for number, column in enumerate(relation.columns, 1):
         add_column(rows, relation.oid, number, column, nullable=table is None)
+        if column.type.user is not None or column.type.domain is not None:
+            rows.depend(oids.PG_CLASS, relation.oid, number, oids.PG_TYPE, column.type.declared_oid, 0, "n")
     if table is not None:
         add_hidden_columns(rows, table.oid)
         add_statistics(rows, table)

@@ -202,7 +202,8 @@ def _progress_rows(context: Context) -> list[Row]:
                 "param4": progress.excluded,
                 "param5": _COPY_TO if progress.is_copy_to else _COPY_FROM,
             }
-            row |= {"param6": _SOURCES[progress.source]} | {f"param{number}": 0 for number in range(7, 21)}
+            row |= {"param6": _SOURCES[progress.source], "param7": progress.skipped}
+            row |= {f"param{number}": 0 for number in range(8, 21)}
         rows.append(row)
     return rows
 

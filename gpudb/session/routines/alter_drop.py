@@ -19,6 +19,7 @@ from gpudb.session.objects.dependents import Dependent, describe_relation, refus
 from gpudb.session.objects.names import permanent_schema
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
+from gpudb.session.objects.renamed_objects import rename_function
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
@@ -185,7 +186,10 @@ def replace_routine(context: Context, old: Routine, new: Routine) -> None:
         where = f' in schema "{new.schema}"'
         message = f"function {new.signature} already exists{where}"
         raise SqlError.of("duplicate_function", message)
-    context.transaction.set_catalog(catalog.without_routine(old.key).with_routine(new))
+    catalog = catalog.without_routine(old.key).with_routine(new)
+    if (new.schema, new.name) != (old.schema, old.name):
+        catalog = rename_function(catalog, old, new)
+    context.transaction.set_catalog(catalog)
 
 
 def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:

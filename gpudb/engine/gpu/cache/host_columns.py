@@ -55,6 +55,8 @@ _Rows = tuple[int, int]
 
 COLUMN_BYTES = 8 << 10
 """Least bytes in memory of a cached column of a file, however few its rows are."""
+LOOKAHEAD = 2
+"""Parts that are read or waited for, for each of the concurrent reads."""
 CHECK_SECONDS = 5.0
 """Least time between two searches for columns of files that are removed."""
 
@@ -275,20 +277,23 @@ class ResidentTables:
 def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
     """Yields the result of `read` for each part, in order, with up to `most` reads at once.
 
-    One part is decoded while another waits for its file.
+    One part is decoded while another waits for its file. A part that takes long delays none of the `most` after it.
     """
     if len(parts) < 2:
         yield from map(read, parts)
         return
-    with ThreadPoolExecutor(min(most, len(parts))) as pool:
+    pool = ThreadPoolExecutor(min(most, len(parts)))
+    try:
         coming: deque[Future[_Read]] = deque()
         for part in parts:
             # The statement's variables, to which reads are recorded.
             coming.append(pool.submit(copy_context().run, read, part))
-            if len(coming) == most:
+            if len(coming) == LOOKAHEAD * most:
                 yield coming.popleft().result()
         while coming:
             yield coming.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:

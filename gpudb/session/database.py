@@ -150,8 +150,7 @@ class Database:
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
-        self.notifications = self.store.open_notifications(self._deliver)
-        """Sends NOTIFY to the other servers over the catalog, if there may be others."""
+        self._notifications = self.store.open_notifications(self._deliver)
 
     def session(
         self,
@@ -262,6 +261,11 @@ class Database:
         session.terminate()
         return True
 
+    def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
+        """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
+        if self._notifications is not None:
+            self._notifications.send(database, sent)
+
     def _deliver(self, database: int, sent: Iterable[tuple[int, str, str]]) -> None:
         """Gives the sessions of a database what another server's have notified."""
         notifications = [Notification(*each) for each in sent]
@@ -301,8 +305,8 @@ class Database:
         for session in self.sessions():
             session.cancel()
             session.close()
-        if self.notifications is not None:
-            self.notifications.close()
+        if self._notifications is not None:
+            self._notifications.close()
         self.recorder.close()
         self.query_log.close()
         self.engine.close()

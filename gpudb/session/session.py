@@ -42,7 +42,7 @@ from gpudb.session.execution.queries import run_query
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.interfaces import Network
-from gpudb.session.mailbox import Mailbox
+from gpudb.session.mailbox import Mailbox, Notification
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import (
@@ -85,10 +85,21 @@ _IDLE_LIMITS = ("idle_session_timeout", "idle_in_transaction_session_timeout")
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
 
 
+class SentMessages(Protocol):
+    """Takes what sessions notify to other coordinators."""
+
+    def send(self, database: int, messages: Sequence[tuple[int, str, str]]) -> None:
+        """Sends the notifications of a committed transaction in the database of an OID; raises nothing."""
+
+
 class SessionHost(DatabaseServices, Protocol):
     """What a session uses of the database beside what its statements use."""
 
     plans: PlanCache
+
+    @property
+    def notifications(self) -> SentMessages | None:
+        """Where notifications for other coordinators go; None if there are none."""
 
     @property
     def default_settings(self) -> Mapping[str, str]:
@@ -96,6 +107,9 @@ class SessionHost(DatabaseServices, Protocol):
 
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
+
+    def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
+        """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
 
 
 class Dispatcher(Protocol):
@@ -329,9 +343,9 @@ class Session:
     def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
         """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
         statement = prepared.statement
-        return (
-            None if statement is None else self._select_constants(statement.text, prepared.oids, parameters, prepared)
-        )
+        if not isinstance(statement, RawStatement):
+            return None
+        return self._select_constants(statement.text, prepared.oids, parameters, prepared)
 
     def _select_constants(
         self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...], prepared: Prepared | None = None
@@ -369,7 +383,7 @@ class Session:
     def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
         """Whether a text takes no time (see `interfaces.SessionInterface`)."""
         if text in transaction_controls:
-            return self.ends_soon
+            return self.ends_soon and self.settings["gpudb.fresh_reads"] != "on"
         return not self.failed and self._find_constants(text.rstrip(_TRAILING), tuple(oids)) is not None
 
     def _find_constants(self, text: str, oids: tuple[int, ...]) -> Plan | None:
@@ -394,6 +408,7 @@ class Session:
         return transaction is None or not (
             transaction.changed
             or transaction.written
+            or self.database.store.locks.is_used
             or self.cursors
             or self.shared_rows
             or self.deferred_checks.pending
@@ -764,8 +779,8 @@ class Session:
         """Sends the notifications of a transaction that is committed, and forgets those of any other."""
         if committed:
             sent = self.mailbox.commit(self.process_id, self._list_mailboxes())
-            if sent and self.database.notifications is not None:
-                self.database.notifications.send(self.database_oid, sent)
+            if sent:
+                self.database.notify_others(self.database_oid, sent)
         else:
             self.mailbox.forget()
 

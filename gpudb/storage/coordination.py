@@ -16,10 +16,12 @@ import psycopg
 
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.postgres import LEASE_SECONDS
-from gpudb.storage.catalog.postgres_connection import CHANNEL, Connection, connect, describe
+from gpudb.storage.catalog.postgres_connection import CHANNEL, CONNECTION_NAME, Connection, connect, describe
 
 BEAT_SECONDS = 1.0
 COLLECT_SECONDS = 2.0
+END_SECONDS = 5.0
+"""Time between two looks for connections of coordinators that are gone but hang."""
 ORPHANS_SECONDS = 600.0
 """Time between two looks for files that belong to no table: what coordinators left that were killed."""
 ORPHAN_AGE_SECONDS = 300.0
@@ -29,6 +31,14 @@ LOG_SECONDS = 3600.0
 _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 0.2
 _LEADER_LOCK = 0x6770756C
+_END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND usename = current_user AND application_name ~ %s"
+    " AND substring(application_name FROM '[0-9]+$')::bigint NOT IN ("
+    "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s))"
+)
+"""Ends the connections that hold locks of coordinators that are gone, also the one that makes such a one lead."""
+_NAMES = f"^(gpudb coordinator |{CONNECTION_NAME})[0-9]+$"
 _LOG = logging.getLogger(__name__)
 
 
@@ -117,7 +127,10 @@ class Coordination:
 
     def _listen(self, connection: Connection) -> None:
         connection.execute(f"LISTEN {CHANNEL}")
+        name = f"gpudb coordinator {self._coordinator}"
+        connection.execute("SELECT set_config('application_name', %s, false)", (name,))
         beat_at = collect_at = 0.0
+        end_at = time.monotonic() + END_SECONDS
         orphans_at = time.monotonic() + self._orphans_seconds
         while not self._stop.is_set():
             self._host.catch_up()
@@ -125,6 +138,9 @@ class Coordination:
             if now >= beat_at:
                 self._beat(connection)
                 beat_at = now + BEAT_SECONDS
+            if now >= end_at:
+                connection.execute(_END_CONNECTIONS, (_NAMES, LEASE_SECONDS))
+                end_at = now + END_SECONDS
             if self._host.leads and now >= collect_at:
                 self._collect(connection)
                 collect_at = now + COLLECT_SECONDS

@@ -571,19 +571,22 @@ class Store:
             yield
             return
         with shared.exclusive():
-            self._apply(shared.read_changes(self._reached))
+            tables = self._apply(shared.read_changes(self._reached))
             if transaction is not None and transaction.number < self._first_number:
                 raise LeaseLost(LEASE_LOST, hint="The transaction might succeed if retried.")
             if transaction is not None:
                 self.locks.check_held(transaction.party)
             yield
+        self._follow_others(tables)
 
     def _make_locks(self) -> LockManager:
         if self._shared is None:
             return Locks()
         from gpudb.storage.catalog.postgres_locks import PostgresLocks
 
-        return PostgresLocks(self._shared.url, self._shared.identifier, self._catch_up_with)
+        return PostgresLocks(
+            self._shared.url, self._shared.identifier, self._catch_up_with, coordinator=self._shared.coordinator
+        )
 
     def open_notifications(self, deliver: Callable[[int, Iterable[Message]], None]) -> PostgresNotifications | None:
         """Returns what sends NOTIFY to the other servers over the catalog; None if there can be none.
@@ -627,6 +630,10 @@ class Store:
             tables = [] if self._closed else self._apply(self._shared.read_changes(self._reached, waits=waits))
         finally:
             self._commit_lock.release()
+        self._follow_others(tables)
+
+    def _follow_others(self, tables: Iterable[tuple[str, Table]]) -> None:
+        """Does what follows a commit, for the tables that others have changed."""
         for database, table in tables:
             if self._compactor is not None and self.leads:
                 self._compactor.schedule(database, table)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.support.coordinators import Connection, catch_up, connect, read_state, read_value
+from tests.support.coordinators import Connection, catch_up, connect, read_state, read_value, two_coordinators
+from tests.support.postgres_program import PostgresProgram
 from tests.support.server_program import Program
 from tests.support.sessions import wait_until
 
@@ -112,6 +116,26 @@ def test_a_lost_session_releases_its_locks(servers: Pair, two: Connection, threa
         waiting = _wait_in_thread(threads, two, "SELECT pg_advisory_lock(77)")
     assert waiting.result(30) is None
     assert read_value(two, "SELECT pg_advisory_unlock(77)") is True
+
+
+@pytest.mark.soak
+def test_a_server_that_hangs_loses_its_locks(
+    tmp_path: Path, postgres: PostgresProgram, threads: ThreadPoolExecutor
+) -> None:
+    with postgres.connect("postgres") as connection:
+        connection.execute("CREATE DATABASE hanging")
+    url = postgres.url.replace("/catalog", "/hanging")
+    with two_coordinators(tmp_path / "data", url) as (one, two), connect(one) as first, connect(two) as second:
+        first.execute("CREATE TABLE t (a int)")
+        catch_up(second)
+        first.execute("BEGIN; LOCK TABLE t; INSERT INTO t VALUES (1)")
+        os.kill(one.process.pid, signal.SIGSTOP)
+        try:
+            assert threads.submit(read_state, second, "DELETE FROM t").result(120) is None
+        finally:
+            os.kill(one.process.pid, signal.SIGCONT)
+        assert read_state(first, "COMMIT") == "40001"
+        assert read_value(second, "SELECT count(*) FROM t") == 0
 
 
 STEPS = [

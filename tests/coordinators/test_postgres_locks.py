@@ -243,5 +243,5 @@ def test_connections_are_kept_up_to_a_number(pair: Pair, postgres: PostgresProgr
     for owner in range(1, KEPT_CONNECTIONS + 5):
         pair.one.release(owner)
     with postgres.connect() as connection:
-        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gpudb coordinator'"
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gpudb locks of coordinator %'"
         wait_until(lambda: connection.execute(query).fetchall() == [(KEPT_CONNECTIONS,)], "the others are closed")

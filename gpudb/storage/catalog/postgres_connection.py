@@ -15,6 +15,8 @@ SCHEMA = "gpudb"
 """The schema of the catalog's tables in its PostgreSQL database."""
 CHANNEL = "gpudb_commits"
 """The channel on which each commit's number is sent."""
+CONNECTION_NAME = "gpudb locks of coordinator "
+"""The application name of a connection that holds locks, before the coordinator's number."""
 CONNECT_SECONDS = 5
 _RETRY_SECONDS = 0.1
 _SETTINGS = (

@@ -2,8 +2,8 @@
 
 Every session or transaction that holds or awaits a lock has a connection to PostgreSQL of its own, so PostgreSQL knows
 who waits for whom over all coordinators, finds deadlocks, and releases the locks of a coordinator that is killed. One
-whose host vanishes loses them when its connections time out (LEASE_SECONDS). If PostgreSQL itself is killed, all locks
-are lost: transactions that held one fail with 40001 when they commit.
+whose host vanishes loses them when its connections time out (LEASE_SECONDS), and one that hangs when the others take it
+for gone. If PostgreSQL itself is killed, all locks are lost. A transaction whose locks were lost gets 40001 at COMMIT.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from psycopg import pq
 from psycopg.pq.abc import PGresult
 
 from gpudb.errors import GpudbError, InternalError, SerializationFailure
-from gpudb.storage.catalog.postgres_connection import Connection, connect, describe
+from gpudb.storage.catalog.postgres_connection import CONNECTION_NAME, Connection, connect, describe
 from gpudb.storage.locks import (
     POLL_SECONDS,
     LockRow,
@@ -60,8 +60,17 @@ class PostgresLocks:
     with a commit number whenever a lock is taken: what its last holder has committed has at most that number.
     """
 
-    def __init__(self, url: str, catalog: str, catch_up: Callable[[int], None], *, wait_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        catalog: str,
+        catch_up: Callable[[int], None],
+        *,
+        coordinator: int = 0,
+        wait_seconds: float = 30.0,
+    ) -> None:
         self._url = url
+        self._name = f"{CONNECTION_NAME}{coordinator}"
         self._catalog = catalog
         self._catch_up = catch_up
         self._wait_seconds = wait_seconds
@@ -248,7 +257,7 @@ class PostgresLocks:
             raise _lost_error()
         while True:
             try:
-                connection = _connect(self._url)
+                connection = _connect(self._url, self._name)
                 break
             except (GpudbError, psycopg.Error) as error:
                 if time.monotonic() >= patience:
@@ -356,9 +365,10 @@ class PostgresLocks:
         return int.from_bytes(digest, "big", signed=True)
 
 
-def _connect(url: str) -> Connection:
+def _connect(url: str, name: str) -> Connection:
     connection = connect(url)
     with connection.pipeline():
+        connection.execute("SELECT set_config('application_name', %s, false)", (name,))
         for statement in _SETTINGS:
             connection.execute(statement)
     with contextlib.suppress(psycopg.errors.InsufficientPrivilege):

@@ -32,7 +32,8 @@ from gpudb.storage.catalog.records import encode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.recovery.opening import SHARED_CATALOG_FILE, claim_directory, read_current_catalogs
+from gpudb.storage.private_files import SHARED_CATALOG_FILE
+from gpudb.storage.recovery.opening import claim_directory, read_current_catalogs
 
 CATALOG = "catalog.db"
 KEPT = "catalog-before-postgresql.db"

@@ -56,6 +56,7 @@ SECONDS = {
     "engine/gpu/fused/test_benchmarks.py": 13,
     "engine/test_engines.py": 13,
     "catalog/test_psql.py": 12,
+    "clients/test_statement_list.py": 12,
     "engine/gpu/fused/test_fast_path_cluster.py": 12,
     "engine/gpu/worker/test_batching.py": 12,
     "benchmarks/test_machine.py": 11,

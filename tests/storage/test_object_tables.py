@@ -143,7 +143,7 @@ def test_other_programs_read_the_objects(environment: Mapping[str, str], tmp_pat
 def test_a_failed_upload_fails_the_commit(storage: Proxy, environment: Mapping[str, str], tmp_path: Path) -> None:
     """Errors that last fail the commit with nothing of it to be seen, then or later; a short one is tried again."""
     data = tmp_path / "data"
-    with Store(data, keep_seconds=0, tables_url="s3://lake/faults") as store:
+    with Store(data, tables_url="s3://lake/faults") as store:
         oid = created(store, "t")
         insert(store, oid, (1, "one"))
         before = _list_objects(storage, "lake/faults")

@@ -21,6 +21,7 @@ from gpudb.catalog.tables import ColumnStatistics
 from gpudb.errors import GpudbError, InternalError, SqlError
 from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store
+from tests.support.sessions import wait_until
 from tests.support.store_tables import AB, ab, create, created, files_under, insert, rows, table_of
 
 
@@ -451,8 +452,7 @@ def test_table_locks_wait_and_find_deadlocks(store: Store) -> None:
         waited: list[bool] = []
         thread = threading.Thread(target=lambda: waited.append(one.lock(other, timeout=10)))
         thread.start()
-        while not store.locks._waits:
-            pass
+        wait_until(lambda: any(not each.is_granted for each in store.locks.list_rows()), "one waits")
         with pytest.raises(GpudbError) as caught:
             two.lock(oid, timeout=10)
         assert caught.value.sqlstate == "40P01"

@@ -16,6 +16,7 @@ import argparse
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -186,6 +187,7 @@ def main() -> int:
     parser.add_argument("--machine", help="the results' label")
     parser.add_argument("--keep", action="store_true", help="keep the server's data")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends the server, too
     begun = time.perf_counter()
     parts = write_parts(options.scale, options.clients, options.data)
     size, each = sum(part.path.stat().st_size for part in parts), sum(part.rows for part in parts)

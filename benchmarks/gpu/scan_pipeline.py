@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
+import signal
 import statistics
 import sys
 import tempfile
@@ -40,7 +41,7 @@ from gpudb.storage.files.schema import open_file_table
 
 BUDGET = 30 << 30
 """Bytes of the cache that is filled."""
-SWEEP = [(4, 29, 29), (4, 27, 28), (3, 28, 29), (6, 28, 29), (6, 27, 28)]
+SWEEP = [(3, 29, 29), (4, 28, 29), (5, 29, 29), (6, 28, 29)]
 """Concurrent reads, and the binary logarithms of the least and most bytes of one."""
 
 
@@ -246,6 +247,7 @@ def main() -> int:
     parser.add_argument("--formats", nargs="+", default=["parquet", "arrow"])
     parser.add_argument("--sweep", action="store_true", help="also other sizes of reads")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends the server, too
     from gpudb.cli import machine
 
     options.engine = options.engine or ("gpu" if machine.select_engine(machine.query_gpus())[0] == "gpu" else "twin")

@@ -50,6 +50,9 @@ def serve(
     catalog: Annotated[
         str | None, typer.Option(metavar="URL", help="PostgreSQL that has the catalog, for several servers.")
     ] = None,
+    tables_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Prefix of an object storage for the tables' files.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of settings.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory limit of the CPU engine, such as 8GB.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Maximum number of clients.  [default: 1000]")] = None,
@@ -97,6 +100,7 @@ def serve(
             http_port=http_port,
             data_dir=data_dir,
             catalog=catalog,
+            tables_url=tables_url,
             memory_limit=memory_limit,
             max_connections=max_connections,
             temp_file_limit=temp_file_limit,

@@ -140,6 +140,7 @@ def _serve_database(
         query_log_rows=settings.query_log_rows if settings.track_statements else 0,
         query_log_min_duration=settings.query_log_min_duration,
         catalog=settings.catalog,
+        tables_url=settings.tables_url,
     )
     if traces is not None and database.cluster is not None:
         database.cluster.measure_exchanges()

@@ -68,7 +68,8 @@ class Database:
     engine's are in `spill_dir`, by default in `data_dir`. `settings` are the defaults of sessions' settings.
     `scheduler_timeout` limits the waiting for a scheduler and its workers, in seconds. The last
     `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log. `catalog` is the
-    URL of a PostgreSQL that has the catalog, for several servers over one data directory.
+    URL of a PostgreSQL that has the catalog, for several servers over one data directory. `tables_url` is a prefix of
+    an object storage for the tables' files.
     """
 
     def __init__(
@@ -94,8 +95,9 @@ class Database:
         query_log_rows: int = 0,
         query_log_min_duration: float = 0.01,
         catalog: str | None = None,
+        tables_url: str | None = None,
     ) -> None:
-        self.store = Store(data_dir, spill_dir=spill_dir, catalog=catalog)
+        self.store = Store(data_dir, spill_dir=spill_dir, catalog=catalog, tables_url=tables_url)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)

@@ -332,9 +332,9 @@ class Session:
     def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
         """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
         statement = prepared.statement
-        return (
-            None if statement is None else self._select_constants(statement.text, prepared.oids, parameters, prepared)
-        )
+        if not isinstance(statement, RawStatement):
+            return None
+        return self._select_constants(statement.text, prepared.oids, parameters, prepared)
 
     def _select_constants(
         self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...], prepared: Prepared | None = None
@@ -372,7 +372,7 @@ class Session:
     def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
         """Whether a text takes no time (see `interfaces.SessionInterface`)."""
         if text in transaction_controls:
-            return self.ends_soon
+            return self.ends_soon and self.settings["gpudb.fresh_reads"] != "on"
         return not self.failed and self._find_constants(text.rstrip(_TRAILING), tuple(oids)) is not None
 
     def _find_constants(self, text: str, oids: tuple[int, ...]) -> Plan | None:
@@ -397,6 +397,7 @@ class Session:
         return transaction is None or not (
             transaction.changed
             or transaction.written
+            or self.database.store.locks.is_used
             or self.cursors
             or self.shared_rows
             or self.deferred_checks.pending

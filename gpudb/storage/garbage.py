@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,13 @@ class _DiscardedPath:
 class Garbage:
     """Tracks readers by commit number and removes discarded paths; paths outside `root` are never removed."""
 
-    def __init__(self, root: Path, keep_seconds: float) -> None:
-        """`keep_seconds` is the time that discarded files are kept for programs other than gpudb."""
+    def __init__(self, root: Path, keep_seconds: float, remove: Callable[[Path], None] | None = None) -> None:
+        """`keep_seconds` is the time that discarded files are kept for programs other than gpudb.
+
+        `remove` removes a file or folder, wherever it lies; None: from the disk.
+        """
         self._root = root
+        self._remove = remove_from_disk if remove is None else remove
         self._keep_seconds = keep_seconds
         self._guard = threading.Lock()
         self._readers: dict[int, int] = {}
@@ -85,11 +89,11 @@ class Garbage:
             gone = {id(item) for item in dead}
             self._discarded = [item for item in self._discarded if id(item) not in gone]
             for item in dead:
-                remove(item.path)
+                self._remove(item.path)
         return len(dead)
 
 
-def remove(path: Path) -> None:
+def remove_from_disk(path: Path) -> None:
     """Removes a file or folder; failures are ignored, since the next opening moves orphans to lost+found."""
     with contextlib.suppress(OSError):
         if path.is_dir():

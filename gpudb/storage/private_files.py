@@ -14,6 +14,8 @@ DIRECTORY_MODE, FILE_MODE = 0o700, 0o600
 CATALOG_FILE = "catalog.db"
 SHARED_CATALOG_FILE = "catalog-in-postgresql"
 """File of a data directory whose catalog is in PostgreSQL; it has that catalog's identifier."""
+TABLES_URL_FILE = "tables-url"
+"""File of a data directory whose tables lie in an object storage; it has their address."""
 _OTHERS = 0o077
 _OWN = frozenset(
     {

@@ -60,14 +60,16 @@ from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_commit
 from gpudb.storage.exported_snapshots import ExportedSnapshots
-from gpudb.storage.garbage import Garbage, remove
+from gpudb.storage.garbage import Garbage, remove_from_disk
 from gpudb.storage.iceberg.checksums import forget_verified
+from gpudb.storage.iceberg.disk_files import place_at, to_uri
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS
 from gpudb.storage.lost_and_found import list_old_files, move_orphans, purge
+from gpudb.storage.object_stores.table_files import LocalTableFiles, TableFiles, make_local, open_table_files
 from gpudb.storage.private_files import make_data_directory, make_directory
 from gpudb.storage.recovery.opening import (
     COMMIT_PROPERTY,
@@ -119,6 +121,7 @@ class Store:
         retention: Retention = _NO_PAST,
         spill_dir: Path | None = None,
         catalog: str | None = None,
+        tables_url: str | None = None,
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
@@ -127,10 +130,15 @@ class Store:
         0A000 for an address. `compaction` runs in a thread. `retention` is of earlier snapshots of durable tables.
         `spill_dir` has the temporary files instead of the data directory. `catalog` is the URL of a PostgreSQL that has
         the catalog: any number of stores, the coordinators, may then have the directory open; 08001 if it does not
-        answer, 55000 if the directory is another catalog's.
+        answer, 55000 if the directory is another catalog's. `tables_url` is a prefix of an object storage where the
+        tables' files lie; a directory remembers it (see `object_stores.table_files`).
         """
         if data_dir is not None and _ADDRESS.match(str(data_dir)):
-            raise FeatureNotSupported(f'data directories at addresses are not supported: "{data_dir}"')
+            hint = "A local data directory has the catalog; its tables may lie at an address (--tables-url)."
+            raise FeatureNotSupported(f'data directories at addresses are not supported: "{data_dir}"', hint=hint)
+        if tables_url is not None and (catalog is not None or data_dir is None):
+            what = "without a data directory" if data_dir is None else "of several coordinators"
+            raise FeatureNotSupported(f"tables {what} cannot lie in an object storage")
         self._spill_dir = None if spill_dir is None else spill_dir.absolute()
         self.retention = retention
         self.durable = data_dir is not None
@@ -161,13 +169,19 @@ class Store:
             raise GpudbError(message, condition=condition) from error
         self._lock = LockFile(self.directory / "lock", together=catalog is not None)
         self._shared: PostgresCatalog | None = None
+        self._table_files: TableFiles = LocalTableFiles(remove_from_disk)
         try:
+            self._table_files = open_table_files(self.directory, tables_url, remove_from_disk)
+            if catalog is not None and self._table_files.url is not None:
+                raise FeatureNotSupported("tables of several coordinators cannot lie in an object storage")
+            place_at(self._tables_folder, self._table_files.url)
             self._shared = self._connect(catalog)
             self._catalogs: Catalogs = self._open() if self._shared is None else self._open_shared()
         except BaseException:
             if self._shared is not None:
                 self._shared.unregister()
                 self._shared.close()
+            self._end_table_files()
             self._lock.close()
             raise
         self._commits = self._reached if self._database is None else self._database.last_commit()
@@ -185,7 +199,7 @@ class Store:
             self.sequences = PostgresSequences(self._shared.url)
             self._reached_by[self._commits] = self._reached
             self._numbers = itertools.count((self._shared.coordinator << 32) + 1)
-        self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
+        self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0, self._table_files.remove)
         self.exported_snapshots = ExportedSnapshots(self.garbage)
         self.locks = self._make_locks()
         self.key_checker = KeyChecker(self.spill)
@@ -264,6 +278,7 @@ class Store:
                 raise
         try:
             own = frozenset(path for path in data if path.is_relative_to(self._tables_folder))
+            make_local(str(path) for path in own)
             yield FrozenState(commit, own | metadata, frozenset(data - own))
         finally:
             self.garbage.unregister_reader(number)
@@ -282,7 +297,7 @@ class Store:
             self.garbage.collect(at_once=True)
             for table in self._iter_tables():
                 if table.temporary:
-                    remove(self.folder(table.oid))
+                    remove_from_disk(self.folder(table.oid))
             self.key_checker.close()
             self.locks.close()
             self.sequences.close()
@@ -293,9 +308,14 @@ class Store:
             if self._shared is not None:
                 shutil.rmtree(self.private_directory, ignore_errors=True)
                 self._shared.close()
+            self._end_table_files()
             self._lock.close()
             if not self.durable:
                 shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _end_table_files(self) -> None:
+        self._table_files.close()
+        place_at(self._tables_folder, None)
 
     def __enter__(self) -> Store:
         """Returns the store."""
@@ -422,14 +442,18 @@ class Store:
         """Makes a merged catalog the committed one: on disk first, then for all who begin afterwards."""
         states = self._stage(merged, compacting=transaction is not None and transaction.compacting)
         unused = self._states.list_unused(merged.changes, states)
+        data, metadata = self._states.list_new(merged.changes, states)
         try:
+            self._table_files.publish([*data, *metadata])
             catalogs = self._write(transaction, merged, states, unused)
         except CommitUnknown:
             if transaction is not None:
                 transaction.committed = True  # perhaps: its files stay
             raise
         except BaseException:
-            self._states.unstage(states)
+            self._table_files.withdraw(data)  # their copies are the transaction's
+            for path in metadata:
+                self._table_files.remove(path)
             raise
         with self._catalog_lock:
             self._catalogs = catalogs
@@ -485,7 +509,7 @@ class Store:
                 state = states.get(change.oid)
                 if state is not None:
                     new = replace(new, metadata_location=str(state.location))
-                    pointers[change.oid] = Pointer(new.schema, new.name, f"file://{state.location}", database)
+                    pointers[change.oid] = Pointer(new.schema, new.name, to_uri(state.location), database)
                     snapshots[change.oid] = state.snapshots
                 relations[new.schema, new.name] = new
             elif change.oid in self._states.pointers:
@@ -534,7 +558,7 @@ class Store:
             # Files that the transaction wrote and dropped again.
             for path in transaction.written:
                 if str(path) not in live:
-                    remove(path)
+                    remove_from_disk(path)
             # A snapshot whose files are the table's again may have been discarded meanwhile.
             self.garbage.restore(Path(file.path) for change in merged.changes for file in change.added)
         self.garbage.restore(Path(path) for path in merged.reverted)
@@ -732,7 +756,7 @@ class Store:
     def remove_files(self, paths: Iterable[str]) -> None:
         """Removes files and folders by their paths below `tables`."""
         for path in paths:
-            remove(self._tables_folder / path)
+            self._table_files.remove(self._tables_folder / path)
 
     def list_temporary_tables(self) -> list[int]:
         """Returns the OIDs of the temporary tables here, which no other coordinator knows."""
@@ -849,8 +873,11 @@ class Store:
         """Returns the catalogs with their tables' files; moves those of no table, if no other store is open."""
         sync(self.directory)
         forget_verified()
+        current = {oid: self.folder(oid) / "metadata" / pointer.file for oid, pointer in pointers.items()}
+        self._table_files.fetch_metadata(current)
         loaded, live = self._states.load_all(catalogs, pointers)
         if alone:
             purge(self.directory, KEEP_LOST_SECONDS)
             move_orphans(self._tables_folder, live)
+            self._table_files.remove_orphans(live)
         return loaded

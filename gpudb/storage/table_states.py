@@ -17,7 +17,6 @@ from gpudb.errors import GpudbError
 from gpudb.storage.catalog.changes import Catalogs, Pointer
 from gpudb.storage.catalog.merge import Change
 from gpudb.storage.catalog.records import decode, encode
-from gpudb.storage.garbage import remove
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files, select_kept
 
@@ -133,7 +132,7 @@ class TableStates:
     def stage(
         self, tables: Iterable[Table], retention: Retention, properties: Mapping[str, str], *, compacting: bool
     ) -> dict[int, TableState]:
-        """Writes and syncs new Iceberg metadata, which a commit makes current, or `unstage` removes."""
+        """Writes and syncs new Iceberg metadata, which a commit makes current, or whose new files are removed."""
         staged: dict[int, TableState] = {}
         moment = self.next_moment()
         for table in tables:
@@ -148,12 +147,14 @@ class TableStates:
             sync(self.folder)
         return staged
 
-    def unstage(self, staged: Mapping[int, TableState]) -> None:
-        """Removes metadata that does not become current."""
+    def list_new(self, changes: Iterable[Change], staged: Mapping[int, TableState]) -> tuple[list[Path], list[Path]]:
+        """Returns the files below `folder` that the catalog names once `staged` is committed: data, and metadata."""
+        added = [Path(file.path) for change in changes if change.oid in staged for file in change.added]
+        metadata: list[Path] = []
         for oid, state in staged.items():
             old = self.states.get(oid)
-            for path in state.files - (old.files if old is not None else frozenset()):
-                remove(path)
+            metadata += state.files - (old.files if old is not None else frozenset())
+        return [path for path in added if path.is_relative_to(self.folder)], metadata
 
     def list_unused(self, changes: Iterable[Change], staged: Mapping[int, TableState]) -> dict[int, list[Path]]:
         """Returns the files that are no longer part of the state once `staged` is, by their table's OID."""

@@ -66,7 +66,9 @@ def run(scenario: Scenario, command: list[str], environment: Mapping[str, str], 
             end = f"did not end within {TIMEOUT_S:.0f} s"
         errors.seek(0)
         said = errors.read().strip()
-    version, checks, notes = parse(output)
+    version, checks, notes, skipped = parse(output)
+    if skipped is not None:
+        return Result(scenario.client, scenario.family, skipped=shorten(skipped))
     if end is None and not checks:
         end = "ended without a check"
     if end is not None:
@@ -76,16 +78,19 @@ def run(scenario: Scenario, command: list[str], environment: Mapping[str, str], 
 
 
 class Said(NamedTuple):
-    """What a scenario's output says: the client's version, its checks, and notes."""
+    """What a scenario's output says: the client's version, its checks, notes, and why it did not run."""
 
     version: str
     checks: list[Check]
     notes: list[str]
+    skipped: str | None = None
 
 
 def parse(output: str) -> Said:
     """Reads a scenario's output; lines that are no JSON objects are the client's own."""
-    version, checks, notes = "", [], []
+    version, skipped = "", None
+    checks: list[Check] = []
+    notes: list[str] = []
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
@@ -95,9 +100,11 @@ def parse(output: str) -> Said:
             continue
         if "version" in said:
             version = said["version"]
+        elif "skipped" in said:
+            skipped = said["skipped"]
         elif "note" in said:
             notes.append(said["note"])
         elif "feature" in said:
             error = said["error"]
             checks.append(Check(said["feature"], said["check"], None if error is None else shorten(error)))
-    return Said(version, checks, notes)
+    return Said(version, checks, notes, skipped)

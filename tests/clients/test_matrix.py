@@ -54,7 +54,16 @@ def test_output_that_is_no_check_is_passed_over() -> None:
         'hello\n{"x"\n{"a": 1}\n{"version": "3"}\n{"feature": "tls", "check": "c", "error": "at /a/b/c.py\\nmore"}\n'
         '{"note": "3 of 4 tests"}\n'
     )
-    assert parse(output) == ("3", [Check("tls", "c", "at …")], ["3 of 4 tests"])
+    assert parse(output) == ("3", [Check("tls", "c", "at …")], ["3 of 4 tests"], None)
+
+
+def test_a_scenario_may_skip_itself(tmp_path: Path) -> None:
+    source = tmp_path / "x.py"
+    source.write_text('"""x: y."""\n')
+    program = """print('{"skipped": "no source"}')"""
+    assert run(Scenario("python", source), [sys.executable, "-c", program], {}, tmp_path) == Result(
+        "x", "python", skipped="no source"
+    )
 
 
 @pytest.mark.parametrize(

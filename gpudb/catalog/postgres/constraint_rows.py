@@ -255,6 +255,15 @@ def _load_operator_classes() -> dict[int, int]:
     }
 
 
+def get_operator_class_name(item: SqlType) -> str:
+    """Returns the name of a type's operator class for btree that is used by default."""
+    stored = pgdata.load_system_table("pg_opclass")
+    assert stored is not None
+    header, rows = stored
+    oid = str(_get_operator_class(item))
+    return next(str(row[header.index("opcname")]) for row in rows if row[header.index("oid")] == oid)
+
+
 def _get_operator_class(item: SqlType) -> int:
     classes = _load_operator_classes()
     if item.element is not None:

@@ -99,7 +99,8 @@ class Handler(BuenaVistaHandler):
         self._waker: Waker | None = None
         self._ends_now = False
         self._conversation: Conversation | None = None
-        self._short_messages, self._messages_before, self._can_park = 0, 0, False
+        # Among others that are active it begins parked: its own thread would only compete with theirs.
+        self._short_messages, self._messages_before, self._can_park = _PARKED_AFTER, 0, False
         self._turn = threading.Lock()
         self._turn.acquire()
         self._failure: BaseException | None = None
@@ -191,7 +192,7 @@ class Handler(BuenaVistaHandler):
         parked.messages += self._short_messages
         others = parked.messages - self._messages_before - self._short_messages
         self._messages_before, count, self._short_messages = parked.messages, self._short_messages, 0
-        return 2 * others >= count and conversation.can_be_parked
+        return self._can_park and 2 * others >= count and conversation.can_be_parked
 
     def _park(self) -> None:
         """Waits for what this thread has to do; another one answers short messages meanwhile."""

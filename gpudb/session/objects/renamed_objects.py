@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.relations import Relation, Sequence, get_stored_query
+from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Index, Table
 from gpudb.catalog.triggers import Trigger
@@ -63,14 +63,15 @@ def _bare(old_schema: str, schema: str, name: str) -> tuple[str, str]:
     return ("" if schema == old_schema else schema), name
 
 
-def _change_relation(relation: Relation, renames: Renames) -> Relation:
+def _change_relation(relation: Table | View, renames: Renames) -> Relation:
     changes: dict[str, Any] = {}
     query = get_stored_query(relation)
     if query is not None and renames.may_concern(query):
         text = rewrite_renamed(query, renames)
         if text != query:
             changes["query"] = text
-    changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
+    if not isinstance(relation, Sequence):
+        changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
     if isinstance(relation, Table):
         changes["columns"] = tuple(_change_column(each, renames) for each in relation.columns)
         changes["constraints"] = tuple(_change_constraint(each, renames) for each in relation.constraints)
@@ -84,7 +85,7 @@ def _change_column(column: Column, renames: Renames) -> Column:
 
 def _change_constraint(constraint: Any, renames: Renames) -> Any:
     if isinstance(constraint, Check):
-        return replace(constraint, expression=_change(constraint.expression, renames))
+        return replace(constraint, expression=_change(constraint.expression, renames) or "")
     if isinstance(constraint, Index) and constraint.details is not None:
         details = constraint.details
         keys = tuple(replace(each, expression=_change(each.expression, renames) or "") for each in details.keys)

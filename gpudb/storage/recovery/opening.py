@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from gpudb.errors import GpudbError
+from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.catalog.changes import Catalogs, Pointer
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.private_files import SHARED_CATALOG_FILE, create_file
+from gpudb.storage.private_files import SHARED_CATALOG_FILE, TABLES_URL_FILE, create_file
 
 COMMIT_PROPERTY = "gpudb.commit"
 """Property of a table's Iceberg metadata: the number of the commit that wrote it."""
@@ -114,10 +114,13 @@ def check_commits(
 
 @contextmanager
 def lock_closed_directory(directory: Path) -> Iterator[None]:
-    """Keeps servers from opening a data directory; 58P01 if it is none, 55006 if one has it open."""
+    """Keeps servers from opening a data directory; 58P01 if it is none, 55006 if it is open, 0A000 for others."""
     if not (directory / "tables").is_dir():
         raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
     check_not_shared(directory)
+    if (directory / TABLES_URL_FILE).exists():
+        message = f'the tables of the data directory "{directory}" lie in an object storage'
+        raise FeatureNotSupported(message)
     lock = LockFile(directory / "lock")
     try:
         yield

@@ -59,12 +59,13 @@ def merge_parts(rows: Sequence[tuple[DataFile, int, int]], most: int) -> list[tu
     found: list[tuple[DataFile, int, int]] = []
     run: list[FilePart] = []
     for file, first, last in rows:
-        whole = isinstance(file, FilePart) and (first, last) == (0, file.rows)
-        if run and not (whole and run[0].stamp == file.stamp and sum(each.rows for each in run) + file.rows <= most):
+        part = file if isinstance(file, FilePart) and (first, last) == (0, file.rows) else None
+        joins = part is not None and run and run[0].stamp == part.stamp
+        if run and not (joins and sum(each.rows for each in run) + file.rows <= most):
             found.append(_merge(run))
             run = []
-        if whole:
-            run.append(file)
+        if part is not None:
+            run.append(part)
         else:
             found.append((file, first, last))
     if run:

@@ -45,6 +45,7 @@ from gpudb.sql import bound
 from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb_type
 from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.iceberg.pruning import prune_files
+from gpudb.storage.object_stores.table_files import make_local
 from gpudb.types import SqlType
 
 _Key = tuple[str, int, SqlType, Partition] | tuple[str, int, SqlType, Partition, GrowingDictionary]
@@ -355,6 +356,12 @@ def _read_widths(path: str, changed: int) -> Mapping[int, float]:
 
 def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     """Returns the files of a scan's table, without those that its filter excludes by their statistics."""
+    files = _list_pruned(scan, parameters)
+    make_local(each.path for each in files if not isinstance(each, FilePart))
+    return files
+
+
+def _list_pruned(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     condition = join_conjuncts(tuple(each for each in (scan.filter, scan.optional_filter) if each is not None))
     if condition is None:
         return scan.table.files

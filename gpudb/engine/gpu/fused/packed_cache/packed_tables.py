@@ -198,7 +198,7 @@ class PackedTables:
             some = [requested[position] for position in one.columns]
             if variant is True:
                 return [self._read_raw_text(one.file, column, one.first, one.last) for column in some]
-            chunks = [
+            chunks: list[ColumnChunk | PackedColumn | NotFused] = [
                 each if isinstance(each, NotFused) else _find_codes(variant, each)
                 for each in self._reader.read(one.file, some, one.first, one.last)
             ]

@@ -32,8 +32,10 @@ CONCURRENT_PARTS = 4
 """Number of concurrent reads of files that a statement reads as tables."""
 PART_ROUNDS = 3
 """Minimum number of reads of such files in turn, by each of the concurrent readers."""
-MIN_PART_BYTES, MAX_PART_BYTES = 1 << 28, 1 << 29
-"""Bounds of the bytes of decoded values of such a read: each takes some milliseconds besides its bytes."""
+MIN_PART_BYTES, MAX_PART_BYTES = 1 << 29, 1 << 29
+"""Bounds of the bytes of decoded values of such a read. Each takes some milliseconds besides its bytes: on an H100 four
+reads of half a GiB at a time are as fast as three or six, and faster than smaller ones.
+"""
 _MIN_BYTES, _MIN_SPLIT_ROWS = 1 << 24, 1 << 16
 """Minimum size of a read."""
 _MERGED_ROWS = 1 << 26

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from gpudb.errors import SqlError
@@ -46,8 +46,8 @@ class LockManager(Protocol):
     """
 
     @property
-    def is_used(self) -> bool:
-        """Whether this process holds any lock."""
+    def held(self) -> Mapping[int | Target, object]:
+        """The locks that this process holds: an attribute, since the end of every transaction reads it."""
 
     def acquire(
         self,
@@ -201,11 +201,7 @@ class Locks:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._table = LockTable()
-
-    @property
-    def is_used(self) -> bool:
-        """Whether any lock is held."""
-        return bool(self._table.holders)
+        self.held = self._table.holders
 
     def acquire(
         self,

@@ -339,7 +339,7 @@ class Store:
 
     def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
-        if self.locks.is_used:
+        if self.locks.held:
             self.locks.release(transaction.number)
         if self.exported_snapshots.known:
             self.exported_snapshots.end_transaction(transaction.number)

@@ -84,7 +84,7 @@ def test_modes_exclude_each_other_over_both(pair: Pair, target: int | Target, co
     assert pair.one.try_acquire(target, 3)
     assert [(row.owner, row.is_shared, row.is_granted) for row in pair.one.list_rows()] == [(3, False, True)]
     pair.one.release(3)
-    assert not pair.one.is_used
+    assert not pair.one.held
     assert count() == 0
 
 

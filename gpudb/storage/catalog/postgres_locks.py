@@ -76,14 +76,10 @@ class PostgresLocks:
         self._wait_seconds = wait_seconds
         self._mutex = threading.Lock()
         self._table = LockTable()
+        self.held = self._table.holders
         self._connections: dict[int, Connection] = {}
         """The connection of each party that holds or awaits a lock."""
         self._kept: list[Connection] = []
-
-    @property
-    def is_used(self) -> bool:
-        """Whether this process holds any lock."""
-        return bool(self._table.holders)
 
     def acquire(
         self,

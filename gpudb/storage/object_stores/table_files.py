@@ -17,12 +17,13 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gpudb.errors import GpudbError, SqlError
 from gpudb.lru import LruCache
 from gpudb.storage.object_stores.addresses import Address, has_pattern, read_address
-from gpudb.storage.object_stores.options import read_environment
+from gpudb.storage.object_stores.errors import convert_store_errors
+from gpudb.storage.object_stores.options import ATTEMPTS, read_environment
 from gpudb.storage.object_stores.store import ObjectStore
 from gpudb.storage.private_files import TABLES_URL_FILE, create_file, make_directory
 
@@ -35,6 +36,7 @@ CLOSE_SECONDS = 30.0
 _TRANSFERS = 8
 _PIECE_BYTES = 8 << 20
 _LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
 _known_local: LruCache[str, bool] = LruCache(1 << 16)
 """Files of tables that are known to be here."""
 
@@ -150,20 +152,26 @@ class ObjectTableFiles:
         partial = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.part")
         create_file(partial)
         try:
-            with self._store.open_file(self.locate(path)) as source, partial.open("wb") as target:
-                shutil.copyfileobj(source, target, _PIECE_BYTES)
-                target.flush()
-                os.fsync(target.fileno())
+            _try_again(lambda: self._copy(path, partial))
             partial.replace(path)
         except SqlError as error:
             if error.sqlstate == "58P01":
                 message = f'data file "{self.locate(path)}" does not exist'
                 raise GpudbError(message, condition="data_corrupted") from error
             raise
-        except OSError as error:
-            raise GpudbError(f'could not fetch "{self.locate(path)}": {error}', condition="io_error") from error
         finally:
             partial.unlink(missing_ok=True)
+
+    def _copy(self, path: Path, partial: Path) -> None:
+        address = self.locate(path)
+        with (
+            convert_store_errors(str(address)),
+            self._store.open_file(address) as source,
+            partial.open("wb") as target,
+        ):
+            shutil.copyfileobj(source, target, _PIECE_BYTES)
+            target.flush()
+            os.fsync(target.fileno())
 
     def claim(self, identifier: str, directory: Path) -> None:
         """Makes the prefix that of one data directory; 55000 if there are objects below it."""
@@ -182,8 +190,7 @@ class ObjectTableFiles:
     def check_owner(self, identifier: str) -> None:
         """Raises 55000 if the objects below the prefix are another data directory's."""
         try:
-            with self._store.open_file(self._owner) as file:
-                found = file.read().decode()
+            found = _try_again(self._read_owner)
         except SqlError as error:
             if error.sqlstate != "58P01":
                 raise
@@ -191,6 +198,10 @@ class ObjectTableFiles:
         if found != identifier:
             message = f'the objects below "{self._address}" are not those of this data directory'
             raise GpudbError(message, condition="object_not_in_prerequisite_state")
+
+    def _read_owner(self) -> str:
+        with convert_store_errors(str(self._owner)), self._store.open_file(self._owner) as file:
+            return bytes(file.read()).decode()
 
     @property
     def _owner(self) -> Address:
@@ -230,6 +241,18 @@ class ObjectTableFiles:
         """See `TableFiles`: waits for removals, within CLOSE_SECONDS."""
         wait(list(self._removals), timeout=CLOSE_SECONDS)
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _try_again(read: Callable[[], _T]) -> _T:
+    """Returns what a read returns, tried up to ATTEMPTS times: a failing answer's text ends pyarrow's own attempts."""
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return read()
+        except GpudbError as error:
+            if error.sqlstate != "58030":
+                raise
+            time.sleep(0.1 * 2**attempt)
+    return read()
 
 
 def open_table_files(directory: Path, url: str | None, remove: Callable[[Path], None]) -> TableFiles:

@@ -44,7 +44,7 @@ def alter_with_partitions(
     """
     if action in ATTACHING:
         if table.partitioned_by is None:
-            raise SqlError.of("wrong_object_type", f'table "{table.name}" is not partitioned')
+            raise SqlError.of("invalid_object_definition", f'table "{table.name}" is not partitioned')
         (attach_partition if action == "AttachPartition" else detach_partition)(context, _read(context, table), step)
         return
     if act is None or action not in _INHERITED | _HARMLESS:

@@ -44,6 +44,7 @@ from gpudb.session.ddl.identity import (
     set_identity,
 )
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
+from gpudb.session.ddl.partitions import attach_index
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.triggers import ENABLING, enable_trigger, triggers_of_column
@@ -84,6 +85,9 @@ def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
     context.check_writable("ALTER TABLE")
+    if node.objtype == pg.OBJECT_INDEX and _action(inner(node.cmds[0])) == "AttachPartition":
+        attach_index(context, node)
+        return Result("ALTER INDEX")
     if node.objtype not in (
         pg.OBJECT_TABLE,
         pg.OBJECT_VIEW,

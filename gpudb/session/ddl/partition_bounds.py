@@ -8,6 +8,7 @@ from typing import Any, Literal
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.partitions import STRATEGY_NAMES, Datum, PartitionBound, PartitionKey
+from gpudb.catalog.postgres.partition_rows import deparse_limits
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
@@ -16,7 +17,7 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bound import OutputColumn, Select
-from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.storage.partitions.values import HASHED_TYPES, KEY_TYPES, read_limit
 from gpudb.values.text_columns import format_text_column
 
@@ -82,10 +83,11 @@ def read_bound(context: Context, parent: Table, name: str, node: Any) -> Partiti
     )
     types = [column.type for column in columns]
     if tuple(map(read_limit, types, lower)) >= tuple(map(read_limit, types, upper)):
-        shown = [", ".join(map(_show, side)) for side in (lower, upper)]
-        detail = f"Specified lower bound ({shown[0]}) is greater than or equal to upper bound ({shown[1]})."
+        shown = [deparse_limits(types, side) for side in (lower, upper)]
+        detail = f"Specified lower bound {shown[0]} is greater than or equal to upper bound {shown[1]}."
         message = f'empty range bound specified for partition "{name}"'
-        raise SqlError.of("invalid_object_definition", message, detail=detail)
+        error = SqlError.of("invalid_object_definition", message, detail=detail)
+        raise context.binder().locate(error, expression_location(node.lowerdatums[0]))
     return PartitionBound(parent.oid, lower=lower, upper=upper)
 
 
@@ -108,10 +110,10 @@ def _read_range(context: Context, nodes: Any, columns: Sequence[Column], locatio
         datum = _read_datum(context, node, column, ranged=True)
         if found and found[-1].infinite and found[-1] != datum:
             word = "MINVALUE" if found[-1].infinite < 0 else "MAXVALUE"
-            message = f"every bound following {word} must also be {word}"
-            raise SqlError.of("datatype_mismatch", message)
+            error = SqlError.of("datatype_mismatch", f"every bound following {word} must also be {word}")
+            raise context.binder().locate(error, expression_location(node))
         if datum == Datum():
-            raise SqlError.of("invalid_table_definition", "cannot specify NULL in range bound")
+            raise SqlError.of("invalid_object_definition", "cannot specify NULL in range bound")
         found.append(datum)
     return tuple(found)
 
@@ -134,12 +136,10 @@ def _read_datum(context: Context, node: Any, column: Column, *, ranged: bool = F
     return Datum(value)
 
 
-def _show(datum: Datum) -> str:
-    return {-1: "MINVALUE", 1: "MAXVALUE"}.get(datum.infinite, datum.text or "")
-
-
-def check_no_overlap(parent: Table, siblings: Sequence[Table], name: str, bound: PartitionBound) -> None:
-    """Raises 42P17 if a partition takes rows that another one of its parent takes."""
+def check_no_overlap(
+    context: Context, parent: Table, siblings: Sequence[Table], name: str, bound: PartitionBound, node: Any
+) -> None:
+    """Raises 42P17 if a partition takes rows that another one of its parent takes; `node` is its bound's message."""
     key = parent.partitioned_by
     assert key is not None
     types = {column.name: column.type for column in parent.columns}
@@ -148,17 +148,22 @@ def check_no_overlap(parent: Table, siblings: Sequence[Table], name: str, bound:
         assert held is not None
         if bound.default and held.default:
             message = f'partition "{name}" conflicts with existing default partition "{other.name}"'
-            raise SqlError.of("invalid_object_definition", message)
+            raise context.binder().locate(SqlError.of("invalid_object_definition", message), node.location)
         if bound.default or held.default:
             continue
+        location = node.location
         if key.strategy == "r":
             kinds = [types[column] for column in key.columns]
             low, high, other_low, other_high = (
                 tuple(map(read_limit, kinds, side)) for side in (bound.lower, bound.upper, held.lower, held.upper)
             )
             overlaps = low < other_high and other_low < high
+            location = expression_location((node.lowerdatums if low >= other_low else node.upperdatums)[0])
         elif key.strategy == "l":
-            overlaps = not set(bound.values).isdisjoint(held.values)
+            shared = [value for value in bound.values if value in held.values]
+            overlaps = bool(shared)
+            if overlaps and len(bound.values) == len(node.listdatums):
+                location = expression_location(node.listdatums[bound.values.index(shared[0])])
         else:
             least = min(bound.modulus, held.modulus)
             if max(bound.modulus, held.modulus) % least:
@@ -166,7 +171,7 @@ def check_no_overlap(parent: Table, siblings: Sequence[Table], name: str, bound:
             overlaps = bound.remainder % least == held.remainder % least
         if overlaps:
             message = f'partition "{name}" would overlap partition "{other.name}"'
-            raise SqlError.of("invalid_object_definition", message)
+            raise context.binder().locate(SqlError.of("invalid_object_definition", message), location)
 
 
 def _factor_error(bound: PartitionBound, held: PartitionBound, name: str) -> SqlError:

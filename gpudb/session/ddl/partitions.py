@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudb.catalog.partition_trees import assemble, find_root, list_children, list_partitions
 from gpudb.catalog.partitions import PartitionBound
+from gpudb.catalog.postgres.indexes import is_same_index, list_indexes
 from gpudb.catalog.tables import Column, Constraint, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.privileges import check_owner, get_current_role
@@ -36,7 +37,7 @@ def create_partition(context: Context, node: Any, schema: str, name: str, *, tem
         message = f'cannot create a {what[0]} relation as partition of {what[1]} relation "{parent.name}"'
         raise SqlError.of("wrong_object_type", message)
     bound = read_bound(context, parent, name, node.partbound)
-    _check_siblings(context, parent, name, bound)
+    _check_siblings(context, parent, name, bound, node.partbound)
     oid = allocate_oid(context)
     # As in PostgreSQL 16, partitions have no identity columns
     columns = tuple(
@@ -66,7 +67,7 @@ def _find_parent(context: Context, node: Any) -> Table:
     if parent is None:
         raise UndefinedTable(f'relation "{range_text(node)}" does not exist')
     if not isinstance(parent, Table) or parent.partitioned_by is None:
-        raise SqlError.of("wrong_object_type", f'"{parent.name}" is not partitioned')
+        raise SqlError.of("invalid_object_definition", f'"{parent.name}" is not partitioned')
     check_owner(context.transaction.catalog, get_current_role(context), parent)
     lock_table(context, parent)
     found = context.transaction.catalog.find_relation_by_oid(parent.oid)
@@ -74,8 +75,9 @@ def _find_parent(context: Context, node: Any) -> Table:
     return found
 
 
-def _check_siblings(context: Context, parent: Table, name: str, bound: PartitionBound) -> None:
-    check_no_overlap(parent, list_children(context.transaction.catalog).get(parent.oid, ()), name, bound)
+def _check_siblings(context: Context, parent: Table, name: str, bound: PartitionBound, node: Any) -> None:
+    siblings = list_children(context.transaction.catalog).get(parent.oid, ())
+    check_no_overlap(context, parent, siblings, name, bound, node)
 
 
 def _with_keys(context: Context, parent: Table, table: Table) -> Table:
@@ -188,7 +190,7 @@ def attach_partition(context: Context, parent: Table, step: Any) -> None:
     check_not_scanned(context.session, table, "ALTER TABLE")
     lock_table(context, table)
     bound = read_bound(context, parent, table.name, command.bound)
-    _check_siblings(context, parent, table.name, bound)
+    _check_siblings(context, parent, table.name, bound, command.bound)
     parent, table = _align_columns(context, parent, _find(context, table.oid))
     for check in parent.checks:
         if all(not is_equal_constraint(each, check) for each in table.checks):
@@ -289,3 +291,29 @@ def detach_partition(context: Context, parent: Table, step: Any) -> None:
     assert key is not None
     put_relation(context, replace(_find(context, table.oid), partition_bound=None))
     put_relation(context, replace(_find(context, parent.oid), partitioned_by=replace(key, changes=key.changes + 1)))
+
+
+def attach_index(context: Context, node: Any) -> None:
+    """ALTER INDEX … ATTACH PARTITION index: checks that it is one of a partition with the same definition.
+
+    Which indexes belong together follows from their definitions. 42P01, 42809, 55000 for another index.
+    """
+    command = inner(definition_field(inner(node.cmds[0])))
+    (parent, index), (table, own) = (_find_index(context, each) for each in (node.relation, command.name))
+    bound = table.partition_bound
+    what = f'cannot attach index "{own}" as a partition of index "{index}"'
+    if bound is None or bound.parent != parent.oid:
+        detail = f'Index "{own}" is not an index on any partition of table "{parent.name}".'
+        raise SqlError.of("object_not_in_prerequisite_state", what, detail=detail)
+    facts = ({each.name: each for each in list_indexes(held)} for held in (parent, table))
+    if not is_same_index(*(each[name] for each, name in zip(facts, (index, own), strict=True))):
+        raise SqlError.of("invalid_object_definition", what, detail="The index definitions do not match.")
+
+
+def _find_index(context: Context, node: Any) -> tuple[Table, str]:
+    for schema in (node.schemaname,) if node.schemaname else context.session.search_path():
+        for table in context.transaction.catalog.tables():
+            if table.schema == schema and node.relname in table.index_names:
+                check_owner(context.transaction.catalog, get_current_role(context), table)
+                return table, node.relname
+    raise UndefinedTable(f'relation "{range_text(node)}" does not exist')

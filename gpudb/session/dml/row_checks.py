@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +29,8 @@ def check_batches(
     With `nulls`, 23502 for any NULL in a NOT NULL column: for rows that may not be written, since storage checks those
     that are.
     """
-    if table.tree is not None:
-        yield from _check_leaves(context, table, batches, nulls=nulls)
+    if table.partitioned_by is not None:
+        yield from _check_leaves(context, context.transaction.table(table.oid), batches, nulls=nulls)
         return
     binder = context.binder()
     query = build_violation_query(binder, table) if table.checks else None
@@ -68,6 +69,11 @@ def _check_leaves(
 def check_stored_rows(context: Context, table: Table) -> None:
     """23514 if a stored row of the table violates one of its checks."""
     if not table.files or not table.checks:
+        return
+    if table.partitioned_by is not None:
+        for each in list_partitions(context.transaction.catalog, table):
+            if each.partitioned_by is None:
+                check_stored_rows(context, replace(each, constraints=table.constraints))
         return
     first = fetch_from_engine(context, build_violation_query(context.binder(), table, stored=True))
     if first.num_rows:

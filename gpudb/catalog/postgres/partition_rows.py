@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import list_children, list_partitions
+from gpudb.catalog.partition_values import read_limit, read_value
 from gpudb.catalog.partitions import STRATEGY_NAMES, Datum, PartitionBound
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import get_type_facts
@@ -81,7 +83,7 @@ def add_partition(rows: SystemRows, catalog: Catalog, table: Table) -> None:
         chain = _list_constraints(catalog, table)
         rows.add(
             "partition_definitions", oid=table.oid, key=deparse_key(table),
-            condition=f"({' AND '.join(chain)})" if chain else None,
+            condition=f"({' AND '.join(chain)})" if len(chain) > 1 else "".join(chain) or None,
         )  # fmt: skip
         _add_tree(rows, table.oid, [each.oid for each in _list_ancestors(catalog, table)], leaf=key is None)
 
@@ -213,13 +215,20 @@ def _deny(parent: Table, bounds: Sequence[PartitionBound]) -> str:
     types = {column.name: column.type for column in parent.columns}
     names, kinds = [quote_name(name) for name in key.columns], [types[name] for name in key.columns]
     if key.strategy == "l":
-        values = tuple(dict.fromkeys(value for each in bounds for value in each.values))
+        values = tuple(sorted((v for each in bounds for v in each.values), key=lambda v: _order_value(kinds[0], v)))
         (*nulls, test) = _list_values(names[0], kinds[0], PartitionBound(parent.oid, values=values))
         return f"(NOT ({' AND '.join((*nulls, test))}))" if nulls else f"(NOT {test})"
-    tests = [" AND ".join(_list_limits(names, kinds, each)) for each in bounds]
+    ordered = sorted(bounds, key=lambda each: tuple(map(read_limit, kinds, each.lower)))
+    limits = [_list_limits(names, kinds, each) for each in ordered]
+    tests = [each[0] if len(each) == 1 else f"({' AND '.join(each)})" for each in limits if each]
     given = " AND ".join(f"({name} IS NOT NULL)" for name in names)
-    inside = " OR ".join(f"({each})" for each in tests) if len(tests) > 1 else tests[0]
-    return f"(NOT ({given} AND {f'({inside})' if len(tests) > 1 else inside}))"
+    if len(tests) == 1:
+        return f"(NOT ({given} AND {' AND '.join(limits[0])}))"
+    return f"(NOT ({given} AND ({' OR '.join(tests)})))"
+
+
+def _order_value(type: SqlType, datum: Datum) -> tuple[bool, Any]:
+    return datum.text is None, 0 if datum.text is None else read_value(type, datum.text)
 
 
 def _show_constant(type: SqlType, datum: Datum) -> str:

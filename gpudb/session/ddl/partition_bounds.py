@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.partition_values import HASHED_TYPES, KEY_TYPES, read_limit
 from gpudb.catalog.partitions import STRATEGY_NAMES, Datum, PartitionBound, PartitionKey
 from gpudb.catalog.postgres.partition_rows import deparse_limits
 from gpudb.catalog.tables import Column, Table
@@ -18,7 +19,6 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bound import OutputColumn, Select
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
-from gpudb.storage.partitions.values import HASHED_TYPES, KEY_TYPES, read_limit
 from gpudb.values.text_columns import format_text_column
 
 _STRATEGIES: dict[int, Literal["r", "l", "h"]] = {

@@ -8,11 +8,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from gpudb.catalog.partition_values import Limit
 from gpudb.catalog.partitions import PartitionTree
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.partitions.routing import NOWHERE, Level
-from gpudb.storage.partitions.values import Limit
 from gpudb.types import SqlType
 
 _MOST_KEYS = 1000

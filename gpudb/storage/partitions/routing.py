@@ -9,16 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gpudb.catalog.partition_values import Limit, read_limit, read_value
 from gpudb.catalog.partitions import PartitionTree
 from gpudb.catalog.tables import Column
-from gpudb.storage.partitions.values import (
-    Limit,
-    as_integers,
-    encode,
-    hash_row,
-    read_limit,
-    read_value,
-)
+from gpudb.storage.partitions.values import as_integers, encode, hash_row
 from gpudb.types import SqlType
 
 Places = npt.NDArray[np.int64]

@@ -1,13 +1,8 @@
-"""Values of partition keys: from bounds in the catalog and from batches of rows, in one form that compares.
-
-Integers are int, dates days and times microseconds as in `DataFile`'s statistics, numerics Decimal, texts and uuids
-str, booleans bool.
-"""
+"""Values of partition keys in batches of rows, in the form of `catalog.partition_values`, and their hashes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,50 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.partitions import Datum
+from gpudb.catalog.partition_values import DAYS, INTEGERS, TEXTS, TIMES
 from gpudb.types import SqlType
-from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 from gpudb.values.hashes import hash_bytes_extended, hash_integer_extended
 
-INTEGERS = frozenset({"int2", "int4", "int8"})
-DAYS = frozenset({"date"})
-TIMES = frozenset({"timestamp", "timestamptz"})
-TEXTS = frozenset({"text", "varchar"})
-KEY_TYPES = INTEGERS | DAYS | TIMES | TEXTS | {"numeric", "bool", "uuid"}
-"""The types of columns by which tables can be partitioned."""
-HASHED_TYPES = KEY_TYPES - {"numeric"}
-"""Those that HASH takes."""
 _SEED = 0x7A5B22367996DCFD
 _MASK = (1 << 64) - 1
 _EPOCH_DAYS = 10957
 _EPOCH = _EPOCH_DAYS * 86_400_000_000
 """PostgreSQL counts days and microseconds from 2000 on."""
-
-Limit = tuple[int, Any]
-"""A limit of a range that compares with others: (-1, 0) is MINVALUE, (0, value) a value, (1, 0) MAXVALUE."""
-
-
-def read_value(type: SqlType, text: str) -> Any:
-    """Returns the value of a bound's text."""
-    if type.name in INTEGERS:
-        return int(text)
-    if text.endswith(" BC"):
-        date, _, time = text.removesuffix(" BC").partition(" ")
-        text = f"{date} (BC) {time}".rstrip()
-    if type.name in DAYS:
-        return days_from_date(text)
-    if type.name in TIMES:
-        return microseconds_from_timestamp(text)
-    if type.name == "numeric":
-        return Decimal(text)
-    return text == "t" if type.name == "bool" else text
-
-
-def read_limit(type: SqlType, datum: Datum) -> Limit:
-    """Returns one limit of a range."""
-    if datum.infinite or datum.text is None:
-        return datum.infinite, 0
-    return 0, read_value(type, datum.text)
 
 
 def as_integers(array: pa.Array, type: SqlType) -> npt.NDArray[np.int64] | None:

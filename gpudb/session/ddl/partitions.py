@@ -216,7 +216,7 @@ def _refuse_partition(context: Context, parent: Table, table: Table) -> None:
         raise SqlError.of("wrong_object_type", message)
     if table.foreign_keys or referencing_keys(context.transaction.catalog, table.oid):
         raise FeatureNotSupported("foreign keys of a partition are not supported")
-    if any(each.row for each in table.triggers):
+    if any(each.for_each_row for each in table.triggers):
         raise FeatureNotSupported("row triggers of a partition are not supported")
     if table.distribution != parent.distribution:
         raise FeatureNotSupported("a partition that is distributed otherwise than its table is not supported")

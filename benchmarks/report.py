@@ -45,6 +45,7 @@ _TITLES = {
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "observe": "What recording of statements and traces cost short statements, and a scrape of the metrics,",
     "plpgsql": "Loops in PL/pgSQL beside PostgreSQL,",
+    "wire": "Short statements beside PostgreSQL, and servers that only receive and send,",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }
 _COLOURS = {

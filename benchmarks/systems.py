@@ -323,7 +323,7 @@ def _pdsh_query(number: int, folder: Path, scale: float) -> Any:
 
 
 @contextmanager
-def postgres() -> Iterator[Wire]:
+def postgres(max_connections: int = 100) -> Iterator[Wire]:
     """A separate PostgreSQL on a TCP port of loopback, like gpudb's server; its cache is a quarter of the memory, and
     JIT is off, which costs more than it gains at these sizes.
     """
@@ -346,6 +346,7 @@ def postgres() -> Iterator[Wire]:
         settings = {
             "shared_buffers": f"{megabytes // 4}MB",
             "effective_cache_size": f"{megabytes // 2}MB",
+            "max_connections": str(max_connections),
             "max_wal_size": "8GB",
             "jit": "off",
         }

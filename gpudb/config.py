@@ -67,6 +67,12 @@ class Settings(BaseSettings):
     """Statements a second that are traced at most, of those without a `traceparent`; 0 for any number."""
     data_dir: Path = Path("gpudb-data")
     """Directory of the tables; created if it is missing."""
+    catalog: str | None = Field(default=None, pattern=r"^postgres(ql)?://")
+    """URL of a database of PostgreSQL (`postgresql://user@host/database`) that has the catalog, so that any number of
+    servers, its coordinators, may have `data_dir` open at once. The default is a file in `data_dir`, and one server."""
+    tables_url: str | None = None
+    """Prefix of an object storage (`s3://bucket/prefix`, `gs://…`, `az://…`) where the tables' files lie. A new
+    `data_dir` takes it and remembers it; it keeps the catalog, and copies of the files that were read or written."""
     spill_dir: Path | None = None
     """Directory of this server alone for temporary files of operations that exceed memory, such as a local disk's when
     `data_dir` is on the network. The default is in `data_dir`."""

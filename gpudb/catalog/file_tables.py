@@ -97,6 +97,11 @@ class FileTable:
     lake: LakeScan | None = None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the rows are those of local files alone: equal plain tables have the same rows."""
+        return self.lake is None and "source" not in self.options and all(file.store is None for file in self.files)
+
+    @property
     def size(self) -> int:
         """The bytes of all files on disk."""
         return sum(file.size for file in self.files)

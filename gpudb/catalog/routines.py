@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpudb.catalog.user_types import make_type_key
@@ -10,6 +11,17 @@ from gpudb.values.acl import Acl
 
 NO_RELATION = -1
 """In the place of a relation's OID: rows of a call's own column definition list."""
+
+
+def get_routine_path(schema: str, search_path: Sequence[str]) -> tuple[str, ...]:
+    """Returns the schemas in which a routine's name with that qualifier, or '', is looked up.
+
+    `pg_temp` is the session's temporary schema, which is on its search path. Names without a qualifier are never looked
+    up there: no temporary function hides another one.
+    """
+    if schema == "pg_temp":
+        return tuple(each for each in search_path if each.startswith("pg_temp_"))
+    return (schema,) if schema else tuple(each for each in search_path if not each.startswith("pg_temp_"))
 
 
 @dataclass(frozen=True, slots=True)

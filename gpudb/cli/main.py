@@ -47,6 +47,12 @@ def serve(
         int | None, typer.Option(help="TCP port of health and metrics over HTTP; 0 selects a free one.")
     ] = None,
     data_dir: DataDir = None,
+    catalog: Annotated[
+        str | None, typer.Option(metavar="URL", help="PostgreSQL that has the catalog, for several servers.")
+    ] = None,
+    tables_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Prefix of an object storage for the tables' files.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of settings.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory limit of the CPU engine, such as 8GB.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Maximum number of clients.  [default: 1000]")] = None,
@@ -93,6 +99,8 @@ def serve(
             http_host=http_host,
             http_port=http_port,
             data_dir=data_dir,
+            catalog=catalog,
+            tables_url=tables_url,
             memory_limit=memory_limit,
             max_connections=max_connections,
             temp_file_limit=temp_file_limit,
@@ -228,6 +236,25 @@ def repair_command(
     if snapshot is not None:
         raise typer.BadParameter("--snapshot goes with --table")
     raise typer.Exit(repair(directory, purge=purge))
+
+
+@app.command("move-catalog")
+def move_catalog_command(
+    data_dir: DataDir = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="URL", help="The database of PostgreSQL that gets the catalog.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="The database of PostgreSQL that has the catalog.")
+    ] = None,
+) -> None:
+    """Move the catalog of a data directory that no server has open to PostgreSQL, or back from there."""
+    from gpudb import config as configuration
+    from gpudb.cli.maintenance import move_catalog
+
+    if (to is None) is (source is None):
+        raise typer.BadParameter("give either --to or --from")
+    move_catalog(configuration.load(data_dir=data_dir).data_dir, to=to, source=source)
 
 
 @app.command()

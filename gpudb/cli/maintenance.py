@@ -1,4 +1,4 @@
-"""`gpudb check` and `gpudb repair`: verify a data directory, rebuild its catalog, and restore damaged tables."""
+"""`gpudb check`, `gpudb repair` and `gpudb move-catalog`: verify and repair a data directory, and move its catalog."""
 
 from __future__ import annotations
 
@@ -40,6 +40,20 @@ def repair(data_dir: Path, *, purge: bool) -> int:
     if purge:
         print(f"{remove(data_dir, 0.0)} files removed from lost+found")
     return 0
+
+
+def move_catalog(data_dir: Path, *, to: str | None, source: str | None) -> None:
+    """Moves the catalog of a data directory `to` PostgreSQL, or from a `source` there, and prints what was copied."""
+    from gpudb.storage.recovery.catalog_move import KEPT, move_to_file, move_to_postgres
+
+    if to is not None:
+        moved = move_to_postgres(data_dir, to)
+        print(f'the catalog is in PostgreSQL now; "{data_dir / KEPT}" has it as it was')
+    else:
+        assert source is not None
+        moved = move_to_file(data_dir, source)
+        print("the catalog is in the data directory now")
+    print(f"{moved.databases} databases, {moved.tables} tables, {moved.sequences} sequences: all compared")
 
 
 def repair_table(data_dir: Path, name: str, number: int | None) -> int:

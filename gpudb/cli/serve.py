@@ -21,6 +21,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from socket import gethostname
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ TWIN_WORKERS = 2
 PRIVATE_UMASK = 0o077
 """Mask of the modes of all files that the server and its workers create: they are for their owner alone."""
 MAX_FILES = 65_536
+_EVERY_ADDRESS = {"0.0.0.0", "::"}
 
 
 def serve(settings: Settings) -> None:
@@ -137,6 +139,8 @@ def _serve_database(
         snapshot_limit=settings.snapshot_limit,
         query_log_rows=settings.query_log_rows if settings.track_statements else 0,
         query_log_min_duration=settings.query_log_min_duration,
+        catalog=settings.catalog,
+        tables_url=settings.tables_url,
     )
     if traces is not None and database.cluster is not None:
         database.cluster.measure_exchanges()
@@ -188,6 +192,7 @@ def _serve_database(
                 database.recorder.add_consumer(traces)
             database.recorder.start()
         host, port = server.address
+        database.store.announce(gethostname() if host in _EVERY_ADDRESS else host, port)
         log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
         if http is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select
+from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select, Statement
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.widening import WIDENING_CASTS
 
@@ -25,14 +25,21 @@ _OFFSETS = struct.Struct("<ii")
 
 
 class OneRow:
-    """A stream of one row."""
+    """A stream of one row, of which `values` are the Python values. Its batch is built once it is read."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
-        self.schema = batch.schema
-        self._batch = batch
+    __slots__ = ("_batch", "schema", "values")
+
+    def __init__(self, schema: pa.Schema, values: tuple[object, ...]) -> None:
+        self.schema = schema
+        self.values = values
+        self._batch: pa.RecordBatch | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        yield self._batch
+        batch = self._batch
+        if batch is None:
+            arrays = list(map(_array, self.values, self.schema.types))
+            self._batch = batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        yield batch
 
     def close(self) -> None:
         """No-op: nothing is held."""
@@ -40,10 +47,13 @@ class OneRow:
 
 @dataclass(frozen=True, slots=True)
 class _RowRecipe:
-    """Recipe of a query's row: each column's constant or parameter; `result` is the row if it never varies."""
+    """Recipe of a query's row: each column's constant or parameter, and which columns are dates; `result` is the row
+    if it never varies.
+    """
 
     schema: pa.Schema
     sources: tuple[Constant | Parameter, ...]
+    dates: tuple[int, ...]
     result: OneRow | None = None
 
 
@@ -52,7 +62,7 @@ _MAX_BYTES = 4096
 """Limit of a cached row's size; rows of longer constants are built for each statement."""
 
 
-def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
+def constant_row(query: Statement, parameters: Sequence[object]) -> OneRow | None:
     """Returns the row of a query that selects constants and parameters of plain types without FROM; else None."""
     if not isinstance(query, Select) or query.source is not None:
         return None
@@ -73,13 +83,10 @@ def _memory_size(source: Constant | Parameter) -> int:
 
 
 def _fill(row: _RowRecipe, parameters: Sequence[object]) -> OneRow | None:
-    arrays = []
-    for source, type_ in zip(row.sources, row.schema.types, strict=True):
-        value = parameters[source.number - 1] if isinstance(source, Parameter) else source.value
-        if isinstance(value, str) and type_ == pa.date32():
-            return None  # infinity, which DuckDB parses
-        arrays.append(_array(value, type_))
-    return OneRow(pa.RecordBatch.from_arrays(arrays, schema=row.schema))
+    values = tuple([parameters[each.number - 1] if isinstance(each, Parameter) else each.value for each in row.sources])
+    if row.dates and any(isinstance(values[at], str) for at in row.dates):
+        return None  # infinity, which DuckDB parses
+    return OneRow(row.schema, values)
 
 
 def _array(value: object, type_: pa.DataType) -> pa.Array:
@@ -125,6 +132,7 @@ def _build_recipe(query: Query) -> _RowRecipe | None:
             return None
         sources.append(known)
     schema = pa.schema([(f"c{number}", target.type.arrow) for number, target in enumerate(targets, 1)])
-    row = _RowRecipe(schema, tuple(sources))
+    dates = tuple(at for at, target in enumerate(targets) if target.type.name == "date")
+    row = _RowRecipe(schema, tuple(sources), dates)
     varies = any(isinstance(source, Parameter) for source in sources)
     return row if varies else replace(row, result=_fill(row, ()))

@@ -16,6 +16,7 @@ from gpudb.functions.dimensions import (
     render_lower,
     render_ndims,
     render_subscripts,
+    render_upper,
 )
 from gpudb.functions.dimensions import concatenate as joined_arrays
 from gpudb.functions.equality import compare_unmerged, render_equality_key, render_sort_key
@@ -103,7 +104,8 @@ declare("array_fill(anyelement,_int4)", _fill)
 # ---------------------------------------------------------------------------------------------- sizes
 
 declare("cardinality", lambda o: f"len({flatten(o.sql[0], o.types[0])})::INTEGER")
-declare("array_length array_upper", render_length)
+declare("array_length", render_length)
+declare("array_upper", render_upper)
 declare("array_lower", render_lower)
 declare("array_ndims", render_ndims)
 declare("array_dims", render_dims)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
@@ -123,10 +124,13 @@ def to_enum(sql: str, source: SqlType, target: SqlType) -> str:
     )
 
 
-_LOOKED_UP = frozenset(
+_NAME = re.compile(r'[\w."]+')
+
+LOOKED_UP = frozenset(
     "regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole "
     "regtype".split()
 )
+"""Types whose values are shown by a look-up in the system catalog."""
 
 
 def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
@@ -152,12 +156,15 @@ def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> 
     }:
         return sql
     value, scale = unpack("pg_e", source_element)
-    if _LOOKED_UP & {source_element.name, target_element.name} and source.dims <= 1:
+    if LOOKED_UP & {source_element.name, target_element.name} and source.dims <= 1:
         # names and OIDs of objects are looked up by subqueries, which a lambda cannot have
         item = pack(*cast(value, scale, source_element, target_element, explicit), target_element)
         if item == value and source_element.duckdb == target_element.duckdb:
             return sql
-        items = f"SELECT list({item} ORDER BY pg_i) FROM unnest({sql}) WITH ORDINALITY AS pg_l(pg_e, pg_i)"
+        of = f"unnest({sql})"
+        if not _NAME.fullmatch(sql):  # it may have a subquery, which a table function's argument cannot have either
+            of = f"(SELECT {sql} AS pg_a) AS pg_s, unnest(pg_s.pg_a)"
+        items = f"SELECT list({item} ORDER BY pg_i) FROM {of} WITH ORDINALITY AS pg_l(pg_e, pg_i)"
         return f"(CASE WHEN {sql} IS NOT NULL THEN coalesce(({items}), []) END)"
     convert = f"lambda pg_e: {pack(*cast(value, scale, source_element, target_element, explicit), target_element)}"
     for _ in range(source.dims - 1):

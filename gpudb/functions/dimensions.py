@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.operands import VECTORS
 from gpudb.functions.registry import MISSING, Operands
 from gpudb.functions.text_literal import quote_literal
 from gpudb.types import SqlType
@@ -60,8 +61,21 @@ def render_lengths(sql: str, item: SqlType) -> list[str]:
     return sizes
 
 
+READS_SUBSCRIPTS = frozenset({"array_upper", "array_lower", "generate_subscripts"})
+
+
+def _get_start(item: SqlType) -> int:
+    """Returns the first subscript of an array's type: vectors of the system catalog start at 0."""
+    return 0 if item.name in VECTORS else 1
+
+
+def render_upper(operands: Operands) -> str:
+    """array_upper: the last subscript."""
+    return f"({render_length(operands)} + {_get_start(operands.types[0]) - 1})"
+
+
 def render_length(operands: Operands) -> str:
-    """array_length and array_upper."""
+    """array_length."""
     array, dimension = operands.sql
     item = operands.types[0]
     return bind_values(
@@ -75,9 +89,11 @@ def render_length(operands: Operands) -> str:
 
 
 def render_lower(operands: Operands) -> str:
-    """array_lower: 1 for each existing dimension."""
-    dims = operands.types[0].dims
-    return bind_values(lambda a, n: f"(CASE WHEN {n} BETWEEN 1 AND {dims} AND len({a}) > 0 THEN 1 END)", *operands.sql)
+    """array_lower: the first subscript of each existing dimension."""
+    dims, start = operands.types[0].dims, _get_start(operands.types[0])
+    return bind_values(
+        lambda a, n: f"(CASE WHEN {n} BETWEEN 1 AND {dims} AND len({a}) > 0 THEN {start} END)", *operands.sql
+    )
 
 
 def render_dims(operands: Operands) -> str:
@@ -99,13 +115,13 @@ def render_ndims(operands: Operands) -> str:
 
 
 def render_subscripts(operands: Operands) -> str:
-    """generate_subscripts: 1 to a dimension's length."""
+    """generate_subscripts: from a dimension's first subscript to its last."""
     array, dimension = operands.sql[:2]
-    item = operands.types[0]
+    item, start = operands.types[0], _get_start(operands.types[0])
 
     def body(a: str, n: str) -> str:
         whens = "".join(
-            f" WHEN {n} = {at} THEN range(1, coalesce({size}, 0) + 1)"
+            f" WHEN {n} = {at} THEN range({start}, coalesce({size}, 0) + {start})"
             for at, size in enumerate(render_lengths(a, item), 1)
         )
         positions = f"(CASE{whens} END)"

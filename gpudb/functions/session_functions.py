@@ -13,7 +13,7 @@ for _name in (
     " current_schemas current_database version set_config pg_backend_pid inet_client_addr"
     " inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time"
     " txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query pg_trigger_depth"
-    " pg_client_encoding pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until"
+    " pg_current_logfile pg_client_encoding pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until"
     " pg_stat_reset pg_stat_reset_shared pg_stat_reset_single_table_counters"
     # carried out around the engine: `gpudb.session.execution.session_calls`
     " nextval currval lastval setval pg_cancel_backend pg_terminate_backend pg_stat_statements_reset"
@@ -22,6 +22,11 @@ for _name in (
     " pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all pg_notify pg_export_snapshot"
 ).split():
     declare(_name, session=_name)
+
+declare("pg_is_wal_replay_paused", lambda o: render_error("55000", "'recovery is not in progress'", "BOOLEAN"))
+# There is no recovery whose progress they could show.
+declare("pg_last_wal_receive_lsn pg_last_wal_replay_lsn", "CAST(NULL AS VARCHAR)")
+declare("pg_last_xact_replay_timestamp", "CAST(NULL AS TIMESTAMP)")
 
 
 # For a column, settings are looked up one by one among those that are shown.

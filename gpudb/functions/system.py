@@ -31,6 +31,7 @@ def _render_format_type(operands: Operands) -> str:
 
 declare("format_type", _render_format_type)
 declare("pg_encoding_to_char", _make_macro_call("sys_encoding"))
+declare("pg_identify_object", _make_macro_call("sys_identify", 3))
 declare("to_regclass", _make_macro_call("sys_find_class"))
 declare("to_regtype", _make_macro_call("sys_find_type"))
 declare("to_regproc", _make_macro_call("sys_find_proc"))
@@ -77,7 +78,7 @@ def _render_index_definition(operands: Operands) -> str:
         definition = f"sys_pretty_index({index})" if operands.constants[2] else f"sys_index({index})"
     if operands.constants[1] == 0:
         return definition
-    return f"(CASE WHEN {number} = 0 THEN {definition} ELSE sys_index_column({index}, {number}) END)"
+    return f"(CASE WHEN {number} = 0 THEN {definition} ELSE sys_index_column({index}, {number}, {pretty}) END)"
 
 
 declare("pg_get_indexdef(oid,int4,bool)", _render_index_definition)

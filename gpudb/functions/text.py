@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from gpudb.functions.casts import LOOKED_UP, cast
 from gpudb.functions.dimensions import flatten
 from gpudb.functions.let_binding import bind_values, make_macro_template
 from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import get_constant_text, quote_literal
 from gpudb.functions.to_text import to_text
+from gpudb.types import TEXT
 
 # ---------------------------------------------------------------------------------------------- concatenation
 
@@ -198,7 +200,11 @@ def _render_array_to_string(operands: Operands) -> str:
     text = to_text(value, scale, element, output=True)
     if len(operands.sql) == 3:
         text = f"coalesce({text}, {operands.sql[2]})"
-    texts = f"list_transform({flatten(operands.sql[0], operands.types[0])}, lambda pg_e: {text})"
+    items = flatten(operands.sql[0], operands.types[0])
+    if element.name in LOOKED_UP:  # by subqueries, which a lambda cannot have
+        items, text = cast(items, "0", element.array, TEXT.array, True)[0], "pg_e"
+        text = f"coalesce(pg_e, {operands.sql[2]})" if len(operands.sql) == 3 else text
+    texts = f"list_transform({items}, lambda pg_e: {text})"
     delimiter = get_constant_text(operands, 1)
     if delimiter is None:
         return f"pg_join({texts}, {operands.sql[1]})"

@@ -92,9 +92,10 @@ def main() -> None:
                 for name, query in QUERIES.items():
                     text = "\n".join(_fetch_rows(connection, query)) + "\n"
                     (here / f"{name}.tsv").write_text(text, encoding="utf-8")
-                make_system.write(connection, here / "system")
                 moving = _find_moving_abbreviations(connection, share / "timezonesets" / "Default")
                 (here / "moving_abbrev.tsv").write_text("\n".join(moving) + "\n", encoding="utf-8")
+                make_system.write(connection, here / "system")
+                connection.rollback()
         finally:
             server.cleanup()
     (here / "errcodes.tsv").write_text("\n".join(_read_errcodes(share / "errcodes.txt")) + "\n", encoding="utf-8")

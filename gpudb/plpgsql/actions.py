@@ -29,7 +29,7 @@ from gpudb.plpgsql.tree import (
     Statement,
     Target,
 )
-from gpudb.types import INT4, INT8, TEXT
+from gpudb.types import INT4, INT8, OID, TEXT
 
 if TYPE_CHECKING:
     from gpudb.plpgsql.compiler import Compiler
@@ -212,7 +212,7 @@ def _write_diagnostics(compiler: Compiler, statement: GetDiagnostics) -> None:
             case "pg_context":
                 source, kind = "rt.context()", TEXT
             case "pg_routine_oid":
-                raise FeatureNotSupported("GET DIAGNOSTICS … PG_ROUTINE_OID is not supported")
+                source, kind = "rt.host.routine_oid", OID
             case _:
                 source, kind = f"rt.diagnostics({item!r})", TEXT
         _write_value(compiler, target, source, compiler.names.add(kind))

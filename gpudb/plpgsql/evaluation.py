@@ -177,9 +177,9 @@ class Evaluator:
         return self.make_record(row[0], row[1], variable.type)
 
     def set_field(
-        self, record: object, variable: Variable, path: Sequence[str], value: object, item: SqlType
+        self, record: object, variable: Variable, path: Sequence[str], value: object, item: SqlType | None
     ) -> object:
-        """Returns a record in which a field has another value; 55000, 42703."""
+        """Returns a record in which a field has another value, of the type `item` if it is not NULL; 55000, 42703."""
         if not isinstance(record, Record):
             raise unassigned_record(variable)
         record = record.copy()
@@ -188,7 +188,7 @@ class Evaluator:
         place = record.names.index(path[0])
         if len(path) > 1:
             raise SqlError.of("feature_not_supported", "assignments to fields of fields of records are not supported")
-        record.values[place] = self.convert(value, item, record.types[place])
+        record.values[place] = self.convert(value, item or record.types[place], record.types[place])
         return record
 
     def set_item(self, array: object, places: Sequence[object], value: object) -> list[object]:

@@ -71,6 +71,10 @@ class Host(Protocol):
     def timezone(self) -> str:
         """The session's time zone."""
 
+    @property
+    def routine_oid(self) -> int:
+        """The OID of the routine whose body runs; 0 for the block of DO."""
+
     def version(self) -> object:
         """Returns what bound statements depend on: equal values mean that they are still valid."""
 
@@ -83,6 +87,9 @@ class Host(Protocol):
 
     def binder(self) -> Binder:
         """Returns a binder."""
+
+    def split(self, text: str) -> list[str]:
+        """Returns the statements of a text; 42601."""
 
     def bind(self, text: str, arguments: Arguments, *, dynamic: bool = False) -> Bound:
         """Parses and binds one statement whose names include `arguments`; a `dynamic` one is a text of EXECUTE."""

@@ -90,9 +90,12 @@ def iter_rows(
     """Yields the rows of batches as tuples of values."""
     types = [item for _, item in columns]
     for batch in batches:
-        if batch.num_rows:
+        if batch.num_rows and not types:
+            # a query without columns has one for its rows to be counted by
+            yield from [()] * batch.num_rows
+        elif batch.num_rows:
             lists = [column_values(item, each, zone) for item, each in zip(types, batch.columns, strict=True)]
-            yield from zip(*lists, strict=True) if lists else [()] * batch.num_rows
+            yield from zip(*lists, strict=True)
 
 
 def show_value(item: SqlType, value: object, zone: str) -> str | None:

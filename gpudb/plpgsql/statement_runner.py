@@ -114,7 +114,10 @@ class StatementRunner(Evaluator):
     # ---- dynamic statements
 
     def _prepare(self, text: str | None, using: Sequence[Row]) -> tuple[Outcome, Bound, str]:
-        """Runs a dynamic statement with the values of USING; its outcome, what was bound, and its line of CONTEXT."""
+        """Runs a dynamic statement with the values of USING; its outcome, what was bound, and its line of CONTEXT.
+
+        Of several statements in the text all run, and the last one's outcome is returned.
+        """
         if text is None:
             message = "query string argument of EXECUTE is null"
             raise SqlError.of("null_value_not_allowed", message)
@@ -126,7 +129,15 @@ class StatementRunner(Evaluator):
             values.append(Constant(row[0] if len(columns) == 1 else tuple(row), item.plain))
         arguments = Arguments("", (), tuple(values))
         try:
-            bound = self.host.bind(text, arguments, dynamic=True)
+            *earlier, last = self.host.split(text) or [text]
+            for each in earlier:
+                bound = self.host.bind(each, arguments, dynamic=True)
+                outcome = self.host.run(bound, (), lambda: arguments)
+                if bound.query is not None:
+                    self._discard(outcome, shown)
+                outcome.close()
+                bound = None
+            bound = self.host.bind(last if earlier else text, arguments, dynamic=True)
             outcome = self.host.run(bound, (), lambda: arguments)
         except GpudbError as error:
             if error.position or bound is None:
@@ -136,13 +147,20 @@ class StatementRunner(Evaluator):
         return outcome, bound, context
 
     def execute_text(self, text: str | None, using: Sequence[Row]) -> None:
-        """EXECUTE without INTO."""
+        """EXECUTE without INTO; a text without a statement does nothing."""
+        if text is not None and not self.host.split(text):
+            self.row_count = 0
+            return
         outcome, bound, context = self._prepare(text, using)
         if bound.query is not None:
-            self.row_count = sum(1 for _ in self._read(outcome, context))
+            self.row_count = self._discard(outcome, context)
         else:
             outcome.close()
             self.row_count = outcome.count
+
+    def _discard(self, outcome: Outcome, context: str) -> int:
+        """Reads all rows of a query; returns their number."""
+        return sum(1 for _ in self._read(outcome, context))
 
     def fetch_text(
         self, text: str | None, using: Sequence[Row], *, strict: bool, prints: bool = False

@@ -19,6 +19,7 @@ from gpudb.observe.query_log import QueryLog
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.observe.statement_statistics import StatementStatistics
 from gpudb.observe.totals import StatementTotals
+from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan
 from gpudb.session.progress import CopyProgress
@@ -112,6 +113,7 @@ class SessionState(Protocol):
     definer: str | None
     script_part: str
     client: str
+    network: Network
     started: dt.datetime
     settings: SettingValues
     frames: dict[str, pa.Table]

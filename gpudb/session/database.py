@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ from gpudb.session.authorization.privileges import check_connect
 from gpudb.session.context import SessionCounts
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
+from gpudb.session.mailbox import MAX_WAITING, Notification
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.session.settings.catalog import (
@@ -66,7 +67,9 @@ class Database:
     `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. The CPU
     engine's are in `spill_dir`, by default in `data_dir`. `settings` are the defaults of sessions' settings.
     `scheduler_timeout` limits the waiting for a scheduler and its workers, in seconds. The last
-    `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log.
+    `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log. `catalog` is the
+    URL of a PostgreSQL that has the catalog, for several servers over one data directory. `tables_url` is a prefix of
+    an object storage for the tables' files.
     """
 
     def __init__(
@@ -91,8 +94,10 @@ class Database:
         snapshot_limit: int = 100,
         query_log_rows: int = 0,
         query_log_min_duration: float = 0.01,
+        catalog: str | None = None,
+        tables_url: str | None = None,
     ) -> None:
-        self.store = Store(data_dir, spill_dir=spill_dir)
+        self.store = Store(data_dir, spill_dir=spill_dir, catalog=catalog, tables_url=tables_url)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
@@ -138,7 +143,7 @@ class Database:
         self.activity_reset = ActivityReset(self.started)
         self.statements = StatementTotals()
         self.statistics = StatementStatistics()
-        self.query_log = QueryLog(self.store.directory, query_log_rows, query_log_min_duration)
+        self.query_log = QueryLog(self.store.private_directory, query_log_rows, query_log_min_duration)
         consumers = self.statements, self.statistics, self.query_log
         # The query log has each statement that takes as long.
         self.recorder = StatementRecorder(
@@ -147,6 +152,7 @@ class Database:
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
         self._closed = False
+        self._notifications = self.store.open_notifications(self._deliver)
 
     def session(
         self,
@@ -210,7 +216,9 @@ class Database:
         return role == group or has_grant_of(self.store.catalog(), role, group)
 
     def reload_configuration(self) -> None:
-        """Loads the server's rules of connections again, if it has any."""
+        """Loads the settings of ALTER SYSTEM again, and the server's rules of connections, if it has any."""
+        self.system_settings.reload()
+        self.apply_system_settings()
         if self.configuration is not None:
             self.configuration.reload()
         self.configuration_loaded = dt.datetime.now(dt.UTC)
@@ -255,6 +263,18 @@ class Database:
         session.terminate()
         return True
 
+    def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
+        """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
+        if self._notifications is not None:
+            self._notifications.send(database, sent)
+
+    def _deliver(self, database: int, sent: Iterable[tuple[int, str, str]]) -> None:
+        """Gives the sessions of a database what another server's have notified."""
+        notifications = [Notification(*each) for each in sent]
+        for session in self.sessions():
+            if session.database_oid == database and len(session.mailbox.inbox) < MAX_WAITING:
+                session.mailbox.receive(notifications)
+
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
         with self._lock:
@@ -287,6 +307,8 @@ class Database:
         for session in self.sessions():
             session.cancel()
             session.close()
+        if self._notifications is not None:
+            self._notifications.close()
         self.recorder.close()
         self.query_log.close()
         self.engine.close()

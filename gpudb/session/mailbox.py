@@ -78,8 +78,8 @@ class Mailbox:
             if len(mailbox.inbox) + len(self._queued) > MAX_WAITING and mailbox.channels:
                 raise SqlError.of("program_limit_exceeded", "too many notifications in the NOTIFY queue")
 
-    def commit(self, process_id: int, mailboxes: Iterable[Mailbox]) -> None:
-        """Puts into effect what the transaction has said: sends its notifications to those that listen."""
+    def commit(self, process_id: int, mailboxes: Iterable[Mailbox]) -> list[Notification]:
+        """Puts into effect what the transaction has said; returns its notifications, which those that listen get."""
         for channel, listens in self._changes:
             if listens and channel is not None:
                 self.channels[channel] = None
@@ -89,13 +89,16 @@ class Mailbox:
                 self.channels.pop(channel, None)
         sent = [Notification(process_id, channel, payload) for channel, payload in self._queued]
         self.forget()
-        if not sent:
-            return
-        for mailbox in mailboxes:
-            heard = [each for each in sent if each.channel in mailbox.channels]
-            mailbox.inbox.extend(heard)
-            if heard and mailbox.on_arrival is not None and mailbox is not self:
-                mailbox.on_arrival()
+        for mailbox in mailboxes if sent else ():
+            mailbox.receive(sent, wakes=mailbox is not self)
+        return sent
+
+    def receive(self, sent: Iterable[Notification], *, wakes: bool = True) -> None:
+        """Takes in what others have sent to channels that the session listens to."""
+        heard = [each for each in sent if each.channel in self.channels]
+        self.inbox.extend(heard)
+        if heard and wakes and self.on_arrival is not None:
+            self.on_arrival()
 
     def forget(self) -> None:
         """Forgets what the transaction has said."""

@@ -8,13 +8,16 @@ from typing import NamedTuple
 from gpudb.lru import LruCache
 from gpudb.session.results import ResultColumn
 from gpudb.sql.accesses import Accesses
-from gpudb.sql.bound import RowLock, Statement
+from gpudb.sql.bound import FileScan, FrameScan, RowLock, Select, SetOperation, Statement, SystemScan
 from gpudb.sql.parse.parser import RawStatement
+from gpudb.sql.traverse import walk
 from gpudb.types import CARRIED_SCALE, SqlType
 
 SIZE = 2048
 LONGEST = 16 << 10
 """Maximum length of a cached text in characters: a longer one contains data and is unlikely to repeat."""
+_REBOUND = 256
+"""Statements over files that are kept."""
 
 
 @dataclass(slots=True)
@@ -24,7 +27,9 @@ class Plan:
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
     been evaluated. `uses_layout` is whether the layout of carried numerics changes it, `scale` the layout in which it
     last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement, as
-    far as asked. `row_locks` are the locks to take before it runs.
+    far as asked. `row_locks` are the locks to take before it runs. `is_constant` becomes true once it has run and its
+    row was one of constants and parameters: it may run again without a transaction. `described` are equal columns that
+    a client was told.
     """
 
     statement: RawStatement
@@ -37,6 +42,8 @@ class Plan:
     scale: int | None = None
     accesses: Accesses = field(default_factory=Accesses, repr=False)
     row_locks: tuple[RowLock, ...] = ()
+    is_constant: bool = False
+    described: tuple[ResultColumn, ...] | None = None
     authorized: dict[str, Plan] = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -54,11 +61,17 @@ class Key(NamedTuple):
     scale: int = CARRIED_SCALE
 
 
+def _differs_by_statement(node: object) -> bool:
+    """Returns whether equal scans may have other rows in another statement."""
+    return isinstance(node, SystemScan | FrameScan) or (isinstance(node, FileScan) and not node.files.is_plain)
+
+
 class PlanCache:
     """The most recently used plans of a database. Thread-safe."""
 
     def __init__(self, size: int = SIZE) -> None:
         self._plans: LruCache[Key, Plan] = LruCache(size)
+        self._rebound: LruCache[Key, Statement] = LruCache(_REBOUND)
         self.hits = 0
         self.misses = 0
 
@@ -76,6 +89,20 @@ class PlanCache:
         if len(key.text) > LONGEST:
             return
         self._plans.put(key, plan)
+
+    def reuse(self, key: Key, bound: Statement) -> Statement:
+        """Returns what the text of a query was last bound to, if that is equal, with all that engines prepared for it.
+
+        The query has been bound anew since it reads files, which may have changed.
+        """
+        if not isinstance(bound, Select | SetOperation):
+            return bound
+        known = self._rebound.get(key)
+        if known is not None and known == bound:
+            return known
+        if len(key.text) <= LONGEST and not any(map(_differs_by_statement, walk(bound))):
+            self._rebound.put(key, bound)
+        return bound
 
     def __len__(self) -> int:
         """Number of plans."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class RowCounts(Protocol):
-    """Rows that a COPY has stored or sent, and those that its WHERE excluded."""
+    """Rows that a COPY has stored or sent, that its WHERE excluded, and that it skipped for their errors."""
 
     @property
     def rows(self) -> int:
@@ -16,6 +16,10 @@ class RowCounts(Protocol):
     @property
     def excluded(self) -> int:
         """Rows that WHERE excluded."""
+
+    @property
+    def skipped(self) -> int:
+        """Rows that were skipped for their errors."""
 
 
 @dataclass(slots=True)
@@ -43,10 +47,16 @@ class CopyProgress:
         """Rows that WHERE excluded."""
         return 0 if self.counts is None else self.counts.excluded
 
+    @property
+    def skipped(self) -> int:
+        """Rows that were skipped for their errors."""
+        return 0 if self.counts is None else self.counts.skipped
+
 
 @dataclass(slots=True)
 class SentRows:
-    """Rows that COPY TO has sent; none are excluded."""
+    """Rows that COPY TO has sent; none are excluded or skipped."""
 
     rows: int = 0
     excluded: int = 0
+    skipped: int = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from gpudb.engine.constants import OneRow
 from gpudb.errors import StalePlan
 from gpudb.sql.bound import OutputColumn, Statement, output_columns
 from gpudb.types import TEXT, SqlType
@@ -36,6 +37,8 @@ class Result:
     columns: tuple[ResultColumn, ...] | None = None
     batches: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()))
     close: Callable[[], None] = lambda: None
+    row: OneRow | None = None
+    """The only row, if no engine was needed for it: `batches` yields the same."""
 
 
 @dataclass(slots=True)
@@ -92,6 +95,8 @@ class Prepared:
     from_sql: bool = False
     oids: tuple[int, ...] = field(init=False)
     """The OIDs of the parameters' types."""
+    descriptions: dict[tuple[int, ...], bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What the server has sent to describe the rows, by the columns' formats."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))
@@ -99,11 +104,15 @@ class Prepared:
 
 def check_columns(prepared: Prepared, result: Result) -> Result:
     """Returns the result of a prepared statement; 0A000 if its columns differ from the described ones."""
-    described, columns = prepared.columns or (), result.columns or ()
-    if described is not columns and list(map(_described, described)) != list(map(_described, columns)):
+    if not have_same_columns(prepared.columns, result.columns):
         result.close()
         raise StalePlan("cached plan must not change result type")
     return result
+
+
+def have_same_columns(one: tuple[ResultColumn, ...] | None, other: tuple[ResultColumn, ...] | None) -> bool:
+    """Whether clients that expect the one columns can take the others."""
+    return one is other or list(map(_described, one or ())) == list(map(_described, other or ()))
 
 
 def _described(column: ResultColumn) -> tuple[object, ...]:

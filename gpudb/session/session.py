@@ -25,6 +25,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import get_database
+from gpudb.engine.constants import OneRow, constant_row
 from gpudb.engine.protocol import Cancel, Measures, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure, next_scale
@@ -32,7 +33,7 @@ from gpudb.session.authorization.authorize import authorize, check_schema, may_u
 from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.authorization.shown_values import hide_values
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding import bind_statement, parse_statements, transaction_controls
 from gpudb.session.execution.constant_checks import check_statement_constants
 from gpudb.session.execution.files import open_files
 from gpudb.session.execution.layouts import handle_in_layouts, read_ahead
@@ -40,10 +41,20 @@ from gpudb.session.execution.moments import evaluate_integer
 from gpudb.session.execution.queries import run_query
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
-from gpudb.session.mailbox import Mailbox
+from gpudb.session.interfaces import Network
+from gpudb.session.mailbox import Mailbox, Notification
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.progress import CopyProgress
-from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn, check_columns, statement_columns
+from gpudb.session.results import (
+    CopyIn,
+    Notice,
+    Prepared,
+    Result,
+    ResultColumn,
+    check_columns,
+    have_same_columns,
+    statement_columns,
+)
 from gpudb.session.routines.call import resolve_procedure
 from gpudb.session.settings.catalog import (
     LOG_PLAN,
@@ -65,7 +76,12 @@ from gpudb.sql.traverse import iter_queries
 from gpudb.storage.transaction import Transaction
 from gpudb.types import CARRIED_SCALE, SqlType
 
+_TRAILING = "; \t\r\n"
+"""Characters after a statement that its own text lacks."""
+_MOST_RECENT = 64
+"""Plans that a session finds without asking the cache, as long as definitions and settings stay the same."""
 _COMMENTS = {pg.SQL_COMMENT, pg.C_COMMENT}
+_IDLE_LIMITS = ("idle_session_timeout", "idle_in_transaction_session_timeout")
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
 
 
@@ -80,6 +96,9 @@ class SessionHost(DatabaseServices, Protocol):
 
     def forget(self, process_id: int) -> None:
         """Removes a session that has closed."""
+
+    def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
+        """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
 
 
 class Dispatcher(Protocol):
@@ -133,7 +152,7 @@ class Session:
         self.handlers = dispatcher.handlers
         self.process_id = process_id
         self.authenticated = RoleName.of(role)
-        self.client = client
+        self.client, self.network = client, Network()
         self.started = dt.datetime.now(dt.UTC)
         self.transaction: Transaction | None = None
         self.settings = SettingValues(database.default_settings)
@@ -166,16 +185,21 @@ class Session:
         self.script_part = ""
         self.slow_after, self.explains_slow = math.inf, False
         self.slow_request: Request | None = None
-        self._limits_version, self._statement_timeout = -1, 0
+        self._limits_version, self._statement_timeout, self._has_idle_limits = -1, 0, False
         self.commits = self.rollbacks = 0
         self.bound_statements = 0
+        self._has_result = False  # of constants, without a transaction
         self._dispatcher = dispatcher
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
         self.definer: str | None = None
         self._search_path: tuple[tuple[object, ...], tuple[str, ...]] = (), ()
-        self._latest: tuple[tuple[object, ...], Plan | None] = (), None
+        self._recent: dict[tuple[str, tuple[int, ...]], Plan] = {}
+        self._recent_of: tuple[object, ...] = ()
+        self._constants: dict[tuple[str, tuple[int, ...]], Plan] = {}
+        self._constants_of: tuple[object, ...] = ()
+        self._fixed_rows: dict[str, OneRow] = {}
         self.database_oid = get_database(self._catalog()).oid
         begin_settings(self, self._catalog(), role, settings)
 
@@ -235,6 +259,13 @@ class Session:
         """A time setting in milliseconds; 0 is none."""
         return parse_milliseconds(self.settings[name])
 
+    @property
+    def has_idle_limits(self) -> bool:
+        """Whether a setting ends clients that are idle (see `interfaces.SessionInterface`)."""
+        if self._limits_version != self.settings.version:
+            self._update_limits()
+        return self._has_idle_limits
+
     def evaluate_integer(self, context: Context, expr: Expr) -> int | None:
         """Returns the value of an expression without columns (see `context.SessionState`)."""
         return evaluate_integer(context, expr)
@@ -276,6 +307,104 @@ class Session:
                 self.fail()
                 self.sync()
 
+    def run_constants(self, sql: str) -> Result | None:
+        """Runs a text that is one SELECT of constants (see `interfaces.SessionInterface.run_constants`)."""
+        result = self._select_constants(sql.rstrip(_TRAILING), (), ())
+        if result is not None:
+            self.query = sql
+            self.sync()
+            if result.row is not None:
+                self._fixed_rows[sql] = result.row
+        return result
+
+    def repeat_constants(self, sql: str, row: OneRow) -> bool:
+        """Runs a SELECT of constants again (see `interfaces.SessionInterface.repeat_constants`)."""
+        if self._constants_of != (self._catalog().version, self.settings.version, self.definer) or self.failed:
+            return False
+        if self._fixed_rows.get(sql) is not row or self.frames:
+            return False
+        self.query, self.script_part, self.query_started = sql, "", dt.datetime.now(dt.UTC)
+        self.bound_statements += 1
+        if self.transaction is None:
+            self.commits += 1
+        return True
+
+    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
+        """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
+        statement = prepared.statement
+        if not isinstance(statement, RawStatement):
+            return None
+        return self._select_constants(statement.text, prepared.oids, parameters, prepared)
+
+    def _select_constants(
+        self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...], prepared: Prepared | None = None
+    ) -> Result | None:
+        """Returns the row of a statement whose plan is known to be constant, for the current role; else None.
+
+        It reads nothing of a snapshot and takes no time that a limit could end: no transaction begins for it.
+        """
+        plan = self._find_constants(text, oids)
+        if plan is None or self.failed:
+            return None
+        if len(plan.parameters) != len(parameters) or (parameters and wide_parameters(parameters)):
+            return None
+        row = constant_row(plan.bound, parameters)
+        if row is None or (prepared is not None and not self._is_as_described(plan, prepared)):
+            return None
+        self.query, self.script_part = text, ""
+        self.query_started = dt.datetime.now(dt.UTC)
+        if self._limits_version != self.settings.version:
+            self._update_limits()
+        self.accesses = plan.accesses
+        self.bound_statements += 1
+        self._has_result = self.transaction is None
+        return Result("SELECT", plan.columns, iter(row), row.close, row)
+
+    def _is_as_described(self, plan: Plan, prepared: Prepared) -> bool:
+        """Whether a plan has the columns that a client knows."""
+        described = prepared.columns
+        if described is not plan.columns and described is not plan.described:
+            if not have_same_columns(described, plan.columns):
+                return False
+            plan.described = described
+        return True
+
+    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
+        """Whether a text takes no time (see `interfaces.SessionInterface`)."""
+        if text in transaction_controls:
+            return self.ends_soon and self.settings["gpudb.fresh_reads"] != "on"
+        return not self.failed and self._find_constants(text.rstrip(_TRAILING), tuple(oids)) is not None
+
+    def _find_constants(self, text: str, oids: tuple[int, ...]) -> Plan | None:
+        """Returns the plan of a statement that is known to be constant, for the current role."""
+        # What a statement means, and who runs it, changes with one of these alone.
+        state = self._catalog().version, self.settings.version, self.definer
+        if self._constants_of != state or len(self._constants) > _MOST_RECENT:
+            self._constants_of, self._constants, self._fixed_rows = state, {}, {}
+        found = self._constants.get((text, oids))
+        if found is None and not self.frames and LAYOUT.get() is None:
+            plan = self._cached_plan(text, oids)
+            found = None if plan is None else plan.authorized.get(self.user)
+            if found is None or not found.is_constant:
+                return None
+            self._constants[text, oids] = found
+        return None if self.frames else found
+
+    @property
+    def ends_soon(self) -> bool:
+        """Whether the end of the transaction takes no time (see `interfaces.SessionInterface`)."""
+        transaction = self.transaction
+        return transaction is None or not (
+            transaction.changed
+            or transaction.written
+            or self.database.store.locks.is_used
+            or self.cursors
+            or self.shared_rows
+            or self.deferred_checks.pending
+            or self.mailbox.has_changes
+            or self.temporary_schema in transaction.catalog.schemas
+        )
+
     def _sync_after(self, finish: Callable[[], str]) -> Callable[[], str]:
         def finished() -> str:
             tag = finish()
@@ -286,7 +415,10 @@ class Session:
 
     def _parse(self, sql: str) -> list[RawStatement]:
         self.query = sql
-        cached = self._cached_plan(sql, ())
+        control = transaction_controls.get(sql)
+        if control is not None:
+            return [control]
+        cached = self._cached_plan(sql.rstrip(_TRAILING), ())
         return [cached.statement] if cached is not None else self._parse_text(sql)
 
     def _parse_text(self, sql: str) -> list[RawStatement]:
@@ -440,6 +572,8 @@ class Session:
     def _begin_transaction(self, now: dt.datetime | None = None) -> Transaction:
         """Returns the transaction; begins one if there is none."""
         if self.transaction is None:
+            if self.settings["gpudb.fresh_reads"] == "on":
+                self.database.store.refresh()
             self.transaction = self.database.store.begin(self.database_name)
             self.transaction.party = -self.process_id
             self.bound_statements = 0
@@ -505,13 +639,14 @@ class Session:
         """Returns the cached plan of a statement in its layout, or None."""
         layout = LAYOUT.get()
         scale = CARRIED_SCALE if layout is None else layout.scale
-        latest = self._catalog().version, self.settings.version, self.definer, oids, text, scale
-        if self._latest[0] == latest:
-            plan = self._latest[1]
-        else:
+        state = self._catalog().version, self.settings.version, self.definer, scale
+        if self._recent_of != state or len(self._recent) > _MOST_RECENT:
+            self._recent_of, self._recent = state, {}
+        plan = self._recent.get((text, oids))
+        if plan is None:
             plan = self.database.plans.get(self._key(text, oids, scale))
             if plan is not None:
-                self._latest = latest, plan
+                self._recent[text, oids] = plan
         if plan is None or plan.scale is None or layout is None or layout.tried:
             return plan
         layout.scale = plan.scale
@@ -546,6 +681,8 @@ class Session:
         binder.row_locks = []
         with bind_in_layout() as layout:
             bound = bind_statement(binder, context.statement)
+        if cacheable and binder.reads_files:
+            bound = self.database.plans.reuse(self._key(text, oids, layout.scale), bound)
         drawing = any(has_session_calls(query) for query in iter_queries(bound))
         parameters, columns = binder.get_parameter_types(), statement_columns(bound)
         plan = Plan(context.statement, bound, parameters, columns, drawing, accesses=binder.accesses)
@@ -587,7 +724,9 @@ class Session:
         if self.explicit:
             return
         if self.transaction is None:
-            self.failed = False
+            if self._has_result and not self.failed:
+                self.commits += 1
+            self.failed = self._has_result = False
             return
         self.end_transaction(commit=not self.failed)
 
@@ -595,7 +734,7 @@ class Session:
         """Commits or rolls back the transaction, implicit or explicit."""
         transaction, self.transaction = self.transaction, None
         self.transaction_started = None
-        self.explicit = self.failed = False
+        self.explicit = self.failed = self._has_result = False
         self.savepoints.clear()
         self._dispatcher.transaction_ended(self, commit)
         done = False
@@ -628,7 +767,9 @@ class Session:
     def _end_mail(self, *, committed: bool) -> None:
         """Sends the notifications of a transaction that is committed, and forgets those of any other."""
         if committed:
-            self.mailbox.commit(self.process_id, self._list_mailboxes())
+            sent = self.mailbox.commit(self.process_id, self._list_mailboxes())
+            if sent:
+                self.database.notify_others(self.database_oid, sent)
         else:
             self.mailbox.forget()
 
@@ -687,6 +828,7 @@ class Session:
         self._statement_timeout = most if most and not 0 < timeout <= most else timeout
         statement, plan = (parse_optional_seconds(self.settings[each]) for each in (LOG_STATEMENT, LOG_PLAN))
         self.slow_after, self.explains_slow = min(statement, plan), plan != math.inf
+        self._has_idle_limits = any(map(self.milliseconds, _IDLE_LIMITS))
         self._limits_version = self.settings.version
 
     def log_slow(self, text: str, seconds: float) -> None:
@@ -751,9 +893,10 @@ def _ends_transaction(statement: RawStatement) -> bool:
 
 
 def _leading_keywords(statement: RawStatement) -> str:
-    """The keywords that a statement begins with, two at most, or … EVENT TRIGGER: its name in messages."""
+    """The keywords that a statement begins with, two at most, or … EVENT TRIGGER, and the rule's or trigger's name."""
     text = statement.text.encode()
     tokens = (each for each in postgast.scan(statement.text).tokens if each.token not in _COMMENTS)
     leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 3))
     words = " ".join(text[each.start : each.end].decode() for each in leading).upper().split()
-    return " ".join(words if words[1:] == ["EVENT", "TRIGGER"] else words[:2])
+    named = getattr(statement.node, "rulename", "") or getattr(statement.node, "trigname", "")
+    return " ".join([*(words if words[1:] == ["EVENT", "TRIGGER"] else words[:2]), *([named] if named else [])])

@@ -26,7 +26,7 @@ from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
 from gpudb.storage.garbage import Garbage
 from gpudb.storage.iceberg.scan import data_errors, scan_sql
-from gpudb.storage.locks import Locks
+from gpudb.storage.locks import LockManager
 from gpudb.storage.transaction import Transaction
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,8 @@ class CompactionHost(Protocol):
     """The store whose tables are compacted; `store.Store` implements it."""
 
     garbage: Garbage
-    locks: Locks
+    locks: LockManager
+    leads: bool
 
     @property
     def spill(self) -> Path:
@@ -209,8 +210,9 @@ class Compactor:
                 waiting, self._waiting = self._waiting, {}
             self._store.garbage.collect()
             for database, oid in waiting:
-                self._compact(database, oid)
-            if time.monotonic() - expired_at >= EXPIRY_SECONDS:
+                if self._store.leads:
+                    self._compact(database, oid)
+            if self._store.leads and time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 self._expire()
                 expired_at = time.monotonic()
 

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,18 +23,24 @@ class _DiscardedPath:
 class Garbage:
     """Tracks readers by commit number and removes discarded paths; paths outside `root` are never removed."""
 
-    def __init__(self, root: Path, keep_seconds: float) -> None:
-        """`keep_seconds` is the time that discarded files are kept for programs other than gpudb."""
+    def __init__(self, root: Path, keep_seconds: float, remove: Callable[[Path], None] | None = None) -> None:
+        """`keep_seconds` is the time that discarded files are kept for programs other than gpudb.
+
+        `remove` removes a file or folder, wherever it lies; None: from the disk.
+        """
         self._root = root
+        self._remove = remove_from_disk if remove is None else remove
         self._keep_seconds = keep_seconds
         self._guard = threading.Lock()
         self._readers: dict[int, int] = {}
+        self._began: dict[int, float] = {}
         self._discarded: list[_DiscardedPath] = []
 
     def register_reader(self, reader: int, commit: int) -> None:
         """Registers a transaction that reads the state of a commit number, or moves it to that one."""
         with self._guard:
             self._readers[reader] = commit
+            self._began.setdefault(reader, time.monotonic())
 
     def register_with(self, reader: int, other: int) -> None:
         """Registers a transaction that reads the state of another one, which is registered."""
@@ -45,11 +51,18 @@ class Garbage:
         """Removes a transaction that has ended."""
         with self._guard:
             self._readers.pop(reader, None)
+            self._began.pop(reader, None)
 
     def oldest_commit_read(self) -> int | None:
         """Returns the commit number that the oldest open transaction reads."""
         with self._guard:
             return min(self._readers.values(), default=None)
+
+    def oldest_reader_seconds(self) -> float:
+        """Returns for how many seconds the transaction that began first of the open ones has been open; 0 for none."""
+        with self._guard:
+            began = min(self._began.values(), default=None)
+            return 0.0 if began is None else time.monotonic() - began
 
     def discard(self, paths: Iterable[Path], commit: int) -> None:
         """Marks paths as not part of the state from a commit number on; a folder stands for all its files."""
@@ -76,11 +89,11 @@ class Garbage:
             gone = {id(item) for item in dead}
             self._discarded = [item for item in self._discarded if id(item) not in gone]
             for item in dead:
-                remove(item.path)
+                self._remove(item.path)
         return len(dead)
 
 
-def remove(path: Path) -> None:
+def remove_from_disk(path: Path) -> None:
     """Removes a file or folder; failures are ignored, since the next opening moves orphans to lost+found."""
     with contextlib.suppress(OSError):
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""Lock file of a data directory or of a GPU: at most one process holds it."""
+"""Lock file of a data directory or of a GPU: one process holds it, or those that hold it together."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _OWNER_MODE, _SHARED_MODE = 0o600, 0o666
 class LockFile:
     """Held from construction to `close`; the kernel releases it when the process dies."""
 
-    def __init__(self, path: Path, what: str = "", *, shared: bool = True) -> None:
+    def __init__(self, path: Path, what: str = "", *, shared: bool = True, together: bool = False) -> None:
         """Acquires the lock.
 
         Raises 55006 if another process, or another store of this one, holds it, and 42501 if this user may not open the
         file. `what` names a resource, which all users of the machine share unless it is not `shared`; by default the
-        lock is for the directory of `path`, which is its owner's.
+        lock is for the directory of `path`, which is its owner's. Those that lock it `together` keep only others out.
         """
         self._descriptor = _open(path, _SHARED_MODE if what and shared else _OWNER_MODE)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._descriptor, (fcntl.LOCK_SH if together else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             owner = os.read(self._descriptor, 32).decode(errors="replace").strip()
             os.close(self._descriptor)

@@ -1,11 +1,14 @@
-"""Locks on tables and on numbers that applications choose: holders wait for each other, and deadlocks are detected."""
+"""Locks on tables and on numbers that applications choose: holders wait for each other, and deadlocks are detected.
+
+`Locks` is of one process. `gpudb.storage.catalog.postgres_locks` has those of several coordinators.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gpudb.errors import SqlError
 
@@ -35,28 +38,16 @@ class LockRow(NamedTuple):
     is_granted: bool
 
 
-class _Held:
-    """How often an owner holds a lock, by mode."""
-
-    __slots__ = ("exclusive", "party", "shared")
-
-    def __init__(self, party: int) -> None:
-        self.party = party
-        self.shared = self.exclusive = 0
-
-
-class Locks:
+class LockManager(Protocol):
     """Reentrant locks, shared or exclusive. An owner, a transaction or a session, releases all its locks at once.
 
-    Owners of one party (a session and its transaction) do not wait for each other. Thread-safe.
+    Owners of one party (a session and its transaction) do not wait for each other. Thread-safe, but one thread at a
+    time speaks for a party.
     """
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self.holders: dict[int | Target, dict[int, _Held]] = {}
-        """Who holds each lock that is held, by owner."""
-        self._waits: dict[int, tuple[int | Target, int, bool]] = {}
-        """What each waiting party waits for, as which owner, and whether shared."""
+    @property
+    def is_used(self) -> bool:
+        """Whether this process holds any lock."""
 
     def acquire(
         self,
@@ -70,29 +61,182 @@ class Locks:
     ) -> bool:
         """Acquires a lock for `owner`; returns True if it had to wait.
 
-        Raises 55P03 after `timeout` seconds (None waits without limit), 40P01 at once on a deadlock, and whatever
-        `check` raises, which is called while waiting. `party` is the owner itself unless it is given.
+        Raises 55P03 after `timeout` seconds (None waits without limit), 40P01 on a deadlock, and whatever `check`
+        raises, which is called while waiting. `party` is the owner itself unless it is given.
         """
+
+    def try_acquire(self, target: int | Target, owner: int, *, party: int | None = None, shared: bool = False) -> bool:
+        """Acquires a lock if nobody has to be waited for; returns whether it did."""
+
+    def release_one(self, target: int | Target, owner: int, *, shared: bool = False) -> bool:
+        """Releases a lock once, in a mode; returns False if the owner does not hold it so."""
+
+    def release(self, owner: int) -> None:
+        """Releases all locks of `owner`."""
+
+    def check_held(self, party: int) -> None:
+        """Raises 40001 if locks that a party holds were lost."""
+
+    def list_rows(self) -> list[LockRow]:
+        """Returns what this process holds and awaits."""
+
+    def find_blockers(self, party: int) -> list[int]:
+        """Returns the parties of this process that a party waits for; none if it does not wait."""
+
+    def close(self) -> None:
+        """Gives up what it uses; no lock may be held."""
+
+
+class _Held:
+    """How often an owner holds a lock, by mode."""
+
+    __slots__ = ("exclusive", "party", "shared")
+
+    def __init__(self, party: int) -> None:
+        self.party = party
+        self.shared = self.exclusive = 0
+
+
+class LockTable:
+    """Who holds which locks, and who waits for which; not thread-safe."""
+
+    def __init__(self) -> None:
+        self.holders: dict[int | Target, dict[int, _Held]] = {}
+        """Who holds each lock that is held, by owner."""
+        self.waits: dict[int, tuple[int | Target, int, bool]] = {}
+        """What each waiting party waits for, as which owner, and whether shared."""
+
+    def is_free(self, target: int | Target, party: int, *, shared: bool) -> bool:
+        """Returns whether no other party holds a lock in a mode that excludes this one."""
+        return not any(_is_obstacle(held, party, shared) for held in self.holders.get(target, {}).values())
+
+    def add(self, target: int | Target, owner: int, party: int, *, shared: bool) -> None:
+        """Notes that an owner holds a lock once more."""
+        owners = self.holders.setdefault(target, {})
+        held = owners.get(owner)
+        if held is None:
+            held = owners[owner] = _Held(party)
+        if shared:
+            held.shared += 1
+        else:
+            held.exclusive += 1
+
+    def remove_one(self, target: int | Target, owner: int, *, shared: bool) -> int | None:
+        """Notes that an owner holds a lock once less; returns its party, None if it does not hold it so."""
+        held = self.holders.get(target, {}).get(owner)
+        if held is None or not (held.shared if shared else held.exclusive):
+            return None
+        if shared:
+            held.shared -= 1
+        else:
+            held.exclusive -= 1
+        if not (held.shared or held.exclusive):
+            self._forget(target, owner)
+        return held.party
+
+    def remove(self, owner: int) -> list[tuple[int | Target, int]]:
+        """Notes that an owner holds nothing more; returns each lock that it held, with its party."""
+        gone = [(target, owners[owner].party) for target, owners in self.holders.items() if owner in owners]
+        for target, _ in gone:
+            self._forget(target, owner)
+        return gone
+
+    def holds(self, target: int | Target, party: int, *, shared: bool) -> bool:
+        """Returns whether a party holds a lock in a mode, as whichever owner."""
+        owners = self.holders.get(target, {}).values()
+        return any(held.party == party and (held.shared if shared else held.exclusive) for held in owners)
+
+    def list_held(self, party: int) -> list[int | Target]:
+        """Returns the locks that a party holds."""
+        return [
+            target for target, owners in self.holders.items() if any(held.party == party for held in owners.values())
+        ]
+
+    def list_rows(self) -> list[LockRow]:
+        """Returns what is held and awaited."""
+        rows = [
+            LockRow(target, owner, held.party, is_shared, is_granted=True)
+            for target, owners in self.holders.items()
+            for owner, held in owners.items()
+            for is_shared, count in ((True, held.shared), (False, held.exclusive))
+            if count
+        ]
+        rows += [
+            LockRow(target, owner, party, is_shared, is_granted=False)
+            for party, (target, owner, is_shared) in self.waits.items()
+        ]
+        return rows
+
+    def iter_blockers(self, party: int) -> Iterator[int]:
+        """Yields the parties that a party waits for."""
+        if party in self.waits:
+            target, _, shared = self.waits[party]
+            for held in self.holders.get(target, {}).values():
+                if _is_obstacle(held, party, shared):
+                    yield held.party
+
+    def is_deadlocked(self, party: int) -> bool:
+        """Returns whether a waiting party waits for itself."""
+        seen: set[int] = set()
+        pending = [*self.iter_blockers(party)]
+        while pending:
+            current = pending.pop()
+            if current == party:
+                return True
+            if current not in seen:
+                seen.add(current)
+                pending += self.iter_blockers(current)
+        return False
+
+    def _forget(self, target: int | Target, owner: int) -> None:
+        owners = self.holders[target]
+        del owners[owner]
+        if not owners:
+            del self.holders[target]
+
+
+class Locks:
+    """The locks of one process (see `LockManager`)."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._table = LockTable()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any lock is held."""
+        return bool(self._table.holders)
+
+    def acquire(
+        self,
+        target: int | Target,
+        owner: int,
+        timeout: float | None = None,
+        check: Callable[[], None] | None = None,
+        *,
+        party: int | None = None,
+        shared: bool = False,
+    ) -> bool:
+        """Acquires a lock as `LockManager.acquire` says; a deadlock raises at once."""
         party = owner if party is None else party
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             if self._take(target, owner, party, shared):
                 return False
-            self._waits[party] = target, owner, shared
+            self._table.waits[party] = target, owner, shared
             try:
-                if self._is_deadlocked(party):
-                    raise SqlError.of("deadlock_detected", "deadlock detected")
+                if self._table.is_deadlocked(party):
+                    raise make_deadlock_error()
                 while not self._take(target, owner, party, shared):
                     remaining = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
                     if remaining <= 0:
-                        message = "canceling statement due to lock timeout"
-                        raise SqlError.of("lock_not_available", message)
+                        raise make_timeout_error()
                     self._changed.wait(remaining)
                     if check is not None:
                         check()
                 return True
             finally:
-                del self._waits[party]
+                del self._table.waits[party]
 
     def try_acquire(self, target: int | Target, owner: int, *, party: int | None = None, shared: bool = False) -> bool:
         """Acquires a lock if nobody has to be waited for; returns whether it did."""
@@ -102,88 +246,48 @@ class Locks:
     def release_one(self, target: int | Target, owner: int, *, shared: bool = False) -> bool:
         """Releases a lock once, in a mode; returns False if the owner does not hold it so."""
         with self._changed:
-            held = self.holders.get(target, {}).get(owner)
-            if held is None or not (held.shared if shared else held.exclusive):
+            if self._table.remove_one(target, owner, shared=shared) is None:
                 return False
-            if shared:
-                held.shared -= 1
-            else:
-                held.exclusive -= 1
-            if not (held.shared or held.exclusive):
-                self._forget(target, owner)
             self._changed.notify_all()
             return True
 
     def release(self, owner: int) -> None:
         """Releases all locks of `owner`."""
         with self._changed:
-            held = [target for target, owners in self.holders.items() if owner in owners]
-            for target in held:
-                self._forget(target, owner)
-            if held:
+            if self._table.remove(owner):
                 self._changed.notify_all()
+
+    def check_held(self, party: int) -> None:
+        """Locks of one process are not lost."""
 
     def list_rows(self) -> list[LockRow]:
         """Returns what is held and awaited."""
         with self._changed:
-            rows = [
-                LockRow(target, owner, held.party, is_shared, is_granted=True)
-                for target, owners in self.holders.items()
-                for owner, held in owners.items()
-                for is_shared, count in ((True, held.shared), (False, held.exclusive))
-                if count
-            ]
-            rows += [
-                LockRow(target, owner, party, is_shared, is_granted=False)
-                for party, (target, owner, is_shared) in self._waits.items()
-            ]
-            return rows
+            return self._table.list_rows()
 
     def find_blockers(self, party: int) -> list[int]:
         """Returns the parties that a party waits for; none if it does not wait."""
         with self._changed:
-            return sorted(set(self._blockers(party)))
+            return sorted(set(self._table.iter_blockers(party)))
+
+    def close(self) -> None:
+        """Does nothing: locks of one process use nothing."""
 
     def _take(self, target: int | Target, owner: int, party: int, shared: bool) -> bool:
-        """Takes a lock unless another party holds it in a mode that excludes this one."""
-        owners = self.holders.get(target)
-        if owners is None:
-            owners = self.holders[target] = {}
-        elif any(_is_obstacle(held, party, shared) for held in owners.values()):
+        if not self._table.is_free(target, party, shared=shared):
             return False
-        held = owners.get(owner)
-        if held is None:
-            held = owners[owner] = _Held(party)
-        if shared:
-            held.shared += 1
-        else:
-            held.exclusive += 1
+        self._table.add(target, owner, party, shared=shared)
         return True
 
-    def _forget(self, target: int | Target, owner: int) -> None:
-        owners = self.holders[target]
-        del owners[owner]
-        if not owners:
-            del self.holders[target]
 
-    def _blockers(self, party: int) -> Iterator[int]:
-        if party in self._waits:
-            target, _, shared = self._waits[party]
-            for held in self.holders.get(target, {}).values():
-                if _is_obstacle(held, party, shared):
-                    yield held.party
+def make_deadlock_error() -> SqlError:
+    """Returns the error of a wait that would never end."""
+    return SqlError.of("deadlock_detected", "deadlock detected")
 
-    def _is_deadlocked(self, party: int) -> bool:
-        seen: set[int] = set()
-        pending = [*self._blockers(party)]
-        while pending:
-            current = pending.pop()
-            if current == party:
-                return True
-            if current not in seen:
-                seen.add(current)
-                pending += self._blockers(current)
-        return False
+
+def make_timeout_error() -> SqlError:
+    """Returns the error of a wait that lasted for lock_timeout."""
+    return SqlError.of("lock_not_available", "canceling statement due to lock timeout")
 
 
 def _is_obstacle(held: _Held, party: int, shared: bool) -> bool:

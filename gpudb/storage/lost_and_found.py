@@ -5,11 +5,13 @@ DIR/lost+found/20261125T184500Z-1/OID/data/*.parquet    moved there at one openi
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import shutil
+import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,12 +33,15 @@ class LostFiles:
     age: float
 
 
-def move_orphans(tables: Path, live: Mapping[int, frozenset[Path] | None]) -> int:
+def move_orphans(
+    tables: Path, live: Mapping[int, frozenset[Path] | None], among: Collection[Path] | None = None
+) -> int:
     """Moves every file below `tables` that no table's metadata names to lost+found; returns their number.
 
-    `live` maps each table's OID, the name of its folder, to its files; None keeps all files of that folder.
+    `live` maps each table's OID, the name of its folder, to its files; None keeps all files of that folder. Only those
+    `among` the given files are moved, if any are given.
     """
-    orphans = list(_find_orphans(tables, live))
+    orphans = [path for path in _find_orphans(tables, live) if among is None or path in among]
     if not orphans:
         return 0
     target = _new_folder(tables.parent / NAME)
@@ -44,9 +49,22 @@ def move_orphans(tables: Path, live: Mapping[int, frozenset[Path] | None]) -> in
         moved = target / path.relative_to(tables)
         make_directory(moved.parent)
         path.rename(moved)
-    _remove_empty_folders(tables, live)
+    if among is None:
+        _remove_empty_folders(tables, live)
     _LOG.warning('moved %d files that belong to no table to "%s"', len(orphans), target)
     return len(orphans)
+
+
+def list_old_files(tables: Path, age: float) -> set[Path]:
+    """Returns the files below `tables` that were written, or put there, at least `age` seconds ago."""
+    before = time.time() - age
+    found = set()
+    for path in tables.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode) and max(status.st_mtime, status.st_ctime) < before:
+                found.add(path)
+    return found
 
 
 def list_lost_files(directory: Path) -> list[LostFiles]:

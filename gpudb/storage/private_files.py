@@ -12,12 +12,16 @@ from gpudb.errors import GpudbError
 _LOG = logging.getLogger(__name__)
 DIRECTORY_MODE, FILE_MODE = 0o700, 0o600
 CATALOG_FILE = "catalog.db"
+SHARED_CATALOG_FILE = "catalog-in-postgresql"
+"""File of a data directory whose catalog is in PostgreSQL; it has that catalog's identifier."""
+TABLES_URL_FILE = "tables-url"
+"""File of a data directory whose tables lie in an object storage; it has their address."""
 _OTHERS = 0o077
 _OWN = frozenset(
     {
         *(CATALOG_FILE, "catalog.db-wal", "catalog.db-shm", "catalog-backup.db", "lock"),
-        *("lost+found", "server.crt", "server.key", "spill", "system_settings.json", "tables"),
-        *("query_log.db", "query_log.db-wal", "query_log.db-shm"),
+        *("lost+found", "server.crt", "server.key", "server.key.lock", "spill", "system_settings.json", "tables"),
+        *("query_log.db", "query_log.db-wal", "query_log.db-shm", SHARED_CATALOG_FILE, "coordinators"),
     }
 )
 """What gpudb itself puts into a data directory."""
@@ -34,7 +38,7 @@ def make_data_directory(path: Path) -> None:
     if not mode & _OTHERS:
         return
     names = {entry.name for entry in os.scandir(path)}
-    if names and CATALOG_FILE not in names:
+    if names.isdisjoint({CATALOG_FILE, SHARED_CATALOG_FILE}) and names:
         hint = f"Run chmod 0700 if the directory is for gpudb alone: it has files, and no {CATALOG_FILE}."
         raise _make_permissions_error(path, mode, hint)
     try:

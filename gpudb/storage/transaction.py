@@ -23,7 +23,7 @@ from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt_files
-from gpudb.storage.locks import Locks
+from gpudb.storage.locks import LockManager
 from gpudb.storage.partitions.write import PartitionWriter, check_rows, write_partitions
 from gpudb.types import SqlType
 
@@ -34,7 +34,7 @@ class TransactionHost(Protocol):
     activity: StoreActivity
     exported_snapshots: ExportedSnapshots
     key_checker: KeyChecker
-    locks: Locks
+    locks: LockManager
 
     def catalog(self, database: str) -> Catalog:
         """Returns the last committed catalog of a database; 3D000 if there is none."""

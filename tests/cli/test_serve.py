@@ -201,7 +201,11 @@ def test_tls_is_there_without_being_asked(tmp_path: Path) -> None:
     options = ("--port", "0", "--data-dir", tmp_path / "data")
     with serving(*options) as (_, port), psycopg.connect(dsn(port) + " sslmode=require") as connection:
         assert connection.pgconn.ssl_in_use
-        assert connection.execute("SELECT 1").fetchone() == (1,)
+        facts = "SELECT s.ssl, s.version, s.cipher LIKE 'TLS%', s.bits >= 128 FROM pg_stat_ssl s"
+        assert connection.execute(facts).fetchall() == [(True, "TLSv1.3", True, True)]
+        ports = connection.execute("SELECT client_port = inet_client_port(), inet_server_port() FROM pg_stat_activity")
+        assert ports.fetchall() == [(True, connection.info.port)]
+        assert connection.execute("SELECT host(inet_server_addr())").fetchone() == ("127.0.0.1",)
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:

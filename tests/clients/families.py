@@ -58,8 +58,13 @@ class Programs(Family):
     name, pattern = "programs", "*_client.py"
 
     def command(self, scenario: Scenario) -> list[str]:
-        tool(scenario.name.removesuffix("_client"))
-        return [tool("env"), f"PYTHONPATH={HERE / 'python'}", sys.executable, str(scenario.source)]
+        name = scenario.name.removesuffix("_client")
+        variables = [f"PYTHONPATH={HERE / 'python'}"]
+        if name == "postgres_fdw":
+            variables.append(f"PG_BIN={postgresql_with(name)}")
+        else:
+            tool(name)
+        return [tool("env"), *variables, sys.executable, str(scenario.source)]
 
 
 class Node(Family):
@@ -155,6 +160,18 @@ def tool(name: str) -> str:
     if found is None:
         raise MissingError(f"{name} is not installed")
     return found
+
+
+def postgresql_with(extension: str) -> Path:
+    """The folder of the programs of a PostgreSQL that has an extension. Raises MissingError."""
+    found = [Path(each).parent for each in (shutil.which("postgres"),) if each]
+    for programs in (*found, *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)):
+        settings = programs / "pg_config"
+        if settings.exists() and (programs / "initdb").exists():
+            shared = subprocess.check_output([settings, "--sharedir"], text=True).strip()
+            if (Path(shared) / "extension" / f"{extension}.control").exists():
+                return programs
+    raise MissingError(f"no PostgreSQL with the extension {extension} is installed")
 
 
 def install(command: list[str], environment: dict[str, str], folder: Path = ROOT) -> str:

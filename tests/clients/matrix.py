@@ -42,13 +42,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one client's scenario found. `skipped` is the reason why it did not run."""
+    """What one client's scenario found. `skipped` is the reason why it did not run, `notes` what else it says."""
 
     client: str
     family: str
     version: str = ""
     skipped: str | None = None
     checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def of(self, feature: str) -> list[Check]:
         """The checks of a feature."""
@@ -128,6 +129,9 @@ def render(matrix: Matrix) -> str:
                 lines.append(
                     f"| {result.client} | {check.feature} | {_text(check.name)} | {_text(check.error or '')} |"
                 )
+    if any(result.notes for result in ran):
+        lines += ["", "Notes:", "", "| client | note |", "|---|---|"]
+        lines += [f"| {result.client} | {_text(note)} |" for result in ran for note in result.notes]
     if skipped := [result for result in matrix.results if result.skipped is not None]:
         lines += ["", "Not run:", "", "| client | reason |", "|---|---|"]
         lines += [f"| {result.client} | {_text(result.skipped or '')} |" for result in skipped]

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.clients.matrix import Check, Result, shorten
 
@@ -65,18 +66,31 @@ def run(scenario: Scenario, command: list[str], environment: Mapping[str, str], 
             end = f"did not end within {TIMEOUT_S:.0f} s"
         errors.seek(0)
         said = errors.read().strip()
-    version, checks = parse(output)
+    version, checks, notes, skipped = parse(output)
+    if skipped is not None:
+        return Result(scenario.client, scenario.family, skipped=shorten(skipped))
     if end is None and not checks:
         end = "ended without a check"
     if end is not None:
         last = said.splitlines()[-1] if said else ""
         checks.append(Check("connect", "the scenario ends", shorten(f"{end}: {last}".rstrip(": "))))
-    return Result(scenario.client, scenario.family, version, None, checks)
+    return Result(scenario.client, scenario.family, version, None, checks, notes)
 
 
-def parse(output: str) -> tuple[str, list[Check]]:
-    """The version and the checks in a scenario's output; lines that are no JSON objects are the client's own."""
-    version, checks = "", []
+class Said(NamedTuple):
+    """What a scenario's output says: the client's version, its checks, notes, and why it did not run."""
+
+    version: str
+    checks: list[Check]
+    notes: list[str]
+    skipped: str | None = None
+
+
+def parse(output: str) -> Said:
+    """Reads a scenario's output; lines that are no JSON objects are the client's own."""
+    version, skipped = "", None
+    checks: list[Check] = []
+    notes: list[str] = []
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
@@ -86,7 +100,11 @@ def parse(output: str) -> tuple[str, list[Check]]:
             continue
         if "version" in said:
             version = said["version"]
+        elif "skipped" in said:
+            skipped = said["skipped"]
+        elif "note" in said:
+            notes.append(said["note"])
         elif "feature" in said:
             error = said["error"]
             checks.append(Check(said["feature"], said["check"], None if error is None else shorten(error)))
-    return version, checks
+    return Said(version, checks, notes, skipped)

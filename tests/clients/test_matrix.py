@@ -35,11 +35,12 @@ def test_cells_and_reasons() -> None:
         Matrix(
             "1",
             "2026-01-01",
-            [Result("x", "python", "2", None, checks), Result("y", "go", skipped="go is not installed")],
+            [Result("x", "python", "2", None, checks, ["3 of 4"]), Result("y", "go", skipped="go is not installed")],
         )
     )
     assert "| x | 2 | ✓ |  |  | ✗ 1/2 |" in made
     assert "| x | types | c\\|d | no |" in made
+    assert "| x | 3 of 4 |" in made
     assert "| y | go is not installed |" in made
 
 
@@ -51,8 +52,18 @@ def test_a_skipped_client_keeps_what_was_found() -> None:
 def test_output_that_is_no_check_is_passed_over() -> None:
     output = (
         'hello\n{"x"\n{"a": 1}\n{"version": "3"}\n{"feature": "tls", "check": "c", "error": "at /a/b/c.py\\nmore"}\n'
+        '{"note": "3 of 4 tests"}\n'
     )
-    assert parse(output) == ("3", [Check("tls", "c", "at …")])
+    assert parse(output) == ("3", [Check("tls", "c", "at …")], ["3 of 4 tests"], None)
+
+
+def test_a_scenario_may_skip_itself(tmp_path: Path) -> None:
+    source = tmp_path / "x.py"
+    source.write_text('"""x: y."""\n')
+    program = """print('{"skipped": "no source"}')"""
+    assert run(Scenario("python", source), [sys.executable, "-c", program], {}, tmp_path) == Result(
+        "x", "python", skipped="no source"
+    )
 
 
 @pytest.mark.parametrize(

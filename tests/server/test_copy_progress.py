@@ -70,6 +70,19 @@ def test_a_copy_shows_its_rows_and_bytes(dsn: str) -> None:
         copying.execute("DROP TABLE copied")
 
 
+def test_a_copy_shows_the_rows_that_it_skipped(gpudb_server: str) -> None:
+    """As PostgreSQL since version 18."""
+    data = ROWS.replace(b"\t", b"x\t", 7)
+    with psycopg.connect(gpudb_server, autocommit=True) as copying, psycopg.connect(gpudb_server) as watching:
+        watching.autocommit = True
+        copying.execute("CREATE TABLE skipping (a int, b text)")
+        with copying.cursor().copy("COPY skipping FROM STDIN (ON_ERROR ignore, LOG_VERBOSITY silent)") as copy:
+            copy.write(data)
+            query = "SELECT tuples_skipped FROM pg_stat_progress_copy WHERE pid = %s AND tuples_processed > 0"
+            assert wait_for(watching, query, copying.info.backend_pid) == [(7,)]
+        copying.execute("DROP TABLE skipping")
+
+
 def test_a_copy_to_shows_its_rows_and_bytes(dsn: str) -> None:
     """The client reads slowly: the copy waits for it. A query has no relation."""
     with psycopg.connect(dsn, autocommit=True) as copying, psycopg.connect(dsn, autocommit=True) as watching:

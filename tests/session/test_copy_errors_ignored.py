@@ -46,6 +46,19 @@ def test_each_row_is_told_of(session: Session) -> None:
     ]
 
 
+def test_how_much_is_told(session: Session) -> None:
+    """Nothing if silent; by default the number of rows; of long texts the first 100 bytes."""
+    assert run(session, "COPY t FROM STDIN (FORMAT csv, ON_ERROR ignore, LOG_VERBOSITY silent)", DATA)[0] == "COPY 2"
+    assert session.take_notices() == []
+    run(session, "COPY t FROM STDIN (FORMAT csv, ON_ERROR ignore, LOG_VERBOSITY default)", b"1,2020-01-01\nx,\n")
+    assert [notice.message for notice in session.take_notices()] == [
+        "1 row was skipped due to data type incompatibility"
+    ]
+    long = b"x" * 101 + b",2020-01-01\n"
+    run(session, "COPY t FROM STDIN (FORMAT csv, ON_ERROR ignore, LOG_VERBOSITY verbose)", long)
+    assert session.take_notices()[0].message.endswith(f'at line 1 for column "a": "{"x" * 100}..."')
+
+
 @pytest.mark.parametrize(
     ("options", "data", "sqlstate"),
     [

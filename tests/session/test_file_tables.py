@@ -17,6 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 from psycopg import errors
 
+from gpudb.engine.protocol import Request
+from gpudb.session.execution import requests
+from gpudb.session.execution.requests import build_request
+from gpudb.sql.bound import Query
+from tests.support.lab import Lab
 from tests.support.session_fixtures import Connect
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -296,3 +301,30 @@ def test_only_some_roles_read_files(client: Connection, connect: Connect, rides:
             assert _fail(stranger, "SELECT * FROM '/none.parquet'").sqlstate == "42501"
     finally:
         client.execute("DROP VIEW shown; DROP ROLE reader; DROP ROLE stranger")
+
+
+def test_a_repeated_query_is_planned_anew_only_for_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same files give the same query object, which holds its plans; a foreign table's files do, too."""
+    queries: list[Query] = []
+
+    def record(*arguments: Any) -> Request:
+        request = build_request(*arguments)
+        queries.append(request.query)
+        return request
+
+    monkeypatch.setattr(requests, "build_request", record)
+    lab = Lab()
+    try:
+        path = tmp_path / "numbers.parquet"
+        pq.write_table(pa.table({"n": [1, 2]}), path)
+        lab.run("CREATE EXTENSION parquet_fdw; CREATE SERVER local FOREIGN DATA WRAPPER parquet_fdw")
+        lab.run(f"CREATE FOREIGN TABLE numbers (n bigint) SERVER local OPTIONS (filename '{path}')")
+        for source in (f"'{path}'", "numbers"):
+            queries.clear()
+            assert [lab.run(f"SELECT sum(n) FROM {source} AS f") for _ in range(2)] == [[(3,)]] * 2
+            assert queries[0] is queries[1]
+        pq.write_table(pa.table({"n": [1, 2, 3]}), path)
+        for source in (f"'{path}'", "numbers"):
+            assert lab.run(f"SELECT sum(n) FROM {source} AS f") == [(6,)]
+    finally:
+        lab.close()

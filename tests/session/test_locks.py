@@ -123,9 +123,20 @@ def repeatable_read(one: Connection, two: Connection, three: Connection) -> Outc
     return [*got, run(one, "SELECT b FROM t WHERE a = 1 FOR UPDATE"), run(one, "ROLLBACK")]
 
 
+def cursor_of_locked_rows(one: Connection, two: Connection, three: Connection) -> Outcome:
+    """A cursor with FOR UPDATE locks out writers once a row is fetched, and reads what it has waited for."""
+    declare = "DECLARE c CURSOR FOR SELECT b FROM t WHERE a = 1 FOR UPDATE"
+    got = [run(one, "BEGIN"), run(one, declare), run(one, "FETCH ALL FROM c"), run(two, "BEGIN")]
+    got.append(run(two, "SELECT b FROM t WHERE a = 1 FOR UPDATE NOWAIT"))
+    got += [run(two, "ROLLBACK"), run(one, "UPDATE t SET b = 11 WHERE a = 1"), run(two, "BEGIN")]
+    with waiting(two, three, f"{declare}; FETCH ALL FROM c") as outcome:
+        got.append(run(one, "COMMIT"))
+    return [*got, outcome, run(two, "FETCH ALL FROM c"), run(two, "ROLLBACK")]
+
+
 SCENARIOS = [
     *(advisory_waits, advisory_timeout, released_at_the_end, deadlock, migration),
-    *(row_waits, row_policies, repeatable_read),
+    *(row_waits, row_policies, repeatable_read, cursor_of_locked_rows),
 ]
 
 

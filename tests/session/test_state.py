@@ -115,6 +115,21 @@ def test_temporary_tables_are_their_sessions_own(database: Database, session: Se
     )
 
 
+def test_temporary_routines_are_their_sessions_own(database: Database, session: Session, other: Session) -> None:
+    own = database.session("gpudb")
+    run(own, "CREATE FUNCTION pg_temp.passing() RETURNS integer LANGUAGE sql AS 'SELECT 1'")
+    run(own, "CREATE FUNCTION pg_temp.twice(integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN 2 * $1; END'")
+    assert value(own, "SELECT pg_temp.twice(pg_temp.passing())") == 2
+    assert state(session, "SELECT pg_temp.passing()") == "42883"
+    run(session, "CREATE FUNCTION pg_temp.passing() RETURNS integer LANGUAGE sql AS 'SELECT 7'")
+    assert (value(session, "SELECT pg_temp.passing()"), value(own, "SELECT pg_temp.passing()")) == (7, 1)
+    own.close()
+    assert value(session, "SELECT pg_temp.passing()") == 7
+    assert value(other, "SELECT count(*) FROM pg_proc WHERE proname IN ('passing', 'twice')") == 1
+    run(session, "DISCARD TEMP")
+    assert not database.store.catalog().routines
+
+
 def test_a_temporary_table_hides_a_permanent_one(session: Session, other: Session) -> None:
     run(session, "CREATE TABLE hidden AS SELECT 'permanent' AS a")
     run(session, "CREATE TEMP TABLE hidden AS SELECT 'temporary' AS a")

@@ -46,7 +46,12 @@ def _names(node: Any) -> NameSource:
     return NameSource(binder.catalog, PATH, binder.stars)
 
 
-_RENAMES = Renames({("s", "t"): ("public", "moved")}, {"old": "new"})
+_RENAMES = Renames(
+    {("s", "t"): ("public", "moved")},
+    {"old": "new"},
+    {("s", "f"): ("s", "g"), ("", "f"): ("", "g")},
+    {("s", "kind"): ("u", "sort"), ("", "kind"): ("u", "sort")},
+)
 
 _CONTEXTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "select_into": lambda node: (),
@@ -126,7 +131,7 @@ def test_rewrite_stored_keeps_unknown_stars() -> None:
 
 
 def test_rewrite_renamed_joins_statements() -> None:
-    text = rewrite.rewrite_renamed("SELECT a FROM s.t; SELECT old.f(1)", _RENAMES.relations, _RENAMES.schemas)
+    text = rewrite.rewrite_renamed("SELECT a FROM s.t; SELECT old.f(1)", _RENAMES)
     assert text == f"{_text('SELECT a FROM public.moved t')};\n{_text('SELECT new.f(1)')}"
 
 

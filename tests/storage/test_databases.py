@@ -14,7 +14,7 @@ import pytest
 from gpudb.catalog.model import Catalog, Database
 from gpudb.catalog.relations import View
 from gpudb.errors import SerializationFailure
-from gpudb.storage.catalog.database import Catalogs
+from gpudb.storage.catalog.changes import Catalogs
 from gpudb.storage.recovery.check import check
 from gpudb.storage.recovery.rebuild import repair
 from gpudb.storage.store import Store

@@ -17,11 +17,13 @@ import pytest
 from gpudb.catalog.model import Schema
 from gpudb.catalog.relations import View
 from gpudb.catalog.roles import Role
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Distribution
 from gpudb.duckdb.errors import data_file_error
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.store import Store
+from gpudb.types import INT4
 from tests.support.store_tables import ab, arrow, create, created, files_under, insert, rows, table_of
 
 
@@ -67,9 +69,11 @@ def test_drops_renames_and_swaps_are_there_again(tmp_path: Path) -> None:
         assert {path.name for path in (directory / "tables").iterdir()} == {str(one), str(two)}
 
 
-def test_temporary_tables_end_with_the_store(tmp_path: Path) -> None:
+def test_temporary_objects_end_with_the_store(tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store, store.begin() as transaction:
         catalog = transaction.catalog.with_schema(Schema(5, "pg_temp_1", "gpudb"))
+        temporary = Routine(6, "pg_temp_1", "f", "gpudb", (), INT4, "SELECT 1")
+        catalog = catalog.with_routine(temporary).with_routine(replace(temporary, oid=7, schema="public"))
         transaction.set_catalog(catalog)
         oid = create(transaction, "t", temporary=True)
         table = transaction.table(oid)
@@ -81,6 +85,7 @@ def test_temporary_tables_end_with_the_store(tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store:
         assert store.catalog().find_relation_by_oid(oid) is None
         assert "pg_temp_1" not in store.catalog().schemas
+        assert [each.schema for each in store.catalog().routines.values()] == ["public"]
         assert not files_under(tmp_path)
 
 

@@ -55,6 +55,8 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "bool": (types.BOOL, pa.array([True, None, False])),
     "int2": (types.INT2, pa.array([-32768, None, 32767], pa.int16())),
     "int4": (types.INT4, pa.array([-(2**31), None, 2**31 - 1], pa.int32())),
+    "oid": (types.OID, pa.array([0, None, 2**32 - 1], types.OID.arrow)),
+    "name": (types.NAME, pa.array(["pg_class", None, ""])),
     "int8": (types.INT8, pa.array([-(2**63), None, 2**63 - 1], pa.int64())),
     "float4": (types.FLOAT4, pa.array([float("nan"), None, float("inf"), -0.0, 1e-45], pa.float32())),
     "float8": (types.FLOAT8, pa.array([float("nan"), None, float("-inf"), 5e-324, 1.7976931348623157e308])),

@@ -1,9 +1,12 @@
 """Concurrent writers until the server dies, a record of acknowledged writes, and the invariants after a restart.
 
-log       numbers, each once, by INSERT and COPY: every acknowledged one is present, a COPY's all or none
+log       numbers, each once, by INSERT and COPY: every acknowledged one is present, a COPY's all or none, and none of
+          a statement that failed
 accounts  balances; every one is the sum of its rows in `moves`, which the same transaction wrote
 waiting   numbers that a transaction deletes and inserts into `done`: each is in exactly one
 made_N    tables created, altered and dropped, each in a transaction that records it in `definitions`
+
+Several workloads may run at once, over several servers, each with a `name` of its own.
 """
 
 from __future__ import annotations
@@ -41,24 +44,28 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 @dataclass(slots=True)
 class Acknowledged:
-    """Acknowledged commits of all rounds, and unexpected errors."""
+    """Acknowledged commits of all rounds, numbers that were refused, and unexpected errors."""
 
     logged: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
     finished: set[int] = field(default_factory=set)
     moves: int = 0
     definitions: int = 0
     unexpected: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Workload:
     """The clients of one round. `numbers` must not repeat over rounds."""
 
-    def __init__(self, dsn: str, seed: int, numbers: Iterator[int], acknowledged: Acknowledged) -> None:
+    def __init__(
+        self, dsn: str, seed: int, numbers: Iterator[int], acknowledged: Acknowledged, *, name: str = ""
+    ) -> None:
         self._dsn = dsn
+        self._name = name
         self._seed = seed
         self._numbers = numbers
         self._known = acknowledged
-        self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._started = threading.Barrier(7, timeout=30)
         jobs = (self._insert, self._insert, self._copy, self._move, self._finish, self._define)
@@ -73,14 +80,14 @@ class Workload:
         self._started.wait()
 
     def end(self) -> None:
-        """Waits until every client has lost its connection."""
+        """Waits until every client has lost its connection, or ended its transaction."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(60)
             assert not thread.is_alive(), "a client still waits for a server that was killed"
 
     def _work(self, job: Callable[[Connection, random.Random], None], number: int) -> None:
-        chance = random.Random(f"{self._seed} {number}")
+        chance = random.Random(f"{self._seed} {self._name}{number}")
         try:
             with contextlib.closing(psycopg.connect(self._dsn, autocommit=True)) as connection:
                 self._started.wait()
@@ -98,23 +105,37 @@ class Workload:
                 self._known.unexpected.append(f"{job.__name__} could not begin: {error}")
 
     def _next(self, count: int) -> list[int]:
-        with self._lock:
+        with self._known.lock:
             return list(itertools.islice(self._numbers, count))
 
     def _insert(self, connection: Connection, chance: random.Random) -> None:
         chosen = self._next(chance.choice((1, 1, 1, 7)))
         rows = ", ".join(f"({n}, 'i{chosen[0]}')" for n in chosen)
-        connection.execute(f"INSERT INTO log VALUES {rows}")
-        with self._lock:
-            self._known.logged.update(chosen)
+        with self._logs(connection, chosen):
+            connection.execute(f"INSERT INTO log VALUES {rows}")
 
     def _copy(self, connection: Connection, chance: random.Random) -> None:
         chosen = self._next(chance.choice(COPIED))
-        with connection.cursor() as cursor, cursor.copy("COPY log FROM STDIN") as copy:
+        with (
+            self._logs(connection, chosen),
+            connection.cursor() as cursor,
+            cursor.copy("COPY log FROM STDIN") as copy,
+        ):
             for start in range(0, len(chosen), 500):
                 copy.write("".join(f"{n}\tc{chosen[0]}_{len(chosen)}\n" for n in chosen[start : start + 500]))
-        with self._lock:
-            self._known.logged.update(chosen)
+
+    @contextlib.contextmanager
+    def _logs(self, connection: Connection, numbers: list[int]) -> Iterator[None]:
+        """Records whether a statement that writes numbers is acknowledged or refused."""
+        try:
+            yield
+        except psycopg.Error:
+            if not connection.closed:  # otherwise it may have been written
+                with self._known.lock:
+                    self._known.refused.update(numbers)
+            raise
+        with self._known.lock:
+            self._known.logged.update(numbers)
 
     def _move(self, connection: Connection, chance: random.Random) -> None:
         source, target = chance.sample(range(1, ACCOUNTS + 1), 2)
@@ -123,27 +144,30 @@ class Workload:
             connection.execute(f"UPDATE accounts SET balance = balance - {amount} WHERE id = {source}")
             connection.execute(f"INSERT INTO moves VALUES ({source}, {target}, {amount})")
             connection.execute(f"UPDATE accounts SET balance = balance + {amount} WHERE id = {target}")
-        self._known.moves += 1
+        with self._known.lock:
+            self._known.moves += 1
 
     def _finish(self, connection: Connection, chance: random.Random) -> None:
         found = connection.execute("SELECT n FROM waiting ORDER BY n LIMIT 3").fetchall()
         chosen = [int(row[0]) for row in found]
         if not chosen:
             # All done: start again, which forgets what was acknowledged.
-            with self._lock:
+            with self._known.lock:
                 self._known.finished.clear()
             connection.execute("BEGIN; DELETE FROM done; DELETE FROM waiting;"
                                f"INSERT INTO waiting SELECT i FROM generate_series(1, {WAITING}) i; COMMIT")  # fmt: skip
             return
         listed = ", ".join(map(str, chosen))
         with connection.transaction():
-            connection.execute(f"DELETE FROM waiting WHERE n IN ({listed})")
-            connection.execute(f"INSERT INTO done SELECT unnest(ARRAY[{listed}])")
-        with self._lock:
+            # Another server's client may have taken some of them.
+            taken = connection.execute(f"DELETE FROM waiting WHERE n IN ({listed}) RETURNING n").fetchall()
+            chosen = [int(row[0]) for row in taken]
+            connection.execute(f"INSERT INTO done SELECT unnest(ARRAY[{', '.join(map(str, chosen))}]::integer[])")
+        with self._known.lock:
             self._known.finished.update(chosen)
 
     def _define(self, connection: Connection, chance: random.Random) -> None:
-        name = f"made_{chance.randrange(4)}"
+        name = f"made_{self._name}{chance.randrange(4)}"
         columns = _columns(connection, name)
         (at,) = self._next(1)
         with connection.transaction():
@@ -158,7 +182,7 @@ class Workload:
                     connection.execute(f"DROP TABLE {name}")
                     columns = 0
             connection.execute(f"INSERT INTO definitions VALUES ({at}, '{name}', {columns})")
-        with self._lock:
+        with self._known.lock:
             self._known.definitions += 1
 
 
@@ -189,6 +213,7 @@ def _check_log(connection: Connection, known: Acknowledged) -> None:
     numbers = {n for n, _ in rows}
     assert len(rows) == len(numbers), "a number is there twice"
     assert known.logged <= numbers, f"lost: {sorted(known.logged - numbers)[:10]}"
+    assert not known.refused & numbers, f"there, but refused: {sorted(known.refused & numbers)[:10]}"
     sizes: dict[str, int] = {}
     for _, batch in rows:
         sizes[batch] = sizes.get(batch, 0) + 1
@@ -227,7 +252,8 @@ def _check_definitions(connection: Connection, known: Acknowledged) -> None:
     known.definitions = count
     last = dict(_rows(connection, "SELECT name, columns FROM definitions ORDER BY at"))
     for name, columns in last.items():
-        assert _columns(connection, name) == columns, f"{name} is not as its last definition says"
+        found = _columns(connection, name)
+        assert found == columns, f"{name} has {found} columns, and {columns} by its last definition"
         if columns:
             values = ", ".join(f"sum(c{n}), min(c{n})" for n in range(3, columns + 1)) or "1"
             ((rows, least, *added),) = _rows(connection, f"SELECT count(*), min(c2), {values} FROM {name}")

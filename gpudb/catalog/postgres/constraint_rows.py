@@ -70,8 +70,12 @@ def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFac
         indexprs=", ".join(expressions) or None,
         indpred=deparse_expression(details.predicate) if details.predicate else None,
     )  # fmt: skip
-    rows.add("index_definitions", oid=index.oid, definition=_deparse_index(table, index))
+    rows.add("index_definitions", oid=index.oid, definition=deparse_index(table, index))
     add_index_partition(rows, catalog, table, index)
+    for place, key in enumerate(details.keys, 1):
+        if key.expression:
+            plain, pretty = _deparse_key(key), _deparse_key(key, pretty=True)
+            rows.add("index_expressions", oid=index.oid, place=place, definition=plain, pretty=pretty)
     rows.describe(oids.PG_CLASS, index.oid, 0, index.comment)
     if index.constraint:
         rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CONSTRAINT, index.constraint, 0, "i")
@@ -80,11 +84,14 @@ def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFac
             rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CLASS, table.oid, number, "a")
 
 
-def _deparse_index(table: Table, index: IndexFacts) -> str:
+def deparse_index(table: Table, index: IndexFacts, *, pretty: bool = False) -> str:
+    """Returns an index as pg_get_indexdef shows it: `pretty` leaves out the outer parentheses of expressions."""
     details = index.details or IndexDetails(tuple(map(IndexKey, index.columns)))
     options = index.options or (0,) * len(details.keys)
     keys = ", ".join(
-        _deparse_key(key) + (f" {quote_name(key.operator_class)}" if key.operator_class else "") + _OPTIONS[option]
+        _deparse_key(key, pretty=pretty)
+        + (f" {quote_name(key.operator_class)}" if key.operator_class else "")
+        + _OPTIONS[option]
         for key, option in zip(details.keys, options, strict=True)
     )
     target = f"{quote_name(table.schema)}.{quote_name(table.name)}"
@@ -92,16 +99,21 @@ def _deparse_index(table: Table, index: IndexFacts) -> str:
     more = f" INCLUDE ({', '.join(map(quote_name, details.included))})" if details.included else ""
     more += "" if index.nulls_distinct else " NULLS NOT DISTINCT"
     more += f" WITH ({', '.join(details.storage)})" if details.storage else ""
-    more += f" WHERE {deparse_expression(details.predicate)}" if details.predicate else ""
+    more += f" WHERE {_deparse_outer(details.predicate, pretty=pretty)}" if details.predicate else ""
     only = "" if table.partitioned_by is None else "ONLY "
     return f"CREATE {unique}INDEX {quote_name(index.name)} ON {only}{target} USING {index.method} ({keys}){more}"
 
 
-def _deparse_key(key: IndexKey) -> str:
+def _deparse_outer(expression: str, *, pretty: bool) -> str:
+    text = deparse_expression(expression)
+    return text[1:-1] if pretty and text.startswith("(") and text.endswith(")") else text
+
+
+def _deparse_key(key: IndexKey, *, pretty: bool = False) -> str:
     """Returns a key as pg_get_indexdef shows it: parentheses are around what is no function call."""
     if not key.expression:
         return quote_name(key.column)
-    text = deparse_expression(key.expression)
+    text = _deparse_outer(key.expression, pretty=pretty)
     return text if _name_expression(key.expression) != "expr" else f"({text})"
 
 
@@ -142,6 +154,8 @@ def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, n
     )
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
     _add_dependencies(rows, check.oid, table, numbers)
+    for number in numbers:
+        rows.depend(oids.PG_CONSTRAINT, check.oid, 0, oids.PG_CLASS, table.oid, number, "n")
 
 
 _ACTIONS = {"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}

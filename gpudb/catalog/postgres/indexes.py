@@ -92,3 +92,12 @@ def get_operator_class(item: SqlType) -> int:
     if item.user is not None:
         return classes[3500 if item.user.kind == "e" else 2249]
     return classes.get(item.oid) or classes[25]
+
+
+def get_operator_class_name(item: SqlType) -> str:
+    """Returns the name of a type's operator class for btree that is used by default."""
+    stored = pgdata.load_system_table("pg_opclass")
+    assert stored is not None
+    header, rows = stored
+    oid = str(get_operator_class(item))
+    return next(str(row[header.index("opcname")]) for row in rows if row[header.index("oid")] == oid)

@@ -29,7 +29,8 @@ CREATE MACRO sys_rank(namespace) AS list_position(getvariable('pg_path'), namesp
 CREATE MACRO sys_table_visible(x) AS (x IN (SELECT vs.oid FROM relation_names AS vs WHERE vs.visible));
 CREATE MACRO sys_type_visible(x) AS (x IN (SELECT vs.oid FROM type_names AS vs WHERE vs.visible));
 CREATE MACRO sys_function_visible(x) AS
-    (x IN (SELECT vs.oid FROM pg_proc AS vs WHERE sys_rank(vs.pronamespace) > 0));
+    (x IN (SELECT vs.oid FROM pg_proc AS vs
+           WHERE sys_rank(vs.pronamespace) > 0 AND vs.pronamespace <> getvariable('pg_temp')));
 CREATE MACRO sys_operator_visible(x) AS
     (x IN (SELECT vs.oid FROM pg_operator AS vs WHERE sys_rank(vs.oprnamespace) > 0));
 CREATE MACRO sys_opclass_visible(x) AS
@@ -272,10 +273,8 @@ CREATE MACRO sys_pretty_trigger(x) AS (SELECT first(dd.pretty) FROM trigger_defi
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
 CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);
-CREATE MACRO sys_index_column(x, number) AS coalesce(
-    -- The text of an index's only expression; any other key has a column's name.
-    (SELECT first(di.indexprs) FROM pg_index AS di WHERE di.indexrelid = x AND di.indkey[number] = 0
-        AND len(list_filter(di.indkey, lambda k: k = 0)) = 1),
+CREATE MACRO sys_index_column(x, number, prettily) AS coalesce(
+    (SELECT first(CASE WHEN prettily THEN de.pretty ELSE de.definition END) FROM index_expressions AS de WHERE de.oid = x AND de.place = number),
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
     CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
 CREATE MACRO sys_view(x) AS coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr
@@ -289,7 +288,42 @@ CREATE MACRO sys_function_definition(x) AS
     (SELECT first(df.definition) FROM function_definitions AS df WHERE df.oid = x);
 CREATE MACRO sys_function_identity(x) AS
     (SELECT first(df.identity_arguments) FROM function_signatures AS df WHERE df.oid = x);
-CREATE MACRO sys_encoding(x) AS CASE x WHEN 0 THEN 'SQL_ASCII' WHEN 6 THEN 'UTF8' WHEN 8 THEN 'LATIN1' ELSE '' END;
+CREATE MACRO sys_encoding(x) AS coalesce((['SQL_ASCII', 'EUC_JP', 'EUC_CN', 'EUC_KR', 'EUC_TW', 'EUC_JIS_2004', 'UTF8',
+    'MULE_INTERNAL', 'LATIN1', 'LATIN2', 'LATIN3', 'LATIN4', 'LATIN5', 'LATIN6', 'LATIN7', 'LATIN8', 'LATIN9', 'LATIN10',
+    'WIN1256', 'WIN1258', 'WIN866', 'WIN874', 'KOI8R', 'WIN1251', 'WIN1252', 'ISO_8859_5', 'ISO_8859_6', 'ISO_8859_7',
+    'ISO_8859_8', 'WIN1250', 'WIN1253', 'WIN1254', 'WIN1255', 'WIN1257', 'KOI8U', 'SJIS', 'BIG5', 'GBK', 'UHC', 'GB18030',
+    'JOHAB', 'SHIFT_JIS_2004'])[CASE WHEN x >= 0 THEN x + 1 END], '');
+-- What an OID of pg_class, pg_proc, pg_type or pg_namespace stands for, and its name with its schema. Types of the
+-- standard have no schema in it.
+CREATE MACRO sys_qualified_type(x) AS (SELECT first(CASE WHEN iy.typnamespace = 11
+        AND coalesce(ie.typname, iy.typname) IN ('bit', 'bool', 'bpchar', 'char', 'float4', 'float8', 'int2', 'int4', 'int8',
+            'interval', 'numeric', 'time', 'timetz', 'timestamp', 'timestamptz', 'varbit', 'varchar') THEN ft.name
+        ELSE coalesce(fe.qualified || '[]', ft.qualified) END)
+    FROM type_names AS ft JOIN pg_type AS iy ON iy.oid = ft.oid
+    LEFT JOIN pg_type AS ie ON ie.oid = iy.typelem AND iy.typcategory = 'A'
+    LEFT JOIN type_names AS fe ON fe.oid = ie.oid WHERE ft.oid = x);
+CREATE MACRO sys_identify(catalog, x, part) AS CASE catalog
+    WHEN 1259 THEN (SELECT first(struct_pack("type" := CASE ic.relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
+            WHEN 'S' THEN 'sequence' WHEN 'i' THEN 'index' WHEN 'f' THEN 'foreign table' WHEN 'c' THEN 'composite type'
+            ELSE 'table' END || CASE WHEN part = 0 THEN '' ELSE ' column' END, "schema" := iz.nspname,
+            name := sys_quote(ic.relname), identity := sys_quote(iz.nspname) || '.' || sys_quote(ic.relname)
+            || CASE WHEN part = 0 THEN '' ELSE '.' || (SELECT first(sys_quote(ia.attname)) FROM pg_attribute AS ia
+                WHERE ia.attrelid = ic.oid AND ia.attnum = part) END))
+        FROM pg_class AS ic JOIN pg_namespace AS iz ON iz.oid = ic.relnamespace WHERE ic.oid = x)
+    WHEN 1255 THEN (SELECT first(struct_pack("type" := CASE ip.prokind WHEN 'a' THEN 'aggregate' WHEN 'p' THEN 'procedure'
+            ELSE 'function' END, "schema" := iz.nspname, name := CAST(NULL AS VARCHAR),
+            identity := sys_quote(iz.nspname) || '.' || sys_quote(ip.proname) || '('
+            || coalesce((SELECT string_agg(sys_qualified_type(iu.t), ',' ORDER BY iu.i) FROM (SELECT
+                unnest(ip.proargtypes) AS t, generate_subscripts(ip.proargtypes, 1) AS i) AS iu), '') || ')'))
+        FROM pg_proc AS ip JOIN pg_namespace AS iz ON iz.oid = ip.pronamespace WHERE ip.oid = x)
+    WHEN 1247 THEN (SELECT first(struct_pack("type" := 'type', "schema" := iz.nspname, name := sys_quote(it.typname),
+            identity := sys_qualified_type(it.oid)))
+        FROM pg_type AS it JOIN pg_namespace AS iz ON iz.oid = it.typnamespace WHERE it.oid = x)
+    WHEN 2615 THEN (SELECT first(struct_pack("type" := 'schema', "schema" := CAST(NULL AS VARCHAR),
+            name := sys_quote(iz.nspname), identity := sys_quote(iz.nspname))) FROM pg_namespace AS iz WHERE iz.oid = x)
+    ELSE struct_pack("type" := pg_error('0A000', 'pg_identify_object of the catalog with OID ' || catalog
+        || ' is not supported'), "schema" := CAST(NULL AS VARCHAR), name := CAST(NULL AS VARCHAR),
+        identity := CAST(NULL AS VARCHAR)) END;
 
 -- ---------------------------------------------------------------------------------------------- sizes
 

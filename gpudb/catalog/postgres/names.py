@@ -18,6 +18,7 @@ import pyarrow as pa
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.constraint_rows import deparse_index
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.indexes import list_indexes
 from gpudb.catalog.relations import Sequence
@@ -216,20 +217,17 @@ def build_procedure_names() -> pa.Table:
     )
 
 
-def build_pretty_index_definitions(catalog: Catalog, path: Several[int], definitions: pa.Table | None) -> pa.Table:
-    """Returns the pretty-printed definition of each index, in which a visible table is not qualified.
-
-    `definitions` are those of the catalog's own indexes, by OID.
-    """
+def build_pretty_index_definitions(catalog: Catalog, path: Several[int]) -> pa.Table:
+    """Returns the pretty-printed definition of each index, in which a visible table is not qualified."""
     texts = {int(oid): text.replace(" ON pg_catalog.", " ON ", 1) for oid, text in _load_columns(
         "index_definitions", "oid", "definition")}  # fmt: skip
-    if definitions is not None:
+    own = [(table, index) for table in catalog.tables() for index in list_indexes(table)]
+    if own:
         names = {row["oid"]: row["name"] for row in build_relation_names(catalog, path).to_pylist()}
-        tables = {index.oid: table.oid for table in catalog.tables() for index in list_indexes(table)}
-        for row in definitions.to_pylist():
-            before, _, rest = row["definition"].partition(" ON ")
-            after = rest[rest.rindex(" USING ") :]
-            texts[row["oid"]] = f"{before} ON {names[tables[row['oid']]]}{after}"
+        for table, index in own:
+            qualified = f" ON {quote_name(table.schema)}.{quote_name(table.name)} USING "
+            text = deparse_index(table, index, pretty=True)
+            texts[index.oid] = text.replace(qualified, f" ON {names[table.oid]} USING ", 1)
     return _build_table(oid=list(texts), definition=list(texts.values()))
 
 

@@ -36,6 +36,10 @@ def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, 
         proleakproof=routine.leakproof, proisstrict=routine.strict, proretset=routine.returns_set,
         provolatile=routine.volatility, proparallel=routine.parallel, pronargs=len(inputs),
         pronargdefaults=sum(argument.default is not None for argument in inputs),
+        proargdefaults=", ".join(
+            deparse_default(argument.default, _get_default_type(argument.type))
+            for argument in inputs if argument.default
+        ) or None,
         provariadic=variadic.declared_oid if variadic is not None else 0,
         prorettype=oids.row_type(routine.rows_of) if routine.rows_of else routine.result.declared_oid,
         proargtypes=[argument.type.declared_oid for argument in inputs],

@@ -55,6 +55,7 @@ _DEFAULTS: Mapping[str, Mapping[str, object]] = {
 OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     "constraint_definitions": (("oid", OID), ("definition", TEXT)),
     "index_definitions": (("oid", OID), ("definition", TEXT)),
+    "index_expressions": (("oid", OID), ("place", SqlType("int4")), ("definition", TEXT), ("pretty", TEXT)),
     "function_signatures": (("oid", OID), ("result", TEXT), ("arguments", TEXT), ("identity_arguments", TEXT)),
     "function_definitions": (("oid", OID), ("definition", TEXT)),
     "relation_names": (

@@ -43,7 +43,7 @@ def add_relation(
         relpartbound=deparse_bound(parent, bound) if isinstance(parent, Table) and bound is not None else None,
         relhasindex=table is not None and bool(table.index_names),
         relchecks=len(table.checks) if table is not None else 0,
-        relpersistence="t" if table is not None and table.temporary else "p",
+        relpersistence="t" if relation.schema.startswith("pg_temp_") else "p",
         relkind=relation.kind,
         relnatts=len(relation.columns),
         relhasrules=query is not None,
@@ -56,6 +56,8 @@ def add_relation(
     _add_types(rows, relation, namespace, owner)
     for number, column in enumerate(relation.columns, 1):
         add_column(rows, relation.oid, number, column, nullable=table is None, inherited=bound is not None)
+        if column.type.user is not None or column.type.domain is not None:
+            rows.depend(oids.PG_CLASS, relation.oid, number, oids.PG_TYPE, column.type.declared_oid, 0, "n")
     if table is not None:
         add_hidden_columns(rows, table.oid)
         add_statistics(rows, table)

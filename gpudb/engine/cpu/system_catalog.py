@@ -63,7 +63,6 @@ class SystemCatalog:
         self._lock = threading.Lock()
         self._ready = False
         self._versions: LruCache[int, str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
-        self._indexes: dict[int, pa.Table | None] = {}
         self._sizes: LruCache[IdentityKey[Catalog], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._stale: deque[tuple[float, str]] = deque()
         self._paths: LruCache[tuple[int, tuple[int, ...]], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
@@ -171,8 +170,6 @@ class SystemCatalog:
                     f" UNION ALL SELECT {casts} FROM pg_new_rows"
                 )
             cursor.execute("COMMIT")
-        self._indexes[catalog.version] = result.get("index_definitions")
-        self._indexes = {version: self._indexes[version] for version in list(self._indexes)[-KEPT_VERSIONS:]}
         self._versions.put(key, schema)
         self._drop_stale()
         return schema
@@ -185,14 +182,13 @@ class SystemCatalog:
             return known
         self._made += 1
         schema = f"names_{self._made}"
-        own = self._indexes.get(catalog.version)
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, result in (
                 ("relation_names", build_relation_names(catalog, path)),
                 ("type_names", build_type_names(catalog, path)),
                 ("trigger_definitions", build_trigger_definitions(catalog, path)),
-                ("pretty_index_definitions", build_pretty_index_definitions(catalog, path, own)),
+                ("pretty_index_definitions", build_pretty_index_definitions(catalog, path)),
             ):
                 cursor.register("pg_new_rows", result)
                 cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")

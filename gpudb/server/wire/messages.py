@@ -148,6 +148,9 @@ def check_length(kind: int, length: int) -> int:
 
 def parse_query(payload: bytes) -> str:
     """Parses a simple query; returns its text."""
+    end = len(payload) - 1
+    if end >= 0 and payload.find(b"\0") == end:
+        return decode_utf8(payload[:end])
     reader = Reader(payload)
     sql = reader.read_string()
     reader.check_end()
@@ -165,6 +168,9 @@ def parse_parse(payload: bytes) -> Parse:
 
 def parse_bind(payload: bytes) -> Bind:
     """Parses Bind."""
+    plain = _parse_valid_bind(payload)
+    if plain is not None:
+        return plain
     reader = Reader(payload)
     portal, statement = reader.read_string(), reader.read_string()
     formats = reader.read_array("h")
@@ -178,6 +184,39 @@ def parse_bind(payload: bytes) -> Bind:
     result_formats = reader.read_array("h")
     reader.check_end()
     return Bind(portal, statement, formats, tuple(values), result_formats)
+
+
+def _parse_valid_bind(payload: bytes) -> Bind | None:
+    """Parses a Bind in fewer calls; None for an invalid one."""
+    middle = payload.find(b"\0")
+    end = payload.find(b"\0", middle + 1)
+    if middle < 0 or end < 0:
+        return None
+    values: list[bytes | None] = []
+    try:
+        (count,) = _COUNT.unpack_from(payload, end + 1)
+        formats: tuple[int, ...] = struct.unpack_from(f"!{count}h", payload, end + 3) if count else ()
+        at = end + 3 + 2 * count
+        (supplied,) = _COUNT.unpack_from(payload, at)
+        at += 2
+        for _ in range(supplied):
+            (size,) = _INT32.unpack_from(payload, at)
+            at += 4
+            if size >= 0:
+                values.append(payload[at : at + size])
+                at += size
+            elif size == -1:
+                values.append(None)
+            else:
+                return None
+        (count,) = _COUNT.unpack_from(payload, at)
+        results: tuple[int, ...] = struct.unpack_from(f"!{count}h", payload, at + 2) if count else ()
+    except struct.error:
+        return None
+    if at + 2 + 2 * count != len(payload) or (len(formats) > 1 and len(formats) != supplied):
+        return None
+    names = decode_utf8(payload[:middle]), decode_utf8(payload[middle + 1 : end])
+    return Bind(*names, formats, tuple(values), results)
 
 
 @lru_cache(maxsize=256)  # mostly the unnamed one

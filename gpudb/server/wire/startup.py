@@ -15,7 +15,7 @@ from gpudb.server.wire import messages, replies
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.messages import ProtocolViolation, Startup
 from gpudb.server.wire.stream import Stream
-from gpudb.session.interfaces import DatabaseInterface, SessionInterface
+from gpudb.session.interfaces import DatabaseInterface, Network, SessionInterface
 
 _CONNECTION_PARAMETERS = frozenset({"user", "database", "replication", "options"})
 _OPTION = re.compile(r"(?:-c\s*|--)([\w.\-]+)=(.*)", re.DOTALL)
@@ -110,6 +110,18 @@ def open_session(database: DatabaseInterface, parameters: dict[str, str], host: 
     """Opens the session of an authenticated client; 3D000 for a database that does not exist."""
     name = parameters.get("database") or parameters["user"]
     return database.session(parameters["user"], extract_settings(parameters), host, name)
+
+
+def describe_network(stream: Stream) -> Network:
+    """Returns what a session shows of its connection; without ports and address if the client has gone already."""
+    try:
+        client, server = stream.connection.getpeername(), stream.connection.getsockname()
+    except OSError:
+        return Network()
+    cipher = stream.connection.cipher() if isinstance(stream.connection, ssl.SSLSocket) else None
+    name, _, bits = cipher or (None, None, None)
+    version = stream.connection.version() if isinstance(stream.connection, ssl.SSLSocket) else None
+    return Network(client[1], server[0], server[1], version, name, bits)
 
 
 def build_greeting(session: SessionInterface, key: int) -> bytes:

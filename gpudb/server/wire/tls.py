@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import ssl
 from pathlib import Path
 
 from gpudb.certificates import check_private_key, create_self_signed
 from gpudb.errors import SqlError
+from gpudb.storage.private_files import open_private
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,6 +59,9 @@ def make_self_signed_context(
     use. `authorities` as in `make_server_context`.
     """
     certificate, key = directory / "server.crt", directory / "server.key"
-    if not certificate.exists() or not key.exists():
-        create_self_signed(certificate, key, host)
+    # Of several servers that start on the directory at once, the first makes both files.
+    with open(directory / "server.key.lock", "a", opener=open_private) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not certificate.exists() or not key.exists():
+            create_self_signed(certificate, key, host)
     return make_server_context(certificate, key, authorities)

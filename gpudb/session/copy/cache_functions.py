@@ -6,6 +6,8 @@ A statement must be a SELECT whose only target is such a call.
     gpudb_pin('t')                       loads it and exempts it from eviction; returns bytes
     gpudb_unpin('t')                     allows its eviction; returns the bytes that are still cached
     gpudb_evict('t')                     evicts its columns; returns the bytes freed
+
+A foreign table of files is cached as the files are now.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
+from gpudb.session.execution.foreign_tables import open_foreign_parts
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
 
@@ -60,4 +63,4 @@ def _find_table(context: Context, name: str) -> Table:
     if not isinstance(relation, Table):
         raise SqlError.of("wrong_object_type", f'"{name}" is not a table')
     check_privilege(context.transaction.catalog, get_current_role(context), relation, "r")
-    return relation
+    return relation if relation.foreign is None else open_foreign_parts(context, relation)

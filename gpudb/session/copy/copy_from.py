@@ -37,6 +37,7 @@ from gpudb.sql.parse.parser import present, strings
 from gpudb.storage.copy.binary_reader import BinaryReader
 from gpudb.storage.copy.binary_split import BinarySplitter
 from gpudb.storage.copy.conversion import Clock
+from gpudb.storage.copy.errors import truncate_text
 from gpudb.storage.copy.ingest import (
     BlockReader,
     BlockSource,
@@ -189,13 +190,13 @@ def _start_progress(context: Context, table: Table, copied: CopyResult, source: 
 
 
 def _report(context: Context, copied: CopyResult, options: CopyOptions) -> str:
-    if options.verbose:
+    if options.log_verbosity == "verbose":
         for line, column, text in copied.notes:
-            shown = "null input" if text is None else f'"{text}"'
+            shown = "null input" if text is None else f'"{truncate_text(text)}"'
             context.notice(
                 f'skipping row due to data type incompatibility at line {line} for column "{column}": {shown}'
             )
-    if copied.skipped:
+    if copied.skipped and options.log_verbosity != "silent":
         rows = "row was" if copied.skipped == 1 else "rows were"
         context.notice(f"{copied.skipped} {rows} skipped due to data type incompatibility")
     context.session.database.store.activity.add_load(copied.rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,16 +15,17 @@ from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.execution.binding import bind_authorized, bind_statement
 from gpudb.session.execution.layouts import read_ahead
 from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.row_locks import lock_rows
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.scrolling import ScrolledRows
-from gpudb.sql.bound import Query, Scan
+from gpudb.sql.bound import Query, RowLock, Scan
 from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 
 # PostgreSQL's CURSOR_OPT_* bits.
-_BINARY, _SCROLL, _NO_SCROLL, _HOLD = 0x1, 0x2, 0x4, 0x20
+_BINARY, _SCROLL, _NO_SCROLL, _INSENSITIVE, _HOLD = 0x1, 0x2, 0x4, 0x8, 0x20
 
 
 def describe_declare(context: Context) -> tuple[tuple[SqlType, ...], None]:
@@ -33,6 +34,7 @@ def describe_declare(context: Context) -> tuple[tuple[SqlType, ...], None]:
     body = inner(node.query)
     binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
+    binder.row_locks = []
     bind_statement(binder, RawStatement(body, deparse(body)))
     return binder.get_parameter_types(), None
 
@@ -49,10 +51,11 @@ def declare(context: Context) -> Result:
     body = inner(node.query)
     if changes_data(body):
         raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
-    binder = context.binder()
-    binder.declare_parameters(context.parameter_oids)
-    query = bind_authorized(context, binder, RawStatement(body, deparse(body)))
-    assert isinstance(query, Query)
+    query, locks = _bind(context, body)
+    if locks:
+        _check_locks(node, locks)
+        if lock_rows(context, locks):
+            query, _ = _bind(context, body)
     stream = run_query(context, query)
     columns = result_columns(query.columns)
     result = Result("SELECT", columns, iter(stream), stream.close)
@@ -67,6 +70,34 @@ def declare(context: Context) -> Result:
     tables = frozenset(each.table.oid for each in walk(query) if isinstance(each, Scan))
     session.cursors[node.portalname] = Cursor(columns, result, rows, context.statement.text, tables, hold=hold)
     return Result("DECLARE CURSOR")
+
+
+def _bind(context: Context, body: Any) -> tuple[Query, list[RowLock]]:
+    """The query of a cursor, and the locks to take before it runs."""
+    binder = context.binder()
+    binder.declare_parameters(context.parameter_oids)
+    binder.row_locks = []
+    query = bind_authorized(context, binder, RawStatement(body, deparse(body)))
+    assert isinstance(query, Query)
+    return query, binder.row_locks
+
+
+def _check_locks(node: Any, locks: Sequence[RowLock]) -> None:
+    """0A000 for a cursor that is held, scrolled or insensitive, or that skips locked rows."""
+    clause = locks[0].clause
+    for option, what, detail in (
+        (_HOLD, "CURSOR WITH HOLD", "Holdable cursors must be READ ONLY."),
+        (_SCROLL, "SCROLL CURSOR", "Scrollable cursors must be READ ONLY."),
+    ):
+        if node.options & option:
+            raise FeatureNotSupported(f"DECLARE {what} ... {clause} is not supported", detail=detail)
+    if node.options & _INSENSITIVE:
+        detail = "Insensitive cursors must be READ ONLY."
+        raise SqlError.of(
+            "invalid_cursor_definition", f"DECLARE INSENSITIVE CURSOR ... {clause} is not valid", detail=detail
+        )
+    if any(lock.skips for lock in locks):
+        raise FeatureNotSupported(f"DECLARE CURSOR ... {clause} SKIP LOCKED is not supported")
 
 
 def _find_cursor(session: SessionState, name: str) -> Cursor:

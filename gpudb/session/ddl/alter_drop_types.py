@@ -23,6 +23,7 @@ from gpudb.session.objects.dependents import describe_relation, views_of_column
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
+from gpudb.session.objects.renamed_objects import rename_type_in_texts
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.sql.parse.parser import inner, parse, strings
@@ -210,7 +211,7 @@ def rename_type(context: Context, node: Any, what: str) -> Result:
     definition = find_type(context, strings(inner(node.object).items))
     new = truncate_identifier(node.newname)
     check_type_name_free(context.transaction.catalog, definition.schema, new)
-    return _store(context, rename_definition(definition, definition.schema, new), what)
+    return _store_renamed(context, definition, rename_definition(definition, definition.schema, new), what)
 
 
 def move_type(context: Context, node: Any, what: str) -> Result:
@@ -219,7 +220,7 @@ def move_type(context: Context, node: Any, what: str) -> Result:
     schema = permanent_schema(context, node.newschema, "types")
     if schema != definition.schema:
         check_type_name_free(context.transaction.catalog, schema, definition.name)
-    return _store(context, rename_definition(definition, schema, definition.name), what)
+    return _store_renamed(context, definition, rename_definition(definition, schema, definition.name), what)
 
 
 def comment_on_type(context: Context, node: Any) -> Result:
@@ -249,6 +250,12 @@ def rename_definition(definition: TypeDefinition, schema: str, name: str) -> Typ
         else replace(definition.type, user=user)
     )
     return replace(definition, schema=schema, name=name, type=changed)
+
+
+def _store_renamed(context: Context, old: TypeDefinition, new: TypeDefinition, what: str) -> Result:
+    context.transaction.set_catalog(rename_type_in_texts(context.transaction.catalog, old, new))
+    changed = context.transaction.catalog.types[old.key]
+    return _store(context, replace(new, default=changed.default, checks=changed.checks), what)
 
 
 def _store(context: Context, definition: TypeDefinition, what: str) -> Result:

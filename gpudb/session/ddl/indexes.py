@@ -12,6 +12,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.partition_trees import list_partitions
+from gpudb.catalog.postgres.indexes import get_operator_class_name
 from gpudb.catalog.tables import Constraint, Index, IndexDetails, IndexKey, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
@@ -53,7 +54,7 @@ def create_index(context: Context) -> Result:
             context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
             return Result("CREATE INDEX")
         check_name_free(catalog, relation.schema, name)
-    _check_options(node)
+    _check_options(node, relation)
     details = read_details(context, relation, node)
     columns = tuple(key.column for key in details.keys)
     named = tuple(key.column or get_expression_name(key.expression) for key in details.keys)
@@ -88,7 +89,13 @@ def create_index(context: Context) -> Result:
     return Result("CREATE INDEX")
 
 
-def _check_options(node: Any) -> None:
+def _has_default_class(table: Table, element: Any) -> bool:
+    """Whether the operator class of an index's column is its type's own, which says nothing."""
+    column = next((each for each in table.columns if each.name == element.name), None)
+    return column is not None and strings(element.opclass)[-1] == get_operator_class_name(column.type)
+
+
+def _check_options(node: Any, table: Table) -> None:
     method = node.access_method or "btree"
     if method not in _METHODS:
         raise SqlError.of("undefined_object", f'access method "{method}" does not exist')
@@ -108,7 +115,7 @@ def _check_options(node: Any) -> None:
             raise FeatureNotSupported("a unique index on an expression is not supported")
         if len(each.opclassopts):
             raise FeatureNotSupported("an index with parameters of an operator class is not supported")
-        if len(each.opclass) and node.unique:
+        if len(each.opclass) and node.unique and not _has_default_class(table, each):
             raise FeatureNotSupported("a unique index with an operator class is not supported")
         if len(each.collation) and strings(each.collation)[-1] not in {"C", "POSIX", "default"}:
             raise FeatureNotSupported("collations other than C are not supported")

@@ -70,8 +70,6 @@ def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Colu
         base = item.element or item
         if base.modifier == -1:
             item = replace(item, digits=None, varying=False)
-        if base.name == "name":
-            item = TEXT
         if what != "CREATE VIEW":
             check_column_name(name)
         columns.append(Column(name, item))

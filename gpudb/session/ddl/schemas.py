@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog, Schema
-from gpudb.catalog.relations import Relation, Sequence, get_stored_query
+from gpudb.catalog.relations import Relation
 from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.type_replacement import replace_type_definition
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
@@ -17,12 +17,12 @@ from gpudb.session.ddl.alter_drop_types import rename_definition, set_type_owner
 from gpudb.session.ddl.databases import change_database_owner
 from gpudb.session.ddl.foreign_objects import find_foreign_object
 from gpudb.session.ddl.parse_nodes import object_kind
+from gpudb.session.objects.renamed_objects import rename_in_texts
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, require_routine
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
-from gpudb.sql.rewrite import rewrite_renamed
-from gpudb.sql.rewrite.rule import RelationNames
+from gpudb.sql.rewrite.rule import RelationNames, Renames
 
 # PostgreSQL creates a schema's elements in order of kind, not as written.
 _ELEMENTS = {"CreateSeqStmt": "sequence", "CreateStmt": "relation", "ViewStmt": "view", "IndexStmt": "relation"}
@@ -159,21 +159,14 @@ def rename_schema(catalog: Catalog, old: str, new: str) -> Catalog:
 
 
 def rename_relations(catalog: Catalog, names: RelationNames, schemas: dict[str, str] | None = None) -> Catalog:
-    """The catalog after relations are renamed or moved, in the queries of views and the bodies of routines too."""
+    """The catalog after relations are renamed or moved, also in the texts that name them."""
     relations: list[Relation] = []
-    changed = schemas or {}
+    catalog = rename_in_texts(catalog, Renames(names, schemas or {}))
     for key, relation in catalog.relations.items():
-        query = get_stored_query(relation)
-        if query is not None and not isinstance(relation, Sequence):
-            text = rewrite_renamed(query, names, changed)
-            relation = relation if text == query else replace(relation, query=text)
         schema, name = names.get(key, key)
         relations.append(relation if (schema, name) == key else replace(relation, schema=schema, name=name))
     for old in names:
         catalog = catalog.without_relation(*old)
     for relation in relations:
         catalog = catalog.with_relation(relation)
-    for routine in catalog.routines.values():
-        if routine.standard and (body := rewrite_renamed(routine.body, names, changed)) != routine.body:
-            catalog = catalog.with_routine(replace(routine, body=body))
     return catalog

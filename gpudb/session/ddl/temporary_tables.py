@@ -1,4 +1,4 @@
-"""Temporary tables: ON COMMIT DROP and DELETE ROWS, and their removal at the end of a session."""
+"""Temporary objects: ON COMMIT DROP and DELETE ROWS of tables, and the removal of all at the end of a session."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
 from gpudb.session.context import Context, SessionState
 from gpudb.session.objects.removal import drop_with_dependents
+from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
@@ -39,15 +40,17 @@ def run_on_commit(session: SessionState, transaction: Transaction) -> None:
 
 
 def drop_relations(context: Context) -> None:
-    """DISCARD TEMP: drops the session's temporary relations."""
+    """DISCARD TEMP: drops the session's temporary relations and routines."""
     schema = context.session.temporary_schema
     relations = [r for r in context.transaction.catalog.relations.values() if r.schema == schema]
     if relations:
         drop_with_dependents(context, relations, True)
+    while routines := [each for each in context.transaction.catalog.routines.values() if each.schema == schema]:
+        drop_routine(context, routines[0], cascade=True)
 
 
 def drop_schema(session: SessionState) -> None:
-    """Drops the temporary relations of a session that ends, and their schema."""
+    """Drops the temporary relations and routines of a session that ends, and their schema."""
     schema = session.temporary_schema
     store = session.database.store
     catalog = store.catalogs().get(session.database_name)
@@ -57,5 +60,7 @@ def drop_schema(session: SessionState) -> None:
         catalog = transaction.catalog
         for relation in [r for r in catalog.relations.values() if r.schema == schema]:
             catalog = catalog.without_relation(schema, relation.name)
+        for key in [key for key, routine in catalog.routines.items() if routine.schema == schema]:
+            catalog = catalog.without_routine(key)
         transaction.set_catalog(catalog.without_schema(schema))
         transaction.commit()

@@ -9,7 +9,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.relations import Relation, View
-from gpudb.catalog.routines import Routine
+from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, BEFORE, DELETE, INSERT, INSTEAD, TRUNCATE, UPDATE, Trigger
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedFunction, UndefinedTable
@@ -55,6 +55,8 @@ def create_trigger(context: Context) -> Result:
     columns = _columns(relation, strings(node.columns))
     condition = _condition(context, node, relation, timing, events) if present(node.when_clause) else None
     function = _find_function(context, strings(node.funcname))
+    if function.schema == context.session.temporary_schema != relation.schema:
+        raise FeatureNotSupported("triggers of permanent relations that call temporary functions are not supported")
     name = truncate_identifier(node.trigname)
     old = next((each for each in relation.triggers if each.name == name), None)
     if old is not None and not node.replace:
@@ -223,7 +225,8 @@ def _iter_references(node: Any) -> Iterator[int]:
 def _find_function(context: Context, names: tuple[str, ...]) -> Routine:
     """The function of a trigger; 42883, 42501, 42P17."""
     catalog = context.transaction.catalog
-    found = catalog.find_routines(names[-1], names[-2:-1] or context.session.search_path())
+    path = get_routine_path("".join(names[-2:-1]), context.session.search_path())
+    found = catalog.find_routines(names[-1], path)
     function = next((each for each in found if not each.inputs), None)
     if function is None and names[-1] in _BUILT_IN:
         raise FeatureNotSupported(f"the built-in trigger function {names[-1]}() is not supported")

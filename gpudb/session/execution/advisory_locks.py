@@ -52,7 +52,7 @@ def call_advisory_function(context: Context, name: str, args: Sequence[object]) 
 def unlock_all(session: SessionState) -> None:
     """Releases the advisory locks that a session holds beyond its transaction."""
     locks = session.database.store.locks
-    if locks.holders:
+    if locks.is_used:
         locks.release(-session.process_id)
 
 

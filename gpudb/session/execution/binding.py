@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.lru import LruCache
 from gpudb.session.authorization.authorize import authorize
 from gpudb.session.context import Context
 from gpudb.sql.bind.base import Binder
@@ -20,14 +21,28 @@ from gpudb.sql.parse.parser import RawStatement, changes_data, parse
 from gpudb.sql.rewrite import rewrite_bound, rewrite_statement
 from gpudb.sql.traverse import iter_queries, map_queries, walk
 
-
-def parse_statements(text: str) -> list[RawStatement]:
-    """Parses the statements of a text and applies the rewrite rules."""
-    return [replace(statement, node=rewrite_statement(statement.node)) for statement in parse(text)]
-
-
 BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
 """Kinds of statement with a bound form."""
+
+_KEPT = BINDABLE | {"TransactionStmt"}
+"""Kinds of statement whose handlers leave the tree as it is, so that sessions can share it."""
+_LONGEST_KEPT = 1024
+_parsed: LruCache[str, tuple[RawStatement, ...]] = LruCache(512)
+_MOST_CONTROLS = 256
+transaction_controls: dict[str, RawStatement] = {}
+"""Texts that are one BEGIN, COMMIT, ROLLBACK or the like: the first that were parsed."""
+
+
+def parse_statements(text: str) -> list[RawStatement]:
+    """Parses the statements of a text and applies the rewrite rules; short texts that repeat are parsed once."""
+    known = _parsed.get(text)
+    if known is None:
+        known = tuple(replace(statement, node=rewrite_statement(statement.node)) for statement in parse(text))
+        if len(text) <= _LONGEST_KEPT and all(statement.kind in _KEPT for statement in known):
+            _parsed.put(text, known)
+            if len(known) == 1 and known[0].kind == "TransactionStmt" and len(transaction_controls) < _MOST_CONTROLS:
+                transaction_controls[text] = known[0]
+    return list(known)
 
 
 def bind_authorized(context: Context, binder: Binder, statement: RawStatement) -> Statement:

@@ -1,6 +1,7 @@
 """The cluster's members as system relations show them: pgxc_node, pgxc_class, gpudb_resident and gpudb_devices.
 
-A worker is a data node; a server without workers is its own only data node.
+A worker is a data node; a server without workers is its own only data node. Of several servers over one catalog each is
+a coordinator; a node that CREATE NODE has declared names the one at its host and port.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gpudb.session.context import Context
 
 _LOCATORS = {"hash": "H", "replication": "R", "roundrobin": "N"}
 _COORDINATOR = -1
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def count_data_nodes(context: Context) -> int:
@@ -25,22 +27,56 @@ def count_data_nodes(context: Context) -> int:
 
 
 def _nodes(context: Context) -> dict[int, Node]:
-    """Every member by worker number, the coordinator as _COORDINATOR; members without a name under their default."""
-    nodes = {_COORDINATOR: Node(0, "coordinator", "coordinator")}
+    """Every member by worker number; members without a name are under their default.
+
+    This server is _COORDINATOR, and other coordinators have lower numbers.
+    """
+    nodes = _name_coordinators(context)
     for number in range(count_data_nodes(context)):
         nodes[number] = Node(0, f"datanode_{number + 1}", "datanode", number)
     for node in context.transaction.catalog.nodes.values():
-        number = _COORDINATOR if node.type == "coordinator" else node.worker
-        if number in nodes:
-            nodes[number] = node
+        if node.type == "datanode" and node.worker in nodes:
+            nodes[node.worker] = node
     return nodes
+
+
+def _name_coordinators(context: Context) -> dict[int, Node]:
+    declared = [node for node in context.transaction.catalog.nodes.values() if node.type == "coordinator"]
+    this, running = context.session.database.store.list_coordinators()
+    if not running:
+        return {_COORDINATOR: declared[0] if declared else Node(0, "coordinator", "coordinator")}
+    names = {_normalize_address(node.host, node.port): node for node in declared}
+    nodes = {}
+    others = _COORDINATOR
+    for each in running:
+        default = Node(0, f"coordinator_{each.number}", "coordinator", host=each.host, port=each.port)
+        if each.number == this:
+            number = _COORDINATOR
+        else:
+            number = others = others - 1
+        nodes[number] = names.pop(_normalize_address(each.host, each.port), default)
+    for node in names.values():  # not running now
+        others -= 1
+        nodes[others] = node
+    return nodes
+
+
+def _normalize_address(host: str | None, port: int | None) -> tuple[str, int | None]:
+    name = (host or "localhost").lower()
+    return "localhost" if name in _LOOPBACK else name, port
+
+
+def find_own_address(context: Context) -> tuple[str, int] | None:
+    """The host and port of this server if it is one of several over a catalog."""
+    this, running = context.session.database.store.list_coordinators()
+    return next(((each.host, each.port) for each in running if each.number == this), None)
 
 
 def find_worker(context: Context, name: str) -> int | None:
     """The worker of a node, for EXECUTE DIRECT; None on a server without workers. 42704, 0A000."""
     for number, node in _nodes(context).items():
         if node.name == name:
-            if number == _COORDINATOR:
+            if number < 0:
                 raise FeatureNotSupported("EXECUTE DIRECT on a coordinator, which has no rows, is not supported")
             return number if context.session.database.members is not None else None
     raise SqlError.of("undefined_object", f"PGXC Node {name}: object not defined")
@@ -57,7 +93,7 @@ def node_rows(context: Context) -> list[Mapping[str, object]]:
             {
                 "oid": node.oid,
                 "node_name": node.name,
-                "node_type": "C" if number == _COORDINATOR else "D",
+                "node_type": "C" if number < 0 else "D",
                 "node_port": node.port if node.port is not None else address.port if address is not None else 0,
                 "node_host": node.host or (address.host if address is not None else "localhost"),
                 "nodeis_primary": node.primary,
@@ -70,7 +106,7 @@ def node_rows(context: Context) -> list[Mapping[str, object]]:
 
 def class_rows(context: Context) -> list[Mapping[str, object]]:
     """The rows of pgxc_class: the distribution of tables; one without DISTRIBUTE BY is distributed row by row."""
-    oids = [node.oid for number, node in sorted(_nodes(context).items()) if number != _COORDINATOR]
+    oids = [node.oid for number, node in sorted(_nodes(context).items()) if number >= 0]
     return [
         {
             "pcrelid": table.oid,

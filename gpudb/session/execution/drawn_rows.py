@@ -22,6 +22,7 @@ from gpudb.session.execution.session_calls import (
     engine_argument,
     has_session_calls,
     is_session_call,
+    put_checked_value,
 )
 from gpudb.sql.bound import (
     Aggregate,
@@ -29,6 +30,7 @@ from gpudb.sql.bound import (
     Cast,
     Column,
     Constant,
+    Constrained,
     Expr,
     FrameScan,
     Let,
@@ -37,7 +39,7 @@ from gpudb.sql.bound import (
     SetReturning,
     Window,
 )
-from gpudb.sql.traverse import replace_nodes
+from gpudb.sql.traverse import has_volatile, replace_nodes
 from gpudb.types import INT8, SqlType
 
 _NEXTVAL = 1574
@@ -91,6 +93,15 @@ class DrawnRows:
         if not has_session_calls(node):
             self._inner.append(node)
             return Column(self._rel, len(self._inner) - 1, node.type)
+        if isinstance(node, Constrained) and any(has_session_calls(check) for _, check in node.checks):
+            if has_volatile(node.arg) or has_session_calls(node.arg):
+                message = (
+                    "checks of domains that call functions in PL/pgSQL over values that are drawn are not supported"
+                )
+                raise FeatureNotSupported(message)
+            checks = ((name, put_checked_value(check, node.arg)) for name, check in node.checks)
+            checked = tuple((name, replace_nodes(check, self._split)) for name, check in checks)
+            return replace(node, arg=replace_nodes(node.arg, self._split), checks=checked)
         if isinstance(node, Let) and not has_session_calls(node.body):
             # The body reads what the Let binds, so the engine computes both.
             return replace(node, values=tuple(replace_nodes(value, self._split) for value in node.values))

@@ -22,9 +22,10 @@ from gpudb.session.context import Context
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.session.execution.layouts import handle_in_layouts, read_ahead
 from gpudb.session.execution.record_stars import expand_record_stars
+from gpudb.session.execution.savepoints import restore_savepoint, take_savepoint
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.results import CopyIn, CopyOut, Result, result_columns
-from gpudb.session.state.cursors import Cursor, close_declared_since
+from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.scrolling import ScrolledRows
 from gpudb.sql.bind.base import Arguments, Binder
 from gpudb.sql.bind.types.type_names import resolve_value_type
@@ -90,8 +91,10 @@ class SessionHost:
         call: Callable[[Context, Function, Sequence[object]], object],
         *,
         is_atomic: bool,
+        routine_oid: int = 0,
     ) -> None:
         self.context = context
+        self.routine_oid = routine_oid
         self._call = call
         self._is_atomic = is_atomic
 
@@ -124,11 +127,15 @@ class SessionHost:
         """Returns a binder."""
         return replace(self.context, statement=_EMPTY, arguments=None).binder()
 
+    def split(self, text: str) -> list[str]:
+        """Returns the statements of a text."""
+        return [each.text for each in parse_statements(text)]
+
     def bind(self, text: str, arguments: Arguments, *, dynamic: bool = False) -> Bound:
         """Parses and binds one statement."""
         statements = parse_statements(text)
         if len(statements) != 1:
-            raise FeatureNotSupported("EXECUTE of several statements, or of none, is not supported")
+            raise FeatureNotSupported("several statements, or none, are not supported here")
         (statement,) = statements
         if dynamic and statement.kind == "SelectStmt" and statement.node.HasField("into_clause"):
             hint = "You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead."
@@ -258,19 +265,11 @@ class SessionHost:
 
     def savepoint(self) -> object:
         """Returns the state of the transaction."""
-        session = self.context.session
-        settings, checks, mail = session.settings.snapshot(), session.deferred_checks.copy(), session.mailbox.mark()
-        return self.context.transaction.savepoint(), settings, checks, mail, tuple(session.cursors.values())
+        return take_savepoint(self.context)
 
     def rollback_to(self, savepoint: Any) -> None:
         """Undoes what was changed since a savepoint."""
-        transaction, settings, checks, mail, cursors = savepoint
-        session = self.context.session
-        self.context.transaction.rollback_to(transaction)
-        session.settings.restore(settings)
-        session.deferred_checks = checks
-        session.mailbox.rollback_to(mail)
-        close_declared_since(session.cursors, cursors)
+        restore_savepoint(self.context, savepoint)
 
     def end_transaction(self, *, commit: bool, chain: bool) -> None:
         """Commits or rolls back the transaction, and begins another; 2D000."""

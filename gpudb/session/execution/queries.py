@@ -30,11 +30,13 @@ from gpudb.session.execution.session_calls import (
     engine_argument,
     has_session_calls,
     is_session_call,
+    put_checked_value,
 )
 from gpudb.sql.bound import (
     Aggregate,
     Column,
     Constant,
+    Constrained,
     Cte,
     CteScan,
     Derived,
@@ -183,7 +185,9 @@ class _QueryRun:
         counts: dict[object, int] = {}
         only_nextval = True
         for node in (node for row in rows for expr in row for node in walk(expr) if is_session_call(node)):
-            only_nextval = only_nextval and node.function.name == "nextval"
+            if node.function.name != "nextval":
+                only_nextval = False
+                continue
             reference = constant_argument(node.args[0]) if node.args else None
             counts[reference] = counts.get(reference, 0) + 1
         blocks: dict[object, Iterator[int]] = {}
@@ -196,6 +200,13 @@ class _QueryRun:
         def change(node: Any) -> Any:
             if isinstance(node, Aggregate | Window | SetReturning) and has_session_calls(node):
                 raise FeatureNotSupported("a sequence function is not supported here")
+            if isinstance(node, Constrained) and any(has_session_calls(check) for _, check in node.checks):
+                # the checks call functions with the value that is checked
+                value = self._literal(replace_nodes(node.arg, change))
+                checks = tuple(
+                    (name, replace_nodes(put_checked_value(check, value), change)) for name, check in node.checks
+                )
+                return replace(node, arg=value, checks=checks)
             check_always_evaluated(node)
             if not is_session_call(node):
                 return None

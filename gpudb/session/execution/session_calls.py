@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import FIRST_USER_OID
@@ -15,7 +16,20 @@ from gpudb.session.execution.session_functions import set_config
 from gpudb.session.execution.shared_snapshots import export_snapshot
 from gpudb.session.execution.signals import SIGNAL_FUNCTIONS, send_signal
 from gpudb.session.execution.statement_rows import reset_statistics
-from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Parameter, Query
+from gpudb.sql.bound import (
+    BoolOp,
+    Call,
+    Case,
+    Cast,
+    Choice,
+    Constant,
+    Constrained,
+    DomainValue,
+    Expr,
+    FunctionScan,
+    Parameter,
+    Query,
+)
 from gpudb.sql.traverse import replace_nodes, walk
 from gpudb.types import BOOL, OID, VOID, SqlType
 
@@ -52,6 +66,17 @@ def check_always_evaluated(node: Any) -> None:
     if any(type(each) is Call and each.function.oid >= FIRST_USER_OID for part in skipped for each in walk(part)):
         message = "functions that run statements are not supported where CASE, COALESCE, AND or OR may skip them"
         raise FeatureNotSupported(message)
+
+
+def put_checked_value(check: Any, value: Any) -> Any:
+    """Returns a domain's check with the value in place of VALUE, but for checks of other domains inside it."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, DomainValue):
+            return value
+        return replace(node, arg=replace_nodes(node.arg, change)) if isinstance(node, Constrained) else None
+
+    return replace_nodes(check, change)
 
 
 def without_session_calls(query: Query) -> Query:

@@ -167,9 +167,13 @@ def _activity(session: SessionState, context: Context) -> Row:
         "query_start": started,
         "state_change": started,
         "client_addr": parse_network_key(SqlType("inet"), session.client) if session.client else None,
+        "client_port": session.network.client_port,
         "wait_event_type": waits[0],
         "wait_event": waits[1],
-        "ssl": False,
+        "ssl": session.network.tls_version is not None,
+        "sslversion": session.network.tls_version,
+        "sslcipher": session.network.tls_cipher,
+        "sslbits": session.network.tls_bits,
         "gss_auth": False,
         "gss_enc": False,
         "gss_delegation": False,
@@ -198,7 +202,8 @@ def _progress_rows(context: Context) -> list[Row]:
                 "param4": progress.excluded,
                 "param5": _COPY_TO if progress.is_copy_to else _COPY_FROM,
             }
-            row |= {"param6": _SOURCES[progress.source]} | {f"param{number}": 0 for number in range(7, 21)}
+            row |= {"param6": _SOURCES[progress.source], "param7": progress.skipped}
+            row |= {f"param{number}": 0 for number in range(8, 21)}
         rows.append(row)
     return rows
 

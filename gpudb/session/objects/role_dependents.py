@@ -9,7 +9,7 @@ from gpudb.catalog.model import Catalog, Database, Schema
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.roles import Role
-from gpudb.catalog.routines import Routine
+from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.secured_objects import SecuredObject, get_owner, list_secured_objects
 from gpudb.catalog.tables import Table
 from gpudb.catalog.user_types import TypeDefinition
@@ -99,7 +99,7 @@ def _describe(context: Context, found: SecuredObject) -> str:
             is_visible = known is not None and known.oid == found.oid
             return f"type {name if is_visible else f'{quote_name(found.schema)}.{name}'}"
         case Routine():
-            is_visible = found in catalog.find_routines(found.name, path)
+            is_visible = found in catalog.find_routines(found.name, get_routine_path("", path))
             return f"function {'' if is_visible else f'{quote_name(found.schema)}.'}{found.identity}"
         case ForeignDataWrapper():
             return f"foreign-data wrapper {quote_name(found.name)}"

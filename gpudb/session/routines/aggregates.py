@@ -13,7 +13,7 @@ from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, get_implementation
 from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
-from gpudb.session.objects.names import permanent_schema, truncate_identifier
+from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import check_polymorphic, parameter_type, resolve_replacement
 from gpudb.sql.bind.expressions.routines import as_function, find_routines
@@ -50,7 +50,7 @@ def create_aggregate(context: Context) -> Result:
     node: Any = context.statement.node
     context.check_writable("CREATE AGGREGATE")
     names = strings(node.defnames)
-    schema = permanent_schema(context, names[-2] if len(names) > 1 else "", "aggregates")
+    schema = target_schema(context, names[-2] if len(names) > 1 else "")
     options = _options(context, node)
     arguments = _old_arguments(context, options) if node.oldstyle else _arguments(context, node)
     if "stype" not in options:
@@ -59,6 +59,7 @@ def create_aggregate(context: Context) -> Result:
         raise SqlError.of("invalid_function_definition", "aggregate sfunc must be specified")
     state = _type(context, options["stype"])
     how, result = _resolve_functions(context, options, state, [each.type for each in arguments])
+    _check_lasting(context, schema, how)
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     parallel = _text(options["parallel"]) if "parallel" in options else "unsafe"
@@ -172,6 +173,14 @@ def _resolve_functions(
         coerce(context.binder(), Constant(initial, UNKNOWN), state)
     oids = (transition.oid, final.oid if final else 0, combine.oid if combine else 0)
     return Aggregation(oids[0], state, initial, oids[1], extra, oids[2]), result
+
+
+def _check_lasting(context: Context, schema: str, how: Aggregation) -> None:
+    """0A000 for an aggregate that outlives its functions."""
+    catalog, temporary = context.transaction.catalog, context.session.temporary_schema
+    own = [catalog.find_routine_by_oid(oid) for oid in how.functions]
+    if schema != temporary and any(each is not None and each.schema == temporary for each in own):
+        raise FeatureNotSupported("permanent aggregates of temporary functions are not supported")
 
 
 def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:

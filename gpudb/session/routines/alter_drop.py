@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation, View, get_stored_query
-from gpudb.catalog.routines import Routine
+from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import Trigger
@@ -19,6 +19,7 @@ from gpudb.session.objects.dependents import Dependent, describe_relation, refus
 from gpudb.session.objects.names import permanent_schema
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
+from gpudb.session.objects.renamed_objects import rename_function
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
@@ -30,7 +31,7 @@ KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
 def find_routine(context: Context, node: Any, what: str) -> Routine | None:
     """The routine of an ObjectWithArgs message, or None; 42725, 42809."""
     names = strings(node.objname)
-    path = names[-2:-1] or context.session.search_path()
+    path = get_routine_path("".join(names[-2:-1]), context.session.search_path())
     catalog = context.transaction.catalog
     found = [refresh_row_types(catalog, each) for each in catalog.find_routines(names[-1], path)]
     fitting = [each for each in found if each.kind in KINDS[what]]
@@ -185,7 +186,10 @@ def replace_routine(context: Context, old: Routine, new: Routine) -> None:
         where = f' in schema "{new.schema}"'
         message = f"function {new.signature} already exists{where}"
         raise SqlError.of("duplicate_function", message)
-    context.transaction.set_catalog(catalog.without_routine(old.key).with_routine(new))
+    catalog = catalog.without_routine(old.key).with_routine(new)
+    if (new.schema, new.name) != (old.schema, old.name):
+        catalog = rename_function(catalog, old, new)
+    context.transaction.set_catalog(catalog)
 
 
 def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:

@@ -17,7 +17,7 @@ from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
 from gpudb.session.execution.bodies import BLOCK, TRIGGER, parse_routine, run_body
 from gpudb.session.execution.routine_calls import call_value
-from gpudb.session.objects.names import permanent_schema, truncate_identifier
+from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.base import Arguments
@@ -78,7 +78,7 @@ def create_routine(context: Context) -> Result:
     what = "PROCEDURE" if node.is_procedure else "FUNCTION"
     context.check_writable(f"CREATE {what}")
     names = strings(node.funcname)
-    schema = permanent_schema(context, names[-2] if len(names) > 1 else "", "functions")
+    schema = target_schema(context, names[-2] if len(names) > 1 else "")
     options = _options(context, node)
     arguments = _arguments(context, node.parameters)
     result, returns_set, table_columns = _declared_result(context, node, arguments, options["language"])

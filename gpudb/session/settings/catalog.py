@@ -155,6 +155,8 @@ _ALL = (
             choice(AUDIT, "ddl", "all"), fixed=True, kind="enum"),
     Setting("gpudb.fallback", "on", "Whether statements that no GPU can run go to the CPU engine.",
             boolean("gpudb.fallback"), kind="bool"),
+    Setting("gpudb.fresh_reads", "off", "Whether transactions see all that other coordinators have committed before.",
+            boolean("gpudb.fresh_reads"), kind="bool"),
     Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
             boolean("gpudb.fused"), kind="bool"),
     Setting("gpudb.max_running_statements", "0", "Limits a role's concurrent statements, short ones aside.",

@@ -31,10 +31,15 @@ class SystemSettings:
             raise GpudbError(message, condition="config_file_error") from None
         return {str(name): str(value) for name, value in found.items()}
 
+    def reload(self) -> None:
+        """Reads the file again, which another server over the same data directory may have written."""
+        with self._lock:
+            self.values = self._read()
+
     def change(self, name: str, value: str | None) -> None:
         """Sets a value, or removes it if it is None. The file is on the disk afterwards."""
         with self._lock:
-            values = {key: each for key, each in self.values.items() if key != name}
+            values = {key: each for key, each in self._read().items() if key != name}
             self._write(values if value is None else {**values, name: value})
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""EXPLAIN and EXPLAIN ANALYZE: an engine's plan in PostgreSQL's text and JSON formats."""
+"""EXPLAIN and EXPLAIN ANALYZE: an engine's plan in PostgreSQL's text, JSON and XML formats."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from gpudb.session.execution.binding import BINDABLE, bind_statement
 from gpudb.session.execution.requests import build_request
 from gpudb.session.execution.session_calls import without_session_calls
 from gpudb.session.results import Result, ResultColumn, text_result
+from gpudb.session.statements.plan_costs import estimate_cost
+from gpudb.session.statements.plan_xml import write_xml
 from gpudb.session.statements.prepared import enter_prepared
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
 from gpudb.sql.parse.parser import RawStatement, inner
 from gpudb.types import JSON, TEXT, SqlType
 
 _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffers", "settings", "wal"}
+_FORMS = {"json": JSON, "xml": TEXT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class _Display:
 
 
 def explain(context: Context) -> Result:
-    """EXPLAIN [(ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, BUFFERS, FORMAT text | json)] statement.
+    """EXPLAIN [(ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, BUFFERS, FORMAT text | json | xml)] statement.
 
     BUFFERS adds nothing: files have no pages to count.
     """
@@ -42,7 +45,7 @@ def explain(context: Context) -> Result:
     if unknown := options.keys() - _OPTIONS:
         raise SqlError.of("syntax_error", f'unrecognized EXPLAIN option "{min(unknown)}"')
     form = options.get("format", "text")
-    if form not in {"text", "json"}:
+    if form not in {"text", "json", "xml"}:
         raise FeatureNotSupported(f"EXPLAIN FORMAT {form} is not supported")
     for name in ("settings", "wal"):
         if _on(options, name, default=False):
@@ -77,9 +80,10 @@ def explain(context: Context) -> Result:
         timing=_on(options, "timing", default=True),
         verbose=_on(options, "verbose", default=False),
     )
-    if form == "json":
-        text = json.dumps([{"Plan": _json(plan, shown), "Engine": engine.name, **times}], indent=2)
-        return text_result("EXPLAIN", ("QUERY PLAN",), [(text,)], JSON)
+    if form != "text":
+        item = {"Plan": _json(plan, shown), "Engine": engine.name, **times}
+        text = json.dumps([item], indent=2) if form == "json" else write_xml(item)
+        return text_result("EXPLAIN", ("QUERY PLAN",), [(text,)], _FORMS[form])
     lines = [*_lines(plan, shown, 0), f"Engine: {engine.name}"]
     lines += (f"{key}: {value:.3f} ms" for key, value in times.items())
     return text_result("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
@@ -93,7 +97,7 @@ def describe_plan(plan: PlanNode) -> list[str]:
 def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
     """The result column of an ExplainStmt message."""
     form = next((_option(inner(each)) for each in reversed(node.options) if inner(each).defname == "format"), "text")
-    return (ResultColumn("QUERY PLAN", JSON if form == "json" else TEXT),)
+    return (ResultColumn("QUERY PLAN", _FORMS.get(form, TEXT)),)
 
 
 def describe_explain(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...]]:
@@ -176,8 +180,9 @@ def _head(node: PlanNode) -> str:
 
 def _figures(node: PlanNode, shown: _Display) -> str:
     text = ""
-    if shown.costs and node.estimated_rows is not None:
-        text += f"  (rows={node.estimated_rows}" + (f" width={node.width})" if node.width is not None else ")")
+    if shown.costs:
+        cost = estimate_cost(node)
+        text += f"  (cost={cost.startup:.2f}..{cost.total:.2f} rows={cost.rows} width={cost.width})"
     if node.rows is not None:
         spent = f"time={node.milliseconds:.3f} ms " if shown.timing and node.milliseconds is not None else ""
         text += f" (actual {spent}rows={node.rows})"
@@ -186,10 +191,10 @@ def _figures(node: PlanNode, shown: _Display) -> str:
 
 def _json(node: PlanNode, shown: _Display) -> dict[str, object]:
     item: dict[str, object] = {"Node Type": node.operator, **dict(node.details)}
-    if shown.costs and node.estimated_rows is not None:
-        item["Plan Rows"] = node.estimated_rows
-        if node.width is not None:
-            item["Plan Width"] = node.width
+    if shown.costs:
+        cost = estimate_cost(node)
+        item["Startup Cost"], item["Total Cost"] = round(cost.startup, 2), round(cost.total, 2)
+        item["Plan Rows"], item["Plan Width"] = cost.rows, cost.width
     if node.rows is not None:
         item["Actual Rows"] = node.rows
         if shown.timing and node.milliseconds is not None:

@@ -2,6 +2,9 @@
 
 A worker is a data node. CREATE NODE names the first worker without a name and stores its host and port. Members without
 a name are `coordinator`, `datanode_1`, `datanode_2` and so on. A server without workers is its own only data node.
+
+Of several servers over one catalog each is a coordinator, `coordinator_` and its number without a name. CREATE NODE
+names the one at HOST and PORT, this server by default, whether it runs at this moment or not.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from dataclasses import replace
 from gpudb.catalog.model import Node
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.cluster_tables import count_data_nodes
+from gpudb.session.execution.cluster_tables import count_data_nodes, find_own_address
 from gpudb.session.results import Result
 
 _OPTIONS = {"type", "host", "port", "primary", "preferred"}
@@ -36,7 +39,11 @@ def change_node(context: Context) -> Result:
         options = dict(definition.options)
         kind = options.get("type", "").lower()
         node = _with_options(Node(oid, definition.name, kind), options)
-        node = replace(node, worker=_free_member(context, kind))
+        own = find_own_address(context) if kind == "coordinator" else None
+        if own is None:
+            node = replace(node, worker=_free_member(context, kind))
+        else:
+            node = replace(node, host=node.host or own[0], port=node.port or own[1])
         context.transaction.set_catalog(catalog.with_node(node))
     elif known is None:
         raise SqlError.of("undefined_object", f"PGXC Node {definition.name}: object not defined")

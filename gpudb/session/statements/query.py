@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.engine.constants import OneRow
 from gpudb.session.context import Context
 from gpudb.session.copy.load_data import run_load_call
 from gpudb.session.dml.changes import select_with_changes
@@ -25,7 +26,10 @@ def select(context: Context) -> Result:
             return select_with_changes(context)
         plan = context.session.plan(context)
         assert isinstance(plan.bound, Query)
-    return rows(context, plan.bound, columns=plan.columns)
+    result = rows(context, plan.bound, columns=plan.columns)
+    if result.row is not None:
+        plan.is_constant = not plan.uses_layout and not plan.row_locks
+    return result
 
 
 def rows(
@@ -33,4 +37,5 @@ def rows(
 ) -> Result:
     """The rows of a query as a result; `columns` are its result columns, if known."""
     stream = run_query(context, query)
-    return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close)
+    row = stream if isinstance(stream, OneRow) else None
+    return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close, row)

@@ -9,10 +9,9 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.execution.savepoints import restore_savepoint, take_savepoint
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result
-from gpudb.session.state.cursors import close_declared_since
-from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner, present
 
@@ -38,15 +37,7 @@ def transaction(context: Context) -> Result:
             return _end(context, commit=False, chain=node.chain)
         case "SAVEPOINT":
             _check_in_block(context, "SAVEPOINT")
-            savepoint = SessionSavepoint(
-                node.savepoint_name,
-                context.transaction.savepoint(),
-                session.settings.snapshot(),
-                session.deferred_checks.copy(),
-                session.mailbox.mark(),
-                tuple(session.cursors.values()),
-            )
-            session.savepoints.append(savepoint)
+            session.savepoints.append(take_savepoint(context, node.savepoint_name))
             return Result("SAVEPOINT")
         case "RELEASE":
             _check_in_block(context, "RELEASE SAVEPOINT")
@@ -55,12 +46,7 @@ def transaction(context: Context) -> Result:
         case "ROLLBACK_TO":
             _check_in_block(context, "ROLLBACK TO SAVEPOINT")
             at = _find_savepoint(context, node.savepoint_name)
-            savepoint = session.savepoints[at]
-            context.transaction.rollback_to(savepoint.transaction)
-            session.settings.restore(savepoint.settings)
-            session.deferred_checks = savepoint.deferred_checks.copy()
-            session.mailbox.rollback_to(savepoint.mail)
-            close_declared_since(session.cursors, savepoint.cursors)
+            restore_savepoint(context, session.savepoints[at])
             del session.savepoints[at + 1 :]
             session.failed = False
             return Result("ROLLBACK")

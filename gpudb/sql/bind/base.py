@@ -57,7 +57,7 @@ class Binder(ABC):
     - `system_columns`: returns the columns of a relation of pg_catalog or information_schema; None if there is none.
     - `timezone`: the session's, for literals.
     - `parameters`: types of parameters by number.
-    - `cacheable`: whether a plan of the statement may be cached.
+    - `cacheable`: whether a plan of the statement may be cached; `reads_files`: whether it names files.
     - `stars`: unless None, collects the column names that each `*` of the text stands for, by its location.
     - `parse_nodes`: the parse node of each bound expression, by the expression's identity.
     - `presence_columns`: the columns of relations under an outer join that are read as whole rows, by relation, until
@@ -82,6 +82,7 @@ class Binder(ABC):
     system_columns: Callable[[str, str], tuple[OutputColumn, ...] | None] = lambda schema, name: None
     parameters: dict[int, SqlType] = field(default_factory=dict)
     cacheable: bool = True
+    reads_files: bool = False
     stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
     parse_nodes: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
     presence_columns: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)

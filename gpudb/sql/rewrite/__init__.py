@@ -18,7 +18,7 @@ from gpudb.sql.rewrite.pull_up_constants import pull_up_constants
 from gpudb.sql.rewrite.qualify_names import qualify_names
 from gpudb.sql.rewrite.remove_unused_columns import remove_unused_columns
 from gpudb.sql.rewrite.rename_relations import rename_relations
-from gpudb.sql.rewrite.rule import Names, NameSource, RelationNames, Renames, Rule, Tree
+from gpudb.sql.rewrite.rule import Names, NameSource, Renames, Rule, Tree
 from gpudb.sql.rewrite.select_into import select_into
 
 RULES: tuple[Rule, ...] = (
@@ -65,9 +65,8 @@ def rewrite_stored(
     return node
 
 
-def rewrite_renamed(text: str, relations: RelationNames, schemas: Mapping[str, str]) -> str:
-    """Returns the SQL text of a stored query with relations and schemas under their new names."""
-    renames = Renames(relations, schemas)
+def rewrite_renamed(text: str, renames: Renames) -> str:
+    """Returns the SQL text of a stored query with the objects that it names under their new names."""
     statements = []
     for statement in parse(text):
         node = statement.node

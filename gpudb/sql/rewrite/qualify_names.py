@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.routines import get_routine_path
+from gpudb.errors import FeatureNotSupported
 from gpudb.sql.rewrite.rule import NameSource
 
 
@@ -18,8 +20,10 @@ def qualify_names(node: Any, names: NameSource) -> Any:
 
 def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: frozenset[str]) -> None:
     name = node.DESCRIPTOR.name
+    if name == "FuncCall" and len(node.funcname) > 1 and node.funcname[-2].string.sval.startswith("pg_temp"):
+        raise FeatureNotSupported("stored queries and expressions that call temporary functions are not supported")
     if name == "FuncCall" and len(node.funcname) == 1:
-        routines = catalog.find_routines(node.funcname[0].string.sval, search_path)
+        routines = catalog.find_routines(node.funcname[0].string.sval, get_routine_path("", search_path))
         if routines:
             own = node.funcname[0].string.sval
             node.funcname[0].string.sval = routines[0].schema

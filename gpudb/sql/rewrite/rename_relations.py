@@ -1,15 +1,16 @@
-"""Renames relations and schemas in the stored queries that name them."""
+"""Renames relations, functions, types and schemas in the stored queries that name them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gpudb.sql.parse.parser import kind, strings
-from gpudb.sql.rewrite.rule import Renames
+from gpudb.sql.rewrite.rule import RelationNames, Renames
 
 
 def rename_relations(node: Any, renames: Renames) -> Any:
-    """Returns the query, changed in place, with relations and whole schemas under their new names.
+    """Returns the query, changed in place, with relations, functions, types and whole schemas under their new names.
 
     A renamed relation keeps its old name as its alias, because the rest of the query refers to it by that.
     """
@@ -21,10 +22,10 @@ def rename_relations(node: Any, renames: Renames) -> Any:
             if (schema, name) in renames.relations or schema in renames.schemas:
                 # The alias alone qualifies the column: the relation is no longer in the schema that the reference names
                 del node.fields[0]
-        case "FuncCall" if len(node.funcname) == 2 and strings(node.funcname)[0] in renames.schemas:
-            node.funcname[0].string.sval = renames.schemas[strings(node.funcname)[0]]
-        case "TypeName" if len(node.names) == 2 and strings(node.names)[0] in renames.schemas:
-            node.names[0].string.sval = renames.schemas[strings(node.names)[0]]
+        case "FuncCall":
+            _rename_object(node.funcname, renames.functions, renames.schemas)
+        case "TypeName":
+            _rename_object(node.names, renames.types, renames.schemas)
     for field, value in node.ListFields():
         if field.message_type is not None:
             for each in value if field.is_repeated else (value,):
@@ -38,3 +39,19 @@ def _rename_range(node: Any, renames: Renames) -> None:
     if name != old[1] and not node.HasField("alias"):
         node.alias.aliasname = old[1]
     node.schemaname, node.relname = schema, name
+
+
+def _rename_object(path: Any, names: RelationNames, schemas: Mapping[str, str]) -> None:
+    """Changes the name of a function or type, of which a name without a schema stays so."""
+    if len(path) > 2:
+        return
+    parts = strings(path)
+    schema, old = ("", *parts)[-2:]
+    new_schema, name = names.get((schema, old), (schemas.get(schema, schema), old))
+    path[-1].string.sval = name
+    if len(path) == 2:
+        path[0].string.sval = new_schema
+    elif new_schema:
+        del path[:]
+        for part in (new_schema, name):
+            path.add().string.sval = part

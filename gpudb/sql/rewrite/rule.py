@@ -21,7 +21,7 @@ Tree = Literal["statement", "stored query", "renamed query", "bound query", "che
 
 Names = tuple[tuple[str, ...], ...]
 RelationNames = Mapping[tuple[str, str], tuple[str, str]]
-"""New names of relations by their old ones, each a schema and a name."""
+"""New names of relations, functions or types by their old ones, each a schema and a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,17 @@ class NameSource:
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """New names of relations and of whole schemas, by their old ones."""
+    """New names of relations, of whole schemas, of functions and of types, by their old ones.
+
+    A function or type is also under its name without a schema, if no other one has that name.
+    """
 
     relations: RelationNames
-    schemas: Mapping[str, str]
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    functions: RelationNames = field(default_factory=dict)
+    types: RelationNames = field(default_factory=dict)
+
+    def may_concern(self, text: str) -> bool:
+        """Whether an SQL text contains an old name; False is certain."""
+        named = (name for each in (self.relations, self.functions, self.types) for _, name in each)
+        return any(name.replace('"', '""') in text for name in (*named, *self.schemas))

@@ -32,6 +32,8 @@ class BackupSchedule:
 
     def _run(self) -> None:
         while not self._stopped.wait(self._interval):
+            if not self._store.leads:
+                continue  # another coordinator writes it
             try:
                 result = back_up(self._store, self._destination, check=self._check)
                 if self._keep is not None:

@@ -53,7 +53,7 @@ def back_up(store: Store, where: str | Path, *, check: Callable[[], None] = lamb
 def _back_up(store: Store, destination: Destination, check: Callable[[], None]) -> BackupResult:
     id = new_id()
     known = _list_known_files(destination)
-    with _make_temporary_folder(store.directory) as temporary:
+    with _make_temporary_folder(store.private_directory) as temporary:
         catalog = Path(temporary) / "catalog.db"
         with store.freeze(catalog) as frozen:
             time = datetime.now(UTC).isoformat()

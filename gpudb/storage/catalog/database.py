@@ -10,23 +10,12 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
-from gpudb.catalog.model import (
-    FIRST_DATABASE,
-    SHARED_KINDS,
-    Catalog,
-    make_initial_catalog,
-    with_predefined_databases,
-)
-from gpudb.catalog.predefined_roles import with_predefined_roles
-from gpudb.catalog.relations import Relation
-from gpudb.catalog.tables import Table
+from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.records import decode, encode
+from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, assemble, list_missing, make_first
+from gpudb.storage.catalog.records import encode
 from gpudb.storage.catalog.upgrade import upgrade
 from gpudb.storage.private_files import create_file
 
@@ -52,58 +41,6 @@ CREATE TABLE IF NOT EXISTS gpudb_objects (
     database TEXT, kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (database, kind, name));
 CREATE TABLE IF NOT EXISTS gpudb_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-
-
-Catalogs = Mapping[str, Catalog]
-"""The catalog of each database, by name. All hold the same shared objects."""
-SHARED = ""
-"""Stands for a database where an object belongs to all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """An Iceberg table's name and the location of its current metadata file (a file:// URI)."""
-
-    schema: str
-    name: str
-    location: str
-    database: str = FIRST_DATABASE
-
-    @property
-    def file(self) -> str:
-        """The name of the metadata file in the folder `metadata` of the table."""
-        return self.location.rpartition("/")[2]
-
-
-@dataclass(slots=True)
-class CatalogChanges:
-    """One transaction's changes: `relations` by database and OID, `objects` by database, kind and name.
-
-    The database of objects that all databases share is SHARED. Pointers are pairs (old, new), None for no table.
-    """
-
-    version: int
-    next_oid: int
-    commit: int
-    relations: dict[tuple[str, int], Relation | None] = field(default_factory=dict)
-    objects: dict[tuple[str, str, str], object] = field(default_factory=dict)
-    pointers: list[tuple[Pointer | None, Pointer | None]] = field(default_factory=list)
-
-    def remove(self, catalog: Catalog) -> None:
-        """Removes a database and its own objects."""
-        self.objects[SHARED, "databases", catalog.database] = None
-        for kind, name, _ in iter_objects(catalog):
-            if kind not in SHARED_KINDS:
-                self.objects[catalog.database, kind, name] = None
-        for relation in catalog.relations.values():
-            self.relations[catalog.database, relation.oid] = None
-
-    def add(self, catalog: Catalog) -> None:
-        """Adds all that a catalog holds."""
-        for kind, name, value in iter_objects(catalog):
-            self.objects[get_home(catalog.database, kind), kind, name] = value
-        for relation in catalog.relations.values():
-            self.relations[catalog.database, relation.oid] = relation
 
 
 class CatalogDatabase:
@@ -155,68 +92,25 @@ class CatalogDatabase:
         self._connection = copy
 
     def _create(self) -> None:
-        first = with_predefined_roles(make_initial_catalog())
-        write = CatalogChanges(first.version, first.next_oid, 0)
-        for name in first.databases:
-            write.add(replace(first, database=name))
         self._connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES ('format', ?)", (str(FORMAT),))
-        self.commit(write)
+        self.commit(make_first())
 
     def _add_predefined_objects(self) -> None:
         """Adds the roles and databases that the file lacks: an earlier gpudb wrote it."""
-        catalog = self.read()[0][FIRST_DATABASE]
-        # A file of several databases lacks those that were dropped or renamed.
-        is_old = catalog.databases.keys() <= {FIRST_DATABASE}
-        complete = with_predefined_roles(with_predefined_databases(catalog) if is_old else catalog)
-        if complete is catalog:
-            return
-        write = CatalogChanges(catalog.version, catalog.next_oid, self.last_commit())
-        for database in complete.databases.keys() - catalog.databases.keys():
-            for kind, name, value in iter_objects(make_initial_catalog()):
-                if kind not in SHARED_KINDS:
-                    write.objects[database, kind, name] = value
-        known = {(kind, name): value for kind, name, value in iter_objects(catalog)}
-        for kind, name, value in iter_objects(complete):
-            if kind in SHARED_KINDS and known.get((kind, name)) is not value:
-                write.objects[SHARED, kind, name] = value
-        self.commit(write)
+        write = list_missing(self.read()[0][FIRST_DATABASE], self.last_commit())
+        if write is not None:
+            self.commit(write)
 
     def read(self) -> tuple[Catalogs, Mapping[int, Pointer]]:
         """Reads the catalogs without their tables' files, and the pointer of each table by OID."""
-        state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
-        objects: dict[str, dict[str, dict[str, object]]] = {SHARED: {}}
-        rows = self._connection.execute("SELECT database, kind, name, definition FROM gpudb_objects")
-        for database, kind, name, definition in rows:
-            objects.setdefault(database, {}).setdefault(kind, {})[name] = decode(definition)
-        relations: dict[str, dict[tuple[str, str], Relation]] = {}
-        rows = self._connection.execute("SELECT database, definition FROM gpudb_relations ORDER BY oid")
-        for database, definition in rows:
-            relation = decode(definition)
-            relations.setdefault(database, {})[relation.schema, relation.name] = relation
-        catalogs: dict[str, Catalog] = {}
-        oids = (each.oid for known in relations.values() for each in known.values())
-        next_oid = max(int(state["next_oid"]), max(oids, default=0) + 1)
-        for version, name in enumerate(objects[SHARED].get("databases", {FIRST_DATABASE: None}), int(state["version"])):
-            catalog = Catalog(
-                version,
-                next_oid,
-                schemas=MappingProxyType({}),
-                relations=MappingProxyType(relations.get(name, {})),
-                roles=MappingProxyType({}),
-                database=name,
-            )
-            kinds = {**objects[SHARED], **objects.get(name, {})}
-            made: dict[str, Any] = {kind: MappingProxyType(held) for kind, held in kinds.items()}
-            catalogs[name] = replace(catalog, **made)
-        pointers = {}
-        rows = self._connection.execute(
-            "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
+        return assemble(
+            dict(self._connection.execute("SELECT key, value FROM gpudb_state")),
+            self._connection.execute("SELECT database, kind, name, definition FROM gpudb_objects"),
+            self._connection.execute("SELECT database, definition FROM gpudb_relations ORDER BY oid"),
+            self._connection.execute(
+                "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
+            ),
         )
-        for database, schema, name, location in rows:
-            owner = relations.get(database, {}).get((schema, name))
-            if isinstance(owner, Table) and location is not None:
-                pointers[owner.oid] = Pointer(schema, name, location, database)
-        return MappingProxyType(catalogs), pointers
 
     def last_commit(self) -> int:
         """Returns the number of the last commit."""
@@ -312,27 +206,3 @@ class CatalogDatabase:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
-
-
-def list_object_kinds() -> tuple[str, ...]:
-    """Returns the catalog's mappings by name: schemas, roles and all others of the model that are no relations."""
-    catalog = make_initial_catalog()
-    mappings = (f.name for f in fields(Catalog) if isinstance(getattr(catalog, f.name), Mapping))
-    return tuple(name for name in mappings if name not in {"relations", "snapshots"})
-
-
-def is_temporary_schema(schema: str) -> bool:
-    """Returns whether a schema holds a session's temporary tables, which are never persisted."""
-    return schema.startswith("pg_temp")
-
-
-def get_home(database: str, kind: str) -> str:
-    """Returns the database under which a catalog's objects of a kind are stored."""
-    return SHARED if kind in SHARED_KINDS else database
-
-
-def iter_objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:
-    """Yields every object of the catalog that is no relation, as (kind, name, value)."""
-    for kind in list_object_kinds():
-        for name, value in getattr(catalog, kind).items():
-            yield kind, name, value

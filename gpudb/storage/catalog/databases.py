@@ -14,11 +14,12 @@ from typing import Any
 from gpudb.catalog.model import SHARED_KINDS, Catalog, Database
 from gpudb.catalog.role_renaming import rename_references
 from gpudb.errors import FeatureNotSupported, SerializationFailure, SqlError
-from gpudb.storage.catalog.database import (
+from gpudb.storage.catalog.changes import (
     CatalogChanges,
     Catalogs,
     Pointer,
     get_home,
+    is_temporary_object,
     is_temporary_schema,
     iter_objects,
 )
@@ -76,6 +77,8 @@ def add_changes(write: CatalogChanges, before: Catalogs, after: Catalogs, change
     """Adds what `spread` changed in the other databases of a commit in the database `changed`."""
     for name in (before.keys() | after.keys()) - {changed}:
         old, new = before.get(name), after.get(name)
+        if old is new:
+            continue
         objects, others = _index_objects(old), _index_objects(new)
         for key in objects.keys() | others.keys():
             if objects.get(key) is not others.get(key):
@@ -126,7 +129,7 @@ def _index_objects(catalog: Catalog | None) -> dict[tuple[str, str, str], object
     return {
         (get_home(catalog.database, kind), kind, name): value
         for kind, name, value in iter_objects(catalog)
-        if kind not in SHARED_KINDS and not (kind == "schemas" and is_temporary_schema(name))
+        if kind not in SHARED_KINDS and not is_temporary_object(kind, name)
     }
 
 

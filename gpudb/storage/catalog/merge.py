@@ -20,7 +20,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
-from gpudb.storage.catalog.database import list_object_kinds
+from gpudb.storage.catalog.changes import LoggedCompaction, is_temporary_object, is_temporary_schema, list_object_kinds
 from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants
 
 
@@ -64,6 +64,41 @@ class Compaction:
     oid: int
     inputs: tuple[DataFile, ...]
     outputs: tuple[DataFile, ...]
+
+
+def find_compactions(
+    logged: Iterable[LoggedCompaction], before: Mapping[int, Relation], after: Mapping[int, Table], commit: int
+) -> list[Compaction]:
+    """Returns other coordinators' compactions whose files are all known, from tables by OID before and after them.
+
+    Without the others, a transaction that changes a merged file conflicts with them.
+    """
+    found: list[Compaction] = []
+    for each in logged:
+        old, new = before.get(each.oid), after.get(each.oid)
+        if isinstance(old, Table) and old.is_readable and new is not None:
+            inputs = tuple(file for file in old.files if file.id in each.inputs)
+            outputs = tuple(file for file in new.files if file.id in each.outputs)
+            if len(inputs) == len(each.inputs) and len(outputs) == len(each.outputs):
+                found.append(Compaction(commit, each.oid, inputs, outputs))
+    return found
+
+
+def changes_shared(base: Catalog, own: Catalog) -> bool:
+    """Returns whether a transaction has changed more than temporary objects."""
+    for kind in list_object_kinds():
+        before, after = getattr(base, kind), getattr(own, kind)
+        if before is not after and any(
+            before.get(name) != after.get(name) and not is_temporary_object(kind, name)
+            for name in before.keys() | after.keys()
+        ):
+            return True
+    if base.relations is not own.relations and any(
+        base.relations.get(key) is not own.relations.get(key) and not is_temporary_schema(key[0])
+        for key in base.relations.keys() | own.relations.keys()
+    ):
+        return True
+    return bool(_scalar_changes(base, own))
 
 
 def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compaction] = ()) -> MergeResult:

@@ -24,6 +24,7 @@ from gpudb.catalog import (
     triggers,
     user_types,
 )
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.types import Label, SqlType, UserType
 from gpudb.values.acl import AclItem
 
@@ -41,7 +42,22 @@ def decode(text: str) -> Any:
     return _from_json(json.loads(text), object)
 
 
+_columns: LruCache[IdentityKey[tables.Column], object] = LruCache(1 << 14)
+"""Encoded columns: a table keeps its own while its rows change."""
+
+
 def _to_json(value: object) -> object:
+    if isinstance(value, tables.Column):
+        key = IdentityKey(value)
+        known = _columns.get(key)
+        if known is None:
+            known = _fields_to_json(value)
+            _columns.put(key, known)
+        return known
+    return _fields_to_json(value)
+
+
+def _fields_to_json(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
         found: dict[str, object] = {"": name}

@@ -60,17 +60,17 @@ class Sequences:
         """
         with self._lock:
             state = self.get(sequence)
-            made, lacking = _advance(sequence, state, count)
+            made, lacking = advance(sequence, state, count)
             if not made:
-                raise _exhausted_error(sequence)
+                raise make_exhausted_error(sequence)
             last = SequenceState(made[-1][-1], True, state.reserved - (count - lacking))
             if last.reserved < 0 or not state.called:
-                ahead, missing = _advance(sequence, last, AHEAD)
+                ahead, missing = advance(sequence, last, AHEAD)
                 self._write(sequence, SequenceState(ahead[-1][-1] if ahead else last.value, True))
                 last = SequenceState(last.value, True, AHEAD - missing)
             self._states[sequence.file] = last
         if count - lacking < (count if least is None else least):
-            raise _exhausted_error(sequence)
+            raise make_exhausted_error(sequence)
         return made
 
     def set_value(self, sequence: Sequence, value: int, called: bool) -> None:
@@ -115,7 +115,7 @@ class Sequences:
             raise GpudbError(message, condition=condition) from error
 
 
-def _advance(sequence: Sequence, state: SequenceState, count: int) -> tuple[list[range], int]:
+def advance(sequence: Sequence, state: SequenceState, count: int) -> tuple[list[range], int]:
     """Returns up to `count` values after a state, and how many are missing."""
     step = sequence.increment
     limit, again = (sequence.maximum, sequence.minimum) if step > 0 else (sequence.minimum, sequence.maximum)
@@ -135,7 +135,7 @@ def _advance(sequence: Sequence, state: SequenceState, count: int) -> tuple[list
     return made, count
 
 
-def _exhausted_error(sequence: Sequence) -> SqlError:
+def make_exhausted_error(sequence: Sequence) -> SqlError:
     which, value = ("maximum", sequence.maximum) if sequence.increment > 0 else ("minimum", sequence.minimum)
     message = f'nextval: reached {which} value of sequence "{sequence.name}" ({value})'
     return SqlError.of("sequence_generator_limit_exceeded", message)

@@ -36,9 +36,9 @@ class RowError(Exception):
         if self.column is not None:
             where += f", column {self.column}"
             if not self.binary:
-                where += ": null input" if self.value is None else f': "{_truncate(self.value)}"'
+                where += ": null input" if self.value is None else f': "{truncate_text(self.value)}"'
         elif self.raw is not None:
-            where += f': "{_truncate(self.raw)}"'
+            where += f': "{truncate_text(self.raw)}"'
         self.error.where = where
         return self.error
 
@@ -48,7 +48,8 @@ def bad_format_error(message: str, hint: str | None = None) -> SqlError:
     return SqlError.of("bad_copy_file_format", message, hint=hint)
 
 
-def _truncate(text: str) -> str:
+def truncate_text(text: str) -> str:
+    """Returns the start of a text as messages show it: of at most 100 bytes and an ellipsis."""
     data = text.encode(errors="replace")
     if len(data) <= _SHOWN_BYTES:
         return text

@@ -18,7 +18,7 @@ import pyarrow as pa
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError, InvalidText, QueryCanceled, SqlError
 from gpudb.storage.copy.errors import RowError
-from gpudb.storage.copy.pipeline import Pipeline, Stopped
+from gpudb.storage.copy.pipeline import Pipeline, Stopped, shared_pool
 from gpudb.storage.copy.reader import Block, ParsedRows
 from gpudb.storage.row_errors import null_violation
 
@@ -26,6 +26,8 @@ Write = Callable[[Iterable[pa.RecordBatch]], int]
 """Stores batches of the table's columns and returns the number of rows; leaves nothing after an error."""
 
 _MAX_NOTES = 1000
+_SMALL_BLOCK = 1 << 17
+"""Bytes of a block below which it takes less time to read than to hand over."""
 
 
 class BlockSplitter(Protocol):
@@ -182,7 +184,7 @@ class CopyIngest:
         try:
             self._raise_earlier()
             if self._pipeline is None:
-                self._write_blocks([] if self._first_block is None else [self._read(self._first_block)])
+                self._write_blocks([] if self._first_block is None else [self._read_alone(self._first_block)])
             else:
                 self._pipeline.end()
                 self._join()
@@ -250,6 +252,12 @@ class CopyIngest:
 
     def _write_blocks(self, outcomes: Iterable[_ReadBlock]) -> None:
         self.copied.rows = self._write(self._batches(outcomes))
+
+    def _read_alone(self, outcome: _ReadBlock) -> _ReadBlock:
+        """Reads the only block, a large one by a thread of the pool: so many at once do not compete either."""
+        if len(outcome.block.data) < _SMALL_BLOCK:
+            return self._read(outcome)
+        return shared_pool().submit(0, lambda: self._read(outcome)).result()
 
     def _read(self, outcome: _ReadBlock) -> _ReadBlock:
         try:

@@ -14,6 +14,7 @@ OptionValue = str | int | bool | tuple[str, ...] | None
 
 Columns = tuple[str, ...] | Literal["*"]
 Header = Literal["none", "skip", "match"]
+LogVerbosity = Literal["silent", "default", "verbose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class CopyOptions:
     encoding: str = "utf-8"
     encoding_name: str = "UTF8"
     ignore_errors: bool = False
-    verbose: bool = False
+    log_verbosity: LogVerbosity = "default"
     reject_limit: int | None = None
     rejects_table: str | None = None
     compression: str = "zstd"
@@ -87,7 +88,7 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
     texts = {
         name: _text_value(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known
     }
-    ignore, verbose, limit = _on_error(known, form, reading)
+    ignore, limit = _on_error(known, form, reading)
     _check_no_text(form, known)
     if reading and form in {"arrow", "parquet", "json", "memory"}:
         hint = "Use Connection.append." if form in {"arrow", "memory"} else "Use INSERT INTO … SELECT … FROM 'file'."
@@ -108,7 +109,7 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
         encoding=codec,
         encoding_name=name,
         ignore_errors=ignore,
-        verbose=verbose,
+        log_verbosity=_log_verbosity(known),
         reject_limit=limit,
         rejects_table=_rejects_table(known, ignore=ignore),
         compression=_compression(known, form),
@@ -293,8 +294,8 @@ def find_codec(name: str) -> str | None:
     return None
 
 
-def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple[bool, bool, int | None]:
-    ignore = verbose = False
+def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple[bool, int | None]:
+    ignore = False
     limit = None
     if (option := known.get("on_error")) is not None:
         word = _text_value(option).lower()
@@ -305,13 +306,6 @@ def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple
         ignore = word == "ignore"
         if ignore and form == "binary":
             raise _syntax_error("only ON_ERROR STOP is allowed in BINARY mode")
-    if (option := known.get("log_verbosity")) is not None:
-        word = _text_value(option).lower()
-        if word not in {"silent", "default", "verbose"}:
-            raise OptionError(
-                _invalid_error(f'COPY LOG_VERBOSITY "{_text_value(option)}" not recognized'), option.location
-            )
-        verbose = word == "verbose"
     if (option := known.get("reject_limit")) is not None:
         text = _text_value(option)
         if not text.lstrip("-").isdecimal():
@@ -321,7 +315,18 @@ def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple
             raise _invalid_error(f"REJECT_LIMIT ({limit}) must be greater than zero")
         if not ignore:
             raise _invalid_error("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE")
-    return ignore, verbose, limit
+    return ignore, limit
+
+
+def _log_verbosity(known: Mapping[str, RawOption]) -> LogVerbosity:
+    option = known.get("log_verbosity")
+    if option is None:
+        return "default"
+    word = _text_value(option).lower()
+    match word:
+        case "silent" | "default" | "verbose":
+            return word
+    raise OptionError(_invalid_error(f'COPY LOG_VERBOSITY "{_text_value(option)}" not recognized'), option.location)
 
 
 def _rejects_table(known: Mapping[str, RawOption], *, ignore: bool) -> str | None:

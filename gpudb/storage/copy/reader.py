@@ -100,9 +100,16 @@ class RowReader:
             return 0
         lines = len(signs.newlines) if eol == b"\n" else count_byte(data, eol[:1])
         lines += not data.endswith(eol)
-        if first and (line := next(Scanner(self._options, eol, first).lines(data), None)) is not None:
-            lines += line.number - 1 - line.raw.count(eol[:1])
+        if first and not self._starts_plainly(data, eol):
+            line = next(Scanner(self._options, eol, first).lines(data), None)
+            lines += 0 if line is None else line.number - 1 - line.raw.count(eol[:1])
         return lines
+
+    def _starts_plainly(self, data: bytes, eol: bytes) -> bool:
+        """Returns whether the first line ends at the first newline, whatever it means inside quotes."""
+        end = data.find(b"\n")
+        marks = b"\r", b"\\", self._options.quote.encode()
+        return eol == b"\n" and end >= 0 and not any(mark in data[:end] for mark in marks)
 
     # ---- the header
 

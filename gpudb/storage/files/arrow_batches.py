@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,15 @@ class ArrowBatch:
 class ArrowLayout:
     """The columns and batches of a file; `places` are the first node and the first buffer of each column, by name.
 
-    `obstacle` says why the buffers cannot be found; '' if they are.
+    `obstacle` says why the buffers cannot be found; '' if they are. `known` are the places of columns that have been
+    found, by the offset of their batch and their name (see `arrow_reader.find_column`).
     """
 
     schema: pa.Schema
     places: dict[str, tuple[int, int]]
     batches: tuple[ArrowBatch, ...]
     obstacle: str = ""
+    known: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 _layouts: LruCache[FileStamp, ArrowLayout] = LruCache(256)

@@ -35,7 +35,14 @@ class ColumnPlace:
 
 
 def find_column(layout: ArrowLayout, batch: ArrowBatch, name: str) -> ColumnPlace:
-    """Returns where a column of a batch is."""
+    """Returns where a column of a batch is, which the layout remembers."""
+    known: ColumnPlace | None = layout.known.get((batch.start, name))
+    if known is None:
+        known = layout.known[batch.start, name] = _find_column(layout, batch, name)
+    return known
+
+
+def _find_column(layout: ArrowLayout, batch: ArrowBatch, name: str) -> ColumnPlace:
     node, first = layout.places[name]
     kind = layout.schema.field(name).type
     if pa.types.is_null(kind):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,17 @@ def read_footer(stamp: FileStamp) -> pq.FileMetaData:
             known = pq.read_metadata(stamp.path)
         _footers.put(stamp, known)
     return known
+
+
+@lru_cache(256)
+def list_chunk_sizes(stamp: FileStamp) -> Mapping[str, tuple[int, ...]]:
+    """Returns the bytes in a file of each leaf column, by its path, in each row group."""
+    footer = read_footer(stamp)
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    return {
+        footer.schema.column(number).path: tuple(group.column(number).total_compressed_size for group in groups)
+        for number in range(footer.num_columns)
+    }
 
 
 def read_parquet_groups(stamp: FileStamp) -> FileParts:

@@ -31,17 +31,29 @@ OBSTACLE = "obstacle="
 _Value = TypeVar("_Value")
 _Reader = Callable[[FileStamp, FileTable], FileParts]
 _known: LruCache[tuple[FileStamp, FileFormat, tuple[tuple[str, object], ...]], FileParts] = LruCache(1024)
+_MAX_KEPT_PARTS = 100_000
+_tables: LruCache[tuple[object, ...], Table] = LruCache(64, weigh=lambda table: len(table.files), limit=_MAX_KEPT_PARTS)
 
 
 def open_part_table(files: FileTable) -> Table | None:
     """Returns files as a table of parts, with all columns of the files, hidden ones last.
 
     None for a format that only the embedded engine reads; 58P01, 42501, XX001; 55000 for a file that changed since the
-    statement was bound. A column has the option OBSTACLE if only the embedded engine reads it.
+    statement was bound. A column has the option OBSTACLE if only the embedded engine reads it. Tables are cached by the
+    paths, sizes and times of change of their files: the same files give the same object.
     """
     reader = _READERS.get(files.format)
     if reader is None or _has_text_obstacle(files):
         return None
+    key = files.files, files.format, files.columns, files.hidden, tuple(sorted(files.options.items())), files.by_name
+    known = _tables.get(key)
+    if known is None:
+        known = _make_table(files, reader)
+        _tables.put(key, known)
+    return known
+
+
+def _make_table(files: FileTable, reader: _Reader) -> Table:
     every = (*files.columns, *files.hidden)
     found = [_read_parts(stamp, files, reader) for stamp in files.files]
     columns = tuple(_make_column(number, column, files.format, found) for number, column in enumerate(every, 1))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,8 +28,31 @@ GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
 MIN_EXTRA_FILE_BYTES = 16 << 20
 """The last rows, if at least this large, are encoded into a separate file while the previous row group is encoded."""
+FEW_ROWS = 1 << 13
+"""Fewer rows are encoded by the thread that has them."""
 MAX_WAITING_BYTES = 256 << 20
 """Limit of all rows waiting by bucket; above it the rows of the fullest bucket are written."""
+
+
+@cache
+def _encoders() -> ThreadPoolExecutor:
+    """Returns the threads that encode row groups of all appends: as many as processors.
+
+    More of them would only wait for each other, and each new thread's memory has to be mapped anew.
+    """
+    return ThreadPoolExecutor(max(1, os.cpu_count() or 1), "gpudb-encoder")
+
+
+def _encode(files: FileWriter, group: pa.Table) -> None:
+    """Writes a row group, a large one by a thread of the encoders unless the interpreter ends."""
+    encoding = None
+    if group.num_rows >= FEW_ROWS:
+        with contextlib.suppress(RuntimeError):
+            encoding = _encoders().submit(files.write, group)
+    if encoding is None:
+        files.write(group)
+    else:
+        encoding.result()
 
 
 class _BucketRows:
@@ -61,7 +86,7 @@ class _BucketRows:
     def finish(self) -> list[DataFile]:
         """Writes the waiting rows and closes the last file; returns all files."""
         if self.batches:
-            self.files.write(self.take_group())
+            _encode(self.files, self.take_group())
         return self.files.finish() + ([] if self.extra_files is None else self.extra_files.finish())
 
     def abort(self) -> None:
@@ -77,8 +102,8 @@ class DataWriter:
     Rows of a table that is distributed by hash go to files of one bucket each.
 
     With `durable`, files are synced when `finish` returns; the caller syncs the directory. `ascending` is true if the
-    rows came in the order of a single-column primary key, without duplicates. A thread encodes each full row group
-    while the next one is collected.
+    rows came in the order of a single-column primary key, without duplicates. A thread of the shared encoders encodes
+    each full row group while the next one is collected.
     """
 
     def __init__(self, directory: Path, table: Table, *, durable: bool) -> None:
@@ -90,7 +115,6 @@ class DataWriter:
         self._hashed = None if hashed is None else (table.columns.index(hashed), hashed.type)
         self._directory, self._durable = directory, durable
         self._waiting: dict[int | None, _BucketRows] = {}
-        self._encoder: ThreadPoolExecutor | None = None
         self._encoding: Future[None] | None = None
         self._encoded: _BucketRows | None = None
         self.rows = 0
@@ -151,7 +175,7 @@ class DataWriter:
         """Closes the last files and returns all files."""
         with disk_errors():
             self._write_last_rows()
-            self._stop_encoder()
+            self._wait_for_encoder()
             lanes = sorted(
                 self._waiting.values(), key=lambda bucket_rows: -2 if bucket_rows.bucket is None else bucket_rows.bucket
             )
@@ -168,12 +192,12 @@ class DataWriter:
         ):
             return
         bucket_rows.extra_files = self._open_files(bucket_rows.bucket)
-        bucket_rows.extra_files.write(bucket_rows.take_group())
+        _encode(bucket_rows.extra_files, bucket_rows.take_group())
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         with contextlib.suppress(GpudbError):
-            self._stop_encoder()
+            self._wait_for_encoder()
         for bucket_rows in self._waiting.values():
             bucket_rows.abort()
 
@@ -182,22 +206,15 @@ class DataWriter:
         if self._encoding is not None:
             with disk_errors():
                 self._encoding.result()
-        if self._encoder is None:
-            self._encoder = ThreadPoolExecutor(1, "gpudb-encoder")
-        self._encoding = self._encoder.submit(bucket_rows.files.write, bucket_rows.take_group())
+        self._encoding = _encoders().submit(bucket_rows.files.write, bucket_rows.take_group())
         self._encoded = bucket_rows
 
-    def _stop_encoder(self) -> None:
-        """Waits for the encoder and stops it."""
-        try:
-            if self._encoding is not None:
-                with disk_errors():
-                    self._encoding.result()
-        finally:
-            self._encoding = None
-            if self._encoder is not None:
-                self._encoder.shutdown()
-                self._encoder = None
+    def _wait_for_encoder(self) -> None:
+        """Waits for the row group that is being encoded."""
+        encoding, self._encoding = self._encoding, None
+        if encoding is not None:
+            with disk_errors():
+                encoding.result()
 
     def _compare_keys(self, keys: pa.Array) -> None:
         type = self._columns[self._keys[0]].type.name

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
+from gpudb.storage.object_stores.table_files import make_local
 
 _verified_files: LruCache[str, bool] = LruCache(1 << 16)
 _verified_chunks: LruCache[tuple[str, str, int], bool] = LruCache(1 << 18)
@@ -42,10 +43,12 @@ def forget_verified() -> None:
 def verify_files(paths: Iterable[str]) -> None:
     """Verifies all pages of the files that this process has not verified yet.
 
-    Raises XX001 with the file's name for a page that differs from its checksum, and for a file that is missing or
-    cannot be read.
+    Files of tables in an object storage are fetched first. Raises XX001 with the file's name for a page that differs
+    from its checksum, and for a file that is missing or cannot be read.
     """
-    for path in paths:
+    unknown = [path for path in paths if path not in _verified_files]
+    make_local(unknown)
+    for path in unknown:
         if path not in _verified_files:
             verify_pages(path)
             _verified_files.put(path, True)
@@ -57,6 +60,7 @@ def verify_columns(path: str, columns: Collection[str], first: int, last: int) -
     `columns` are top-level names in the file's schema.
     """
     if path not in _verified_files:
+        make_local([path])
         verify_pages(path, columns, first, last)
 
 

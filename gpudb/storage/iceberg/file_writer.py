@@ -22,7 +22,8 @@ from gpudb.storage.private_files import create_file
 
 BLOOM_ERROR = 0.01
 """False positive rate of a primary key's Bloom filter."""
-SAMPLE_ROWS = 8192
+FEW_ROWS, SAMPLE_ROWS = 1 << 10, 1 << 13
+"""Least and most rows of a sample of a row group."""
 
 
 class FileWriter:
@@ -121,10 +122,19 @@ class FileWriter:
 
 
 def _has_repeats(values: pa.ChunkedArray) -> bool:
-    """Returns whether a dictionary pays, by a sample from the group's middle."""
+    """Returns whether a dictionary pays, by a sample from the group's middle.
+
+    A few rows are enough for a column with few values, for one in which hardly any value comes twice, and for a small
+    group, which is merged with others before long.
+    """
     if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
         return False
-    sample = values.slice(len(values) // 2, SAMPLE_ROWS)
+    middle, size = len(values) // 2, min(max(len(values) // 16, FEW_ROWS), SAMPLE_ROWS)
+    few = values.slice(middle, FEW_ROWS)
+    distinct = pc.count_distinct(few).as_py()
+    if size == FEW_ROWS or distinct * 3 <= len(few) or distinct * 64 >= len(few) * 63:
+        return bool(distinct * 2 <= len(few))
+    sample = values.slice(middle, size)
     return bool(pc.count_distinct(sample).as_py() * 2 <= len(sample))
 
 

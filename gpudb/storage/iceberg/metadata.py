@@ -13,14 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyiceberg.manifest import DataFile as IcebergFile
-from pyiceberg.manifest import (
-    DataFileContent,
-    FileFormat,
-    ManifestEntry,
-    ManifestEntryStatus,
-    write_manifest,
-    write_manifest_list,
-)
+from pyiceberg.manifest import DataFileContent, FileFormat, ManifestEntry, ManifestEntryStatus
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadataV2
@@ -39,6 +32,7 @@ from gpudb.storage.iceberg.history import (
     Retention,
     select_kept,
 )
+from gpudb.storage.iceberg.manifest_writers import ManifestListWriter, ManifestWriter
 from gpudb.storage.iceberg.position_deletes import DeleteWriter
 from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties
 from gpudb.storage.iceberg.statistics import to_iceberg
@@ -340,14 +334,7 @@ class _ManifestWriter:
         path = self._directory / f"{self._version}-m{spec.spec_id}.avro"
         self._written.append(path)
         output = DiskFile(path)
-        with write_manifest(
-            2,
-            spec,
-            self._schema,
-            output,
-            self._snapshot_id,
-            "deflate",
-        ) as writer:
+        with ManifestWriter(spec, self._schema, output, self._snapshot_id, "deflate") as writer:
             for name in new:
                 writer.add_entry(self._entry(ManifestEntryStatus.ADDED, name, self._snapshot_id, None))
             for name in moved:
@@ -389,12 +376,6 @@ class _ManifestWriter:
 def _write_list(
     path: Path, snapshot_id: int, parent: Snapshot | None, sequence: int, manifests: Iterable[Manifest]
 ) -> None:
-    with write_manifest_list(
-        2,
-        DiskFile(path),
-        snapshot_id,
-        None if parent is None else parent.snapshot_id,
-        sequence,
-        "deflate",
-    ) as writer:
+    before = None if parent is None else parent.snapshot_id
+    with ManifestListWriter(DiskFile(path), snapshot_id, before, sequence, "deflate") as writer:
         writer.add_manifests([manifest.file for manifest in manifests])

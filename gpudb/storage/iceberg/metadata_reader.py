@@ -28,8 +28,16 @@ from gpudb.storage.iceberg.table_state import Addition, Deletion, Manifest, Tabl
 _LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierState:
+    """An earlier state of a table, and its current files then: what of them is still there is not read again."""
+
+    state: TableState
+    files: tuple[DataFile, ...]
+
+
 def load(
-    folder: Path, name: str, table: Table, decode: Callable[[str], Table]
+    folder: Path, name: str, table: Table, decode: Callable[[str], Table], earlier: EarlierState | None = None
 ) -> tuple[TableState, tuple[DataFile, ...]]:
     """Reads the metadata file `name` of a table's folder, and the files of its snapshots.
 
@@ -42,7 +50,7 @@ def load(
         metadata = FromByteStream.table_metadata(io.BytesIO(location.read_bytes()))
         if not isinstance(metadata, TableMetadataV2):
             raise ValueError(f"Iceberg format {metadata.format_version}")
-        return _SnapshotReader(folder, metadata).load(location, table, decode)
+        return _SnapshotReader(folder, metadata, earlier).load(location, table, decode)
     except GpudbError:
         raise
     except Exception as error:
@@ -52,10 +60,13 @@ def load(
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A data file or a delete file as a manifest lists it; `bucket` as in `DataFile`."""
+    """A data file or a delete file as a manifest lists it; `bucket` as in `DataFile`.
+
+    `file` is None for a data file of an earlier state.
+    """
 
     path: Path
-    file: IcebergFile
+    file: IcebergFile | None
     bucket: int | None
     addition: Addition
 
@@ -71,13 +82,31 @@ class _Manifests:
 class _SnapshotReader:
     """Reads the manifests of a table's snapshots, each once."""
 
-    def __init__(self, folder: Path, metadata: TableMetadataV2) -> None:
+    def __init__(self, folder: Path, metadata: TableMetadataV2, earlier: EarlierState | None) -> None:
         self._folder, self._metadata = folder, metadata
         self._locations = [metadata.location, *metadata.properties.get(LOCATIONS_PROPERTY, "").split()]
         self._parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
         self._entries: dict[Path, list[_Entry]] = {}
         self._files: dict[tuple[str, int | None], DataFile] = {}
         self._deletions: dict[Path, dict[str, DeletedRows]] = {}
+        self._snapshots: dict[int, tuple[TableSnapshot, frozenset[Path]]] = {}
+        if earlier is not None and earlier.state.metadata.current_schema_id == metadata.current_schema_id:
+            self._keep(earlier)
+
+    def _keep(self, earlier: EarlierState) -> None:
+        """Keeps what was read for an earlier state with the same columns."""
+        state, schema = earlier.state, self._metadata.current_schema_id
+        for each in state.snapshots:
+            self._snapshots[each.id] = each, state.snapshot_files[each.id]
+        files = {file.path: file for file in earlier.files if file.deleted is None}
+        self._files.update({(path, schema): file for path, file in files.items()})
+        for manifest in state.manifests:
+            if manifest.paths <= files.keys():
+                self._entries[self._relocate(manifest.file.manifest_path)] = [
+                    _Entry(Path(path), None, file.bucket, state.added[path])
+                    for path, file in files.items()
+                    if path in manifest.paths
+                ]
 
     def load(
         self, location: Path, table: Table, decode: Callable[[str], Table]
@@ -94,6 +123,10 @@ class _SnapshotReader:
         files: tuple[DataFile, ...] = ()
         for each in metadata.snapshots:
             is_current = each.snapshot_id == metadata.current_snapshot_id
+            if each.snapshot_id in self._snapshots and not is_current:
+                known, snapshot_files[each.snapshot_id] = self._snapshots[each.snapshot_id]
+                snapshots.append(known)
+                continue
             try:
                 read = self._read_manifests(each)
                 definition = table if each.schema_id in (None, metadata.current_schema_id) else None
@@ -168,12 +201,13 @@ class _SnapshotReader:
         return {
             path: Deletion(deleted, entry.path, entry.file.file_size_in_bytes, entry.addition)
             for entry in entries
+            if entry.file is not None
             for path, deleted in self._read_delete_file(entry).items()
         }
 
     def _read_delete_file(self, entry: _Entry) -> dict[str, DeletedRows]:
         if entry.path not in self._deletions:
-            if entry.file.content != DataFileContent.POSITION_DELETES:
+            if entry.file is None or entry.file.content != DataFileContent.POSITION_DELETES:
                 raise ValueError(f"delete file {entry.path} is not one of positions")
             self._deletions[entry.path] = read_delete_file(entry.path, self._relocate)
         return self._deletions[entry.path]
@@ -199,6 +233,8 @@ class _SnapshotReader:
     def _get_file(self, entry: _Entry, snapshot: Snapshot, definition: Table) -> DataFile:
         key = str(entry.path), snapshot.schema_id
         if key not in self._files:
+            if entry.file is None:
+                raise ValueError(f"data file {entry.path} is not known")
             found = _data_file(entry.path, entry.file, definition.columns)
             self._files[key] = found if entry.bucket is None else replace(found, bucket=entry.bucket)
         return self._files[key]

@@ -19,6 +19,7 @@ from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.lru import LruCache
 from gpudb.plan.cost.sampling import Sample
 from gpudb.storage.iceberg.column_layout import names_by_id
+from gpudb.storage.object_stores.table_files import make_local
 
 SAMPLED_VALUES = 30_000
 """Number of sampled values, as in PostgreSQL's ANALYZE by default."""
@@ -74,6 +75,7 @@ def _summarize(files: Sequence[DataFile], column: Column) -> Sample | None:
 
 def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
     """Yields a file's share of the values, in runs of adjacent rows."""
+    make_local([file.path])
     footer = pq.read_metadata(file.path)
     at, name = _find_leaf(footer, column.field_id)
     if name is None:

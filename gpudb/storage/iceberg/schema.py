@@ -58,6 +58,8 @@ _TYPES: dict[str, IcebergType] = {
     "bit": StringType(),
     "varbit": StringType(),
     "jsonpath": StringType(),
+    "name": StringType(),
+    "oid": LongType(),
     "bytea": BinaryType(),
     "date": DateType(),
     "time": TimeType(),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """State of a load: bytes read of the files (as on disk), bytes in total, and rows stored; WHERE excludes none.
+    """State of a load: bytes read of the files (as on disk), bytes in total, and rows stored; of a COPY also those that
+    WHERE excluded, and that were skipped for their errors.
 
     `rows` lags behind `done`, since blocks are still being parsed; it is exact at the end. Of a query, `fraction` is
     the part that its engine has done, and `rows` are those of the result that were read.
@@ -18,6 +19,7 @@ class Progress:
     total: int
     rows: int
     excluded: int = 0
+    skipped: int = 0
     fraction: float | None = None
 
 

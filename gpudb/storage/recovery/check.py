@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import CatalogDatabase, Pointer
+from gpudb.storage.catalog.changes import Pointer
+from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.metadata_reader import load

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import CatalogDatabase, Catalogs, Pointer
+from gpudb.errors import FeatureNotSupported, GpudbError
+from gpudb.storage.catalog.changes import Catalogs, Pointer
+from gpudb.storage.catalog.database import CatalogDatabase
+from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
+from gpudb.storage.private_files import SHARED_CATALOG_FILE, TABLES_URL_FILE, create_file
 
 COMMIT_PROPERTY = "gpudb.commit"
 """Property of a table's Iceberg metadata: the number of the commit that wrote it."""
@@ -37,6 +41,51 @@ def require_catalog(directory: Path) -> None:
         raise _error(directory, message)
 
 
+def check_not_shared(directory: Path) -> None:
+    """Raises 55000 if the catalog of a data directory is in PostgreSQL."""
+    if (directory / SHARED_CATALOG_FILE).exists():
+        message = f'the catalog of the data directory "{directory}" is in PostgreSQL'
+        hint = "Start the server with --catalog and the URL of that PostgreSQL."
+        raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
+
+
+def check_own_catalog(directory: Path) -> None:
+    """Raises 55000 if a data directory has a catalog of its own, so that none in PostgreSQL may be its."""
+    path = directory / "catalog.db"
+    if path.exists() and not _is_empty(path):
+        message = f'the data directory "{directory}" has a catalog of its own, "{path}"'
+        raise GpudbError(message, condition="object_not_in_prerequisite_state")
+
+
+def claim_directory(directory: Path, identifier: str, *, is_new: bool, moves: bool = False) -> None:
+    """Makes a data directory that of a catalog in PostgreSQL, which has no tables yet if it `is_new`.
+
+    If it `moves`, the catalog has adopted that of the directory.
+
+    Raises 55000 if it is another catalog's, or has the files of tables, or if the catalog has tables elsewhere.
+    """
+    path = directory / SHARED_CATALOG_FILE
+    try:
+        known = path.read_text().strip()
+    except FileNotFoundError:
+        known = ""
+    if known == identifier:
+        return
+    if known:
+        message = f'the data directory "{directory}" is that of another catalog in PostgreSQL'
+        raise GpudbError(message, condition="object_not_in_prerequisite_state")
+    if not moves and (not is_new or any((directory / "tables").iterdir())):
+        message = f'the data directory "{directory}" is not that of this catalog in PostgreSQL'
+        hint = "All coordinators of a catalog have the same data directory."
+        raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
+    partial = directory / f"{SHARED_CATALOG_FILE}.{os.getpid()}"
+    create_file(partial)
+    partial.write_text(identifier + "\n")
+    sync(partial)
+    partial.replace(path)
+    sync(directory)
+
+
 def read_current_catalogs(directory: Path, database: CatalogDatabase) -> tuple[Catalogs, Mapping[int, Pointer]]:
     """Reads the catalogs as `CatalogDatabase.read` does.
 
@@ -44,7 +93,14 @@ def read_current_catalogs(directory: Path, database: CatalogDatabase) -> tuple[C
     one commit at most, the one after the last; a later one shows that the catalog is a copy from before.
     """
     catalogs, pointers = database.read()
-    last_commit = database.last_commit()
+    check_commits(directory, catalogs, pointers, database.last_commit(), f'catalog "{directory / "catalog.db"}"')
+    return catalogs, pointers
+
+
+def check_commits(
+    directory: Path, catalogs: Catalogs, pointers: Mapping[int, Pointer], last_commit: int, what: str
+) -> None:
+    """Raises XX001 if a table's metadata is of a commit that a catalog, `what` by name, cannot have seen."""
     named = {table.oid: table.name for catalog in catalogs.values() for table in catalog.tables()}
     for oid, path in _iter_metadata(directory / "tables"):
         if oid in pointers and path.name == pointers[oid].file:
@@ -52,19 +108,19 @@ def read_current_catalogs(directory: Path, database: CatalogDatabase) -> tuple[C
         commit = read_commit(path)
         if commit is not None and commit > last_commit + 1:
             table = f'table "{named[oid]}"' if oid in named else f"the table with OID {oid}"
-            message = (
-                f'the catalog "{directory / "catalog.db"}" is of commit {last_commit},'
-                f' but {table} has metadata of commit {commit}: "{path}"'
-            )
+            message = f'the {what} is of commit {last_commit}, but {table} has metadata of commit {commit}: "{path}"'
             raise _error(directory, message)
-    return catalogs, pointers
 
 
 @contextmanager
 def lock_closed_directory(directory: Path) -> Iterator[None]:
-    """Keeps servers from opening a data directory; 58P01 if it is none, 55006 if one has it open."""
+    """Keeps servers from opening a data directory; 58P01 if it is none, 55006 if it is open, 0A000 for others."""
     if not (directory / "tables").is_dir():
         raise GpudbError(f'"{directory}" is not a data directory of gpudb', condition="undefined_file")
+    check_not_shared(directory)
+    if (directory / TABLES_URL_FILE).exists():
+        message = f'the tables of the data directory "{directory}" lie in an object storage'
+        raise FeatureNotSupported(message)
     lock = LockFile(directory / "lock")
     try:
         yield

@@ -19,7 +19,9 @@ from gpudb.catalog.model import FIRST_DATABASE, Catalog, Schema, make_initial_ca
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import BACKUP, CatalogChanges, CatalogDatabase, Catalogs, Pointer
+from gpudb.storage.catalog.changes import Catalogs, Pointer
+from gpudb.storage.catalog.copying import write_catalog
+from gpudb.storage.catalog.database import BACKUP, CatalogDatabase
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 from gpudb.storage.iceberg.metadata_reader import load
@@ -259,22 +261,7 @@ def _write(
         if source.exists():
             saved = saved or directory / f"catalog.db.{stamp}"
             source.rename(f"{saved}{suffix}")
-    with closing(CatalogDatabase(path)) as database:
-        first = catalogs[FIRST_DATABASE]
-        write = CatalogChanges(first.version, first.next_oid, max(commit, 0))
-        for made in database.read()[0].values():  # databases that the new file has and the catalog lacks
-            if made.database not in catalogs:
-                write.remove(made)
-        for catalog in catalogs.values():
-            write.add(catalog)
-        write.pointers = [(None, pointer) for pointer in pointers.values()]
-        database.commit(write)
-    sequences = Sequences(path)
-    try:
-        for sequence, state in states.items():
-            sequences.set_value(sequence, state.value, state.called)
-    finally:
-        sequences.close()
+    write_catalog(path, catalogs, pointers, commit, states)
     return saved
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot
 from gpudb.errors import GpudbError, UndefinedTable
-from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
+from gpudb.storage.catalog.changes import CatalogChanges, Pointer
+from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.metadata_reader import load

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 from urllib.parse import quote
 
 ENDLESS = "SELECT sum(a.n % b.n) FROM generate_series(1, 100000) a(n), generate_series(1, 100000) b(n)"
@@ -17,6 +19,17 @@ ENDLESS = "SELECT sum(a.n % b.n) FROM generate_series(1, 100000) a(n), generate_
 def version(text: str) -> None:
     """Prints the client's version."""
     print(json.dumps({"version": text}), flush=True)
+
+
+def skip(reason: str) -> NoReturn:
+    """Ends the scenario: what it needs cannot be had here."""
+    print(json.dumps({"skipped": reason}), flush=True)
+    sys.exit()
+
+
+def note(text: str) -> None:
+    """Prints a note for the matrix, such as the counts of a test suite and what it left out."""
+    print(json.dumps({"note": text}), flush=True)
 
 
 @contextmanager

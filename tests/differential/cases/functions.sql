@@ -106,3 +106,12 @@ SELECT array_position(a, 1, p) FROM beside_nulls WHERE k <> 2;
 SELECT array_position(ARRAY[k], 1, p) FROM beside_nulls;
 SELECT regexp_replace(s, '', 'x', 5, 0), regexp_replace(s, '', 'x', 4, 0), regexp_count(s, '', 5), substring(b, -2147483648), substring(b, 2) FROM beside_nulls;
 DROP TABLE beside_nulls;
+-- What tools ask a server for about recovery, its log and names of objects.
+SELECT CASE WHEN pg_is_in_recovery() THEN pg_is_wal_replay_paused() ELSE false END, pg_last_wal_receive_lsn(),
+    pg_last_wal_replay_lsn(), pg_last_xact_replay_timestamp(), pg_current_logfile(), pg_current_logfile('csvlog');
+-- error 55000
+SELECT pg_is_wal_replay_paused();
+SELECT array_to_string(ARRAY['pg_class'::regclass, NULL], ', '), array_to_string(ARRAY['int4'::regtype, NULL], ',', '-'),
+    array_to_string(NULL::regtype[], ',') IS NULL, array_to_string('{}'::regclass[], ',');
+SELECT relkind, array_to_string(array_agg(oid::regclass ORDER BY oid), ', ') FROM pg_class
+WHERE oid IN ('pg_type'::regclass, 'pg_proc'::regclass, 'pg_roles'::regclass) GROUP BY 1 ORDER BY 1;

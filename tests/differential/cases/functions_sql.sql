@@ -173,5 +173,3 @@ DROP TABLE fs_items CASCADE;
 SELECT fs_total('k1');
 -- error 42883
 SELECT * FROM fs_atomic(1);
--- refused 0A000: a session's own schema holds relations alone
-CREATE FUNCTION pg_temp.fs_own(integer) RETURNS integer LANGUAGE sql AS 'SELECT $1';

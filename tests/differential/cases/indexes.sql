@@ -52,3 +52,14 @@ CREATE UNIQUE INDEX ix_no ON ix_m ((a + 1));
 -- refused 0A000: a key is of all rows of a table
 CREATE UNIQUE INDEX ix_no2 ON ix_m (a) WHERE a > 1;
 DROP INDEX IF EXISTS ix_no;
+-- Keys by their numbers, as object mappers ask for them: int2vector and oidvector start at 0.
+CREATE TABLE ix_keys (x text, y text, z integer);
+CREATE INDEX ix_keys_all ON ix_keys (lower(x), (z + 1), z, lower(y));
+SELECT k, pg_get_indexdef('ix_keys_all'::regclass, k, true), pg_get_indexdef('ix_keys_all'::regclass, k, false)
+FROM generate_series(0, 5) k ORDER BY 1;
+SELECT unnest(indkey), generate_subscripts(indkey, 1), generate_subscripts(indclass, 1)
+FROM pg_index WHERE indexrelid = 'ix_keys_all'::regclass;
+SELECT generate_subscripts(indkey, 1, true), array_lower(indkey, 1), array_upper(indkey, 1), array_length(indkey, 1),
+    array_upper(indoption, 1), indkey[0], indkey[array_upper(indkey, 1)]
+FROM pg_index WHERE indexrelid = 'ix_keys_all'::regclass;
+SELECT array_upper(ARRAY[7, 8], 1), array_lower(ARRAY[7, 8], 1), array_upper(ARRAY[[1, 2, 3]], 2), array_upper('{}'::int[], 1);

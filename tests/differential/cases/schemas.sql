@@ -103,3 +103,5 @@ SELECT count(*) FROM sc_as;
 CREATE TABLE sc_not_temporary (a integer) ON COMMIT DROP;
 CREATE TABLE IF NOT EXISTS sc_both (a integer);
 DROP SCHEMA sc_two CASCADE;
+CREATE TEMP VIEW sc_passing AS SELECT 1 AS one;
+SELECT relkind, relpersistence FROM pg_class WHERE relname = 'sc_passing';

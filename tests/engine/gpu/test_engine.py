@@ -339,6 +339,35 @@ def test_columns_are_loaded_pinned_and_let_go(session: Session) -> None:
     assert ("DEVICE_TOTAL_MEM",) in facts
 
 
+def test_foreign_tables_of_files_are_loaded_and_let_go(session: Session, tmp_path: Path) -> None:
+    """Their columns are those that statements read; files that only the embedded engine reads are refused."""
+    path = tmp_path / "kept.parquet"
+    pq.write_table(pa.table({"id": range(1000), "small": [number % 7 for number in range(1000)]}), path)
+    run(session, "CREATE EXTENSION IF NOT EXISTS parquet_fdw")
+    run(session, "CREATE EXTENSION IF NOT EXISTS file_fdw")
+    for name in ("parquet", "file"):
+        run(session, f"CREATE SERVER {name}_files FOREIGN DATA WRAPPER {name}_fdw")
+    run(
+        session,
+        f"CREATE FOREIGN TABLE kept (id bigint, small bigint) SERVER parquet_files OPTIONS (filename '{path}')",
+    )
+    run(session, "CREATE FOREIGN TABLE refused (id bigint) SERVER file_files OPTIONS (filename '/dev/null')")
+    try:
+        assert run(session, "SELECT gpudb_evict('kept')") == [(0,)]
+        assert run(session, "SELECT sum(small) FROM kept") == [(2997,)]
+        (freed,) = run(session, "SELECT gpudb_evict('kept')")[0]
+        assert freed > 0
+        query = "EXPLAIN ANALYZE SELECT sum(id), sum(small) FROM kept"
+        assert any("Files Read" in line for line in _lines(session, query))
+        run(session, "SELECT gpudb_evict('kept')")
+        assert run(session, "SELECT pg_prewarm('kept')")[0][0] > 0
+        assert not any("Files Read" in line for line in _lines(session, query))
+        assert fails(session, "SELECT pg_prewarm('refused')").sqlstate == "42809"
+    finally:
+        run(session, "DROP FOREIGN TABLE kept, refused")
+        run(session, "DROP SERVER parquet_files, file_files")
+
+
 def test_a_statement_knows_how_many_stages_have_finished(session: Session) -> None:
     """Workers count them, and say so in their heartbeats."""
     slow = "SELECT count(*) FROM orders a, orders b, orders c WHERE (a.id * b.id + c.id) % 7 = 3 AND a.price < c.price"

@@ -165,3 +165,41 @@ select * from t order by a
 do $$ declare v varchar(3); begin v := 'abcdef'; end $$
 ---
 do $$ declare n numeric(4,1); begin n := 123.456; raise notice '%', n; n := 12345; end $$
+---
+create function over_zero(val int) returns boolean language plpgsql immutable as $$ begin return val > 0; end $$
+---
+create domain above as int check (over_zero(value))
+---
+select 1::above, (-1)::above
+---
+select 1::above
+---
+do $$ declare v above := 1; begin v := 2; raise notice '%', v; v := 0; end $$
+---
+create table checked (a above, b above default 7)
+---
+insert into checked values (1), (2)
+---
+insert into checked select g from generate_series(3, 5) g
+---
+insert into checked select g from generate_series(-1, 1) g
+---
+update checked set a = a + 1 where a > 3
+---
+update checked set a = a - 2
+---
+select * from checked order by a
+---
+create unique index checked_a on checked using btree (a int4_ops)
+---
+create table named (t text, v varchar(9), c char(4))
+---
+create unique index named_all on named (t text_ops, v, c bpchar_ops)
+---
+insert into named values ('a', 'b', 'c'), ('a', 'b', 'c')
+---
+create function absent(out a int, out b text) language plpgsql as $$ declare r record; begin
+  select 5 as a, 'x'::text as b into r; select 1, 'y' into a, r.b where false; b := r.b; perform from (select 1) x where false; perform from named;
+end $$
+---
+select * from absent()

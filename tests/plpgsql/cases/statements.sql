@@ -123,3 +123,28 @@ $$
 do $$ begin select 1; end $$
 ---
 do $$ declare x int; y text; begin select a, b into x, y from t where a = 2; raise notice '% %', x, y; update t set b = 'zwei' where a = 2; raise notice '%', found; get diagnostics x = row_count; raise notice '%', x; end $$
+---
+create table several (a int)
+---
+do $$ declare n int; begin
+  execute 'insert into several values ($1); insert into several values ($1 + 1)' using 1;
+  get diagnostics n = row_count; raise notice '%', n;
+  execute 'select a from several; update several set a = a * 10'; get diagnostics n = row_count; raise notice '%', n;
+  execute 'create table more (b int); insert into more values (7); select b from more' into n; raise notice '%', n;
+  execute 'select 1; select 2' into n; raise notice '%', n;
+  execute ''; execute ' -- nothing'; get diagnostics n = row_count; raise notice '%', n;
+end $$
+---
+select * from several order by a
+---
+do $$ begin execute 'insert into several values (5); select 1 / 0'; end $$
+---
+do $$ begin execute 'insert into several values (5); selec 1'; end $$
+---
+select count(*) from several where a = 5
+---
+create function who() returns text language plpgsql as $$ declare o oid; begin get diagnostics o = pg_routine_oid; return o::regprocedure::text; end $$
+---
+select who()
+---
+do $$ declare o oid; begin get diagnostics o = pg_routine_oid; raise notice '%', o; end $$

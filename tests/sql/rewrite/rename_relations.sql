@@ -1,4 +1,4 @@
--- Table s.t becomes public.moved, and schema old becomes new.
+-- Table s.t becomes public.moved, schema old becomes new, function s.f becomes s.g, and type s.kind becomes u.sort.
 -- before
 SELECT t.a, s.t.b FROM s.t WHERE a > 1
 -- after
@@ -15,3 +15,7 @@ SELECT new.f(t.a), 'x'::new.kind FROM new.t
 SELECT * FROM t WHERE EXISTS (SELECT 1 FROM s.t)
 -- after
 SELECT * FROM t WHERE EXISTS (SELECT 1 FROM public.moved t)
+-- before
+SELECT s.f(f(1)), x.f(2), 'a'::kind, 'b'::s.kind, CAST(NULL AS x.kind[])
+-- after
+SELECT s.g(g(1)), x.f(2), 'a'::u.sort, 'b'::u.sort, CAST(NULL AS x.kind[])

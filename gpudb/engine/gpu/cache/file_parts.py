@@ -23,7 +23,7 @@ from gpudb.storage.files.arrow_batches import read_arrow_layout
 from gpudb.storage.files.arrow_reader import find_column, overlapping_rows, read_column, read_ranges
 from gpudb.storage.files.arrow_types import convert
 from gpudb.storage.files.changes import check_unchanged
-from gpudb.storage.files.parquet_groups import read_footer
+from gpudb.storage.files.parquet_groups import list_chunk_sizes, read_footer
 from gpudb.storage.files.text_reader import NotReadAlike, read_csv_block, read_json_block
 from gpudb.storage.load.files import convert_errors
 from gpudb.types import DATE, INT8, SqlType
@@ -57,27 +57,35 @@ def read_lanes_of_part(part: FilePart, columns: Sequence[Column], first: int, la
 def merge_parts(rows: Sequence[tuple[DataFile, int, int]], most: int) -> list[tuple[DataFile, int, int]]:
     """Merges whole parts of a file that follow each other, up to so many rows: fewer and larger reads are faster."""
     found: list[tuple[DataFile, int, int]] = []
+    run: list[FilePart] = []
     for file, first, last in rows:
-        before, low, high = found[-1] if found else (None, 0, 0)
-        if (
-            isinstance(file, FilePart)
-            and isinstance(before, FilePart)
-            and before.stamp == file.stamp
-            and (low, high, first, last) == (0, before.rows, 0, file.rows)
-            and before.rows + file.rows <= most
-        ):
-            merged = replace(
-                before,
-                path=f"{before.path},{file.parts[0]}",
-                rows=before.rows + file.rows,
-                bytes=before.bytes + file.bytes,
-                parts=before.parts + file.parts,
-                blocks=before.blocks + file.blocks,
-            )
-            found[-1] = merged, 0, merged.rows
+        part = file if isinstance(file, FilePart) and (first, last) == (0, file.rows) else None
+        joins = part is not None and run and run[0].stamp == part.stamp
+        if run and not (joins and sum(each.rows for each in run) + file.rows <= most):
+            found.append(_merge(run))
+            run = []
+        if part is not None:
+            run.append(part)
         else:
             found.append((file, first, last))
+    if run:
+        found.append(_merge(run))
     return found
+
+
+def _merge(run: Sequence[FilePart]) -> tuple[DataFile, int, int]:
+    """Returns parts of a file that follow each other as one."""
+    if len(run) == 1:
+        return run[0], 0, run[0].rows
+    merged = replace(
+        run[0],
+        path=",".join([run[0].path, *(str(each.parts[0]) for each in run[1:])]),
+        rows=sum(each.rows for each in run),
+        bytes=sum(each.bytes for each in run),
+        parts=tuple(number for each in run for number in each.parts),
+        blocks=tuple(block for each in run for block in each.blocks),
+    )
+    return merged, 0, merged.rows
 
 
 def count_bytes(part: FilePart, names: Sequence[str], first: int, last: int) -> int:
@@ -90,10 +98,8 @@ def count_bytes(part: FilePart, names: Sequence[str], first: int, last: int) -> 
         batches = [layout.batches[part.parts[place]] for place, _, _ in wanted]
         places = [find_column(layout, batch, name) for batch in batches for name in names]
         return sum(place.size for place in places)
-    footer = read_footer(part.stamp)
-    groups = [footer.row_group(part.parts[place]) for place, _, _ in wanted]
-    chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
-    return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema in names)
+    sizes = list_chunk_sizes(part.stamp)
+    return sum(sizes[name][part.parts[place]] for name in names if name in sizes for place, _, _ in wanted)
 
 
 def estimate_width(part: FilePart, column: Column) -> float:

@@ -44,6 +44,7 @@ from gpudb.plan.tree.traversal import join_conjuncts, remap_columns
 from gpudb.sql import bound
 from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb_type
 from gpudb.storage.iceberg.column_ranges import column_ranges
+from gpudb.storage.object_stores.table_files import make_local
 from gpudb.storage.partitions.pruning import prune_table
 from gpudb.types import SqlType
 
@@ -55,6 +56,8 @@ _Rows = tuple[int, int]
 
 COLUMN_BYTES = 8 << 10
 """Least bytes in memory of a cached column of a file, however few its rows are."""
+LOOKAHEAD = 2
+"""Parts that are read or waited for, for each of the concurrent reads."""
 CHECK_SECONDS = 5.0
 """Least time between two searches for columns of files that are removed."""
 
@@ -275,20 +278,23 @@ class ResidentTables:
 def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
     """Yields the result of `read` for each part, in order, with up to `most` reads at once.
 
-    One part is decoded while another waits for its file.
+    One part is decoded while another waits for its file. A part that takes long delays none of the `most` after it.
     """
     if len(parts) < 2:
         yield from map(read, parts)
         return
-    with ThreadPoolExecutor(min(most, len(parts))) as pool:
+    pool = ThreadPoolExecutor(min(most, len(parts)))
+    try:
         coming: deque[Future[_Read]] = deque()
         for part in parts:
             # The statement's variables, to which reads are recorded.
             coming.append(pool.submit(copy_context().run, read, part))
-            if len(coming) == most:
+            if len(coming) == LOOKAHEAD * most:
                 yield coming.popleft().result()
         while coming:
             yield coming.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
@@ -350,6 +356,12 @@ def _read_widths(path: str, changed: int) -> Mapping[int, float]:
 
 def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     """Returns the files of a scan's table, without those that its filter excludes by their statistics."""
+    files = _list_pruned(scan, parameters)
+    make_local(each.path for each in files if not isinstance(each, FilePart))
+    return files
+
+
+def _list_pruned(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     condition = join_conjuncts(tuple(each for each in (scan.filter, scan.optional_filter) if each is not None))
     if condition is None:
         return scan.table.files

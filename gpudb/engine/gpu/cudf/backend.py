@@ -12,63 +12,47 @@ import gc
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 import polars as pl
 import pylibcudf as plc
-from cudf_polars.dsl import ir
 from cudf_polars.dsl.ir import IRExecutionContext
-from cudf_polars.dsl.translate import Translator
-from cudf_polars.utils.sorting import sort_order
-from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.backend.base import (
-    TURN,
-    TURNS,
     ComputedFrame,
-    DeviceColumn,
-    DictionaryColumn,
     Offloaded,
     Priority,
     SortOrder,
 )
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
-from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, beyond_calendar, collect
+from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, collect
 from gpudb.engine.gpu.backend.nearest import NearestJoin
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.arrays import (
-    KINDS,
-    are_narrow,
-    dictionary_encode,
-    narrow_integers,
-    validity_mask,
-    values_array,
-)
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device, to_host
 from gpudb.engine.gpu.cudf.declared_types import cast_to_declared
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
 from gpudb.engine.gpu.cudf.device_texts import DeviceTexts
 from gpudb.engine.gpu.cudf.distinct_rows import encode_rows, take_rows
 from gpudb.engine.gpu.cudf.exact_kernels import ExactKernels
+from gpudb.engine.gpu.cudf.frame import CudfFrame
+from gpudb.engine.gpu.cudf.integers import INT32, INT64, SUB, apply_operator, cast, int64_scalar, range_positions
 from gpudb.engine.gpu.cudf.nearest import join_nearest
 from gpudb.engine.gpu.cudf.pinned_memory import PinnedFrame, offload
 from gpudb.engine.gpu.cudf.slicing import copy_small_slices, estimate_own_bytes
 from gpudb.engine.gpu.cudf.streams import (
     current_stream,
-    on_current_stream,
     run_synchronized,
     set_priority,
     synchronize,
     synchronize_all,
 )
+from gpudb.engine.gpu.cudf.translation import reads_few_rows, translate
 from gpudb.engine.gpu.exchange.buffers import concat_on_host
-from gpudb.engine.gpu.limits import HOST_BYTES, HOST_ROWS
+from gpudb.engine.gpu.limits import HOST_BYTES
 from gpudb.errors import OutOfMemory
 
-_ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 _REJECTIONS = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
 """Errors that libcudf raises, at run time, for types and sizes that an operation does not support."""
 _FULL = "the GPU's memory is full"
@@ -77,154 +61,6 @@ _FEW_PARTS = 8
 _T = TypeVar("_T")
 _OPTIMIZATIONS = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimizer turns a filtered cross join into a join that libcudf may lack: the second try keeps the filter."""
-
-
-_PLACE, _SMALL = plc.DataType(plc.TypeId.INT64), plc.DataType(plc.TypeId.INT32)
-_ADD, _SUB, _MOD = (getattr(plc.binaryop.BinaryOperator, name) for name in ("ADD", "SUB", "MOD"))
-
-
-class CudfFrame:
-    """A frame in the GPU's memory."""
-
-    def __init__(self, table: Any, frames: CudfBackend) -> None:
-        self.table = table
-        self._frames = frames
-        self._copies = _HostCopy(table)
-
-    @cached_property
-    def lazy(self) -> pl.LazyFrame:
-        """See `ComputedFrame`."""
-        schema = {column.name: column.dtype.polars_type for column in self.table.columns}
-        # The source must not refer to this frame, which keeps it: no collector sees cycles through Polars.
-        source = _Source(self.table, self._copies, self._frames)
-        return register_io_source(source, schema=schema, is_pure=True)
-
-    @property
-    def rows(self) -> int:
-        """See `ComputedFrame`."""
-        return int(self.table.num_rows)
-
-    @property
-    def bytes(self) -> int:
-        """See `ComputedFrame`."""
-        return sum(estimate_own_bytes(column) for column in self.table.table.columns())
-
-    def to_polars(self) -> pl.DataFrame:
-        """See `ComputedFrame`."""
-        return to_host(self.table)
-
-    def column(self, name: str) -> pl.Series:
-        """See `ComputedFrame`."""
-        return self._copies.frame[name] if self.rows <= HOST_ROWS else to_host(self.table.select([name]))[name]
-
-    def device_column(self, name: str) -> DeviceColumn | None:
-        """See `ComputedFrame`."""
-        if self.rows <= HOST_ROWS:
-            return None
-        held = self.table.column_map[name].obj
-        current_stream()
-        valid = validity_mask(held)
-        if held.type().id() in KINDS:
-            return values_array(held), valid
-        if held.type().id() == plc.TypeId.DECIMAL128 and (narrow := narrow_integers(held, valid)) is not None:
-            return narrow, valid
-        return None
-
-    def dictionary_column(self, name: str) -> DictionaryColumn | None:
-        """See `ComputedFrame`."""
-        if self.rows <= HOST_ROWS:
-            return None
-        return dictionary_encode(self.table.column_map[name].obj)
-
-    def count_distinct(self, name: str) -> int:
-        """See `ComputedFrame`."""
-        if self.rows <= HOST_ROWS:
-            return self._copies.frame[name].n_unique()
-        column = self.table.column_map[name].obj
-        nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
-        return int(plc.reduce.distinct_count(column, nulls, nans, stream=current_stream()))
-
-    def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> CudfFrame:
-        """See `ComputedFrame`."""
-        if isinstance(columns, CudfFrame):
-            more = columns.table
-        else:
-            more = to_device(columns if isinstance(columns, pl.DataFrame) else columns.to_polars())
-        names = set(more.column_names)
-        every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
-        made = build_frame([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
-        return CudfFrame(made, self._frames)
-
-    def max_integer(self, name: str) -> int | None:
-        """See `ComputedFrame`."""
-        return self._reduce(name, plc.aggregation.max())
-
-    def min_integer(self, name: str) -> int | None:
-        """See `ComputedFrame`."""
-        return self._reduce(name, plc.aggregation.min())
-
-    def _reduce(self, name: str, how: Any) -> int | None:
-        if not self.rows:
-            return None
-        column = self.table.column_map[name].obj
-        found = plc.reduce.reduce(column, how, column.type(), stream=current_stream()).to_py(stream=current_stream())
-        return None if found is None else int(found)
-
-    def fits_int64(self, name: str) -> bool:
-        """See `ComputedFrame`."""
-        if not self.rows:
-            return True
-        column = self.table.column_map[name].obj
-        if column.type().id() != plc.TypeId.DECIMAL128:
-            return True
-        current_stream()
-        return are_narrow(column)
-
-    def null_count(self, name: str) -> int:
-        """See `ComputedFrame`."""
-        return int(self.table.column_map[name].obj.null_count())
-
-
-class _HostCopy:
-    """A table's rows on the host, copied there once: for few rows."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:
-        """The rows."""
-        return to_host(self._table)
-
-
-class _Source:
-    """A frame on the GPU as a source of lazy frames: read in place by cudf-polars, copied for Polars."""
-
-    def __init__(self, table: Any, copies: _HostCopy, frames: CudfBackend) -> None:
-        self._table = table
-        self._copies = copies
-        self._frames = frames
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self._table.num_rows)
-
-    def __call__(
-        self, columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, batch: int | None
-    ) -> Iterator[Any]:
-        if self._frames.evaluates:
-            table = self._table if columns is None else self._table.select(columns)
-            if columns is not None and not columns:
-                table = build_frame([], [], [], self.rows)
-            yield on_current_stream(table)
-            return
-        if self.rows <= HOST_ROWS:
-            frame = self._copies.frame if columns is None else self._copies.frame.select(columns)
-        else:
-            frame = to_host(self._table if columns is None else self._table.select(columns))
-        frame = frame if predicate is None else frame.filter(predicate)
-        yield frame if limit is None else frame.head(limit)
 
 
 class CudfBackend:
@@ -271,10 +107,10 @@ class CudfBackend:
     def _compute(self, lazy: pl.LazyFrame, few_rows: int) -> CudfFrame | HostFrame:
         refused: list[str] = []
         for flags in _OPTIMIZATIONS:
-            node, refused = _translate(lazy, flags)
+            node, refused = translate(lazy, flags)
             if refused:
                 continue
-            if few_rows and _reads_few_rows(node, few_rows):
+            if few_rows and reads_few_rows(node, few_rows):
                 return HostFrame(collect(lazy))
             try:
                 return self._evaluate(node)
@@ -383,7 +219,7 @@ class CudfBackend:
     ) -> list[ComputedFrame]:
         """See `Backend`."""
         table = self._compute_on_gpu(lazy).table
-        positions = _cast(table.column_map[place].obj, _SMALL)
+        positions = cast(table.column_map[place].obj, INT32)
         return self._partition(table, positions, [place], count, away)
 
     def partition_by_range(
@@ -400,18 +236,7 @@ class CudfBackend:
         table, names = self._compute_on_gpu(lazy).table, ends.columns
         edges = plc.Table([each.obj for each in to_device(ends).columns])
         keys = plc.Table([table.column_map[name].obj for name in names])
-        nulls_last = [not key.nulls_first for key in order]
-        by = sort_order([key.descending for key in order], nulls_last=nulls_last, num_keys=len(names))
-        positions = plc.search.lower_bound(edges, keys, *by, stream=current_stream())
-        if spread:
-            first = _cast(positions, _PLACE)
-            last = _cast(plc.search.upper_bound(edges, keys, *by, stream=current_stream()), _PLACE)
-            zero, one, turn, turns = map(_int64_scalar, (0, 1, TURN, TURNS))
-            turned = _apply_operator(
-                plc.filling.sequence(table.num_rows, zero, turn, stream=current_stream()), turns, _MOD
-            )
-            turns = _apply_operator(turned, _apply_operator(_apply_operator(last, first, _SUB), one, _ADD), _MOD)
-            positions = _cast(_apply_operator(first, turns, _ADD), _SMALL)
+        positions = range_positions(keys, edges, order, spread=spread)
         return self._partition(table, positions, names, count, away)
 
     def _partition(
@@ -447,14 +272,12 @@ class CudfBackend:
             return _HOST.repeat_rows(rows, times, number)
         assert isinstance(rows, CudfFrame)
         table = rows.table
-        counts = _cast(table.column_map[times].obj, _PLACE)
+        counts = cast(table.column_map[times].obj, INT64)
         firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE, stream=current_stream())
         repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts, stream=current_stream())
         *columns, starts = repeated.columns()
-        positions = plc.filling.sequence(
-            repeated.num_rows(), _int64_scalar(0), _int64_scalar(1), stream=current_stream()
-        )
-        numbers = _apply_operator(positions, starts, _SUB)
+        positions = plc.filling.sequence(repeated.num_rows(), int64_scalar(0), int64_scalar(1), stream=current_stream())
+        numbers = apply_operator(positions, starts, SUB)
         synchronize()
         every = [
             *table.columns,
@@ -542,36 +365,6 @@ class CudfBackend:
         return reasons
 
 
-def _reads_few_rows(node: Any, most: int) -> bool:
-    """Returns whether all sources of a plan have at most so many rows, and so have its cross joins together."""
-    product, crosses, todo = 1, False, [node]
-    while todo:
-        each = todo.pop()
-        todo += each.children
-        crosses |= isinstance(each, ir.ConditionalJoin) or (isinstance(each, ir.Join) and each.options[0] == "Cross")
-        if not each.children:
-            rows = _source_rows(each)
-            if rows is None or rows > most:
-                return False
-            product *= max(rows, 1)
-    return not crosses or product <= most
-
-
-def _source_rows(node: Any) -> int | None:
-    """Returns the rows of a plan's source; None for one that the host cannot read."""
-    if isinstance(node, ir.DataFrameScan):
-        return int(node.df.height())
-    if isinstance(node, ir.Empty):
-        return 0
-    if isinstance(node, ir.PythonScan):
-        if node.options[1] == []:
-            return None  # a frame on the host without columns has no rows to count
-        cells = getattr(node.options[0], "__closure__", None) or ()
-        found = (cell.cell_contents for cell in cells if isinstance(cell.cell_contents, _Source))
-        return next((source.rows for source in found), None)
-    return None
-
-
 def _to_gpu_tables(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:
     """Yields tables in GPU memory in order; consecutive host parts are concatenated first."""
     for _, some in itertools.groupby(parts, lambda each: isinstance(each, PinnedFrame)):
@@ -590,19 +383,6 @@ def _concatenate(tables: Sequence[Any]) -> Any:
     return build_frame(made.columns(), first.column_names, kinds, made.num_rows())
 
 
-def _apply_operator(left: Any, right: Any, operator: Any) -> Any:
-    """Applies an operator to two int64 columns, or to a column and a scalar."""
-    return plc.binaryop.binary_operation(left, right, operator, _PLACE, stream=current_stream())
-
-
-def _cast(column: Any, kind: Any) -> Any:
-    return plc.unary.cast(column, kind, stream=current_stream())
-
-
-def _int64_scalar(value: int) -> Any:
-    return plc.Scalar.from_py(value, _PLACE, stream=current_stream())
-
-
 class _StatementState(threading.local):
     """A thread's statement: why it ran on the host, `last` (see `Backend.last`), and whether it `evaluates`."""
 
@@ -610,21 +390,3 @@ class _StatementState(threading.local):
         self.reasons: list[str] = []
         self.last = False
         self.evaluates = False
-
-
-def _translate(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:
-    """Translates a lazy frame, optimized by Polars, to a cudf-polars node; returns the translator's errors, too."""
-    found: list[tuple[Any, list[str]]] = []
-
-    def after(plan: Any, duration: int | None) -> None:
-        translator = Translator(plan, _ENGINE)
-        node = translator.translate_ir()
-        found.append((node, list(dict.fromkeys(f"{error}"[:200] for error in translator.errors))))
-        # Polars itself computes nothing.
-        plan.set_udf(lambda *_: pl.DataFrame())
-
-    try:
-        lazy.collect(engine="in-memory", optimizations=flags, post_opt_callback=after)  # type: ignore[call-overload]
-    except pl.exceptions.PanicException as panic:
-        raise beyond_calendar() from panic
-    return found[0]

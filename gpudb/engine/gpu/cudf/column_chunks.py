@@ -38,7 +38,12 @@ _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
 
 
 class CudfChunkReader:
-    """Reads chunks into the memory of this process's GPU and packs them there; results are complete."""
+    """Reads chunks into the memory of this process's GPU and packs them there; results are complete.
+
+    Packing consists of short kernels: launched by several threads they would wait for each other and for Python's lock.
+    """
+
+    packs_in_order = True
 
     def __init__(self) -> None:
         kernels = _PackingKernels()

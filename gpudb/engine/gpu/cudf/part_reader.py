@@ -22,7 +22,7 @@ import pylibcudf as plc
 from gpudb.catalog.file_tables import FileFormat, FilePart, FileStamp
 from gpudb.catalog.tables import Column
 from gpudb.engine.gpu.cache.file_parts import count_bytes, list_part_rows, read_lanes_of_part
-from gpudb.engine.gpu.cudf.arrow_columns import read_arrow_column
+from gpudb.engine.gpu.cudf.arrow_columns import read_arrow_columns
 from gpudb.engine.gpu.cudf.convert import to_device
 from gpudb.engine.gpu.cudf.csv_columns import read_csv_columns
 from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
@@ -83,7 +83,7 @@ def _read_on_host(part: FilePart, columns: Sequence[Column], first: int, last: i
     """
     if not columns:
         return {}
-    if part.blocks and part.bytes > MAX_HOST_TEXT:
+    if part.blocks and count_bytes(part, (), first, last) > MAX_HOST_TEXT:
         raise NotSupportedOnWorkers(f"much text of {part.format} that is not plain")
     read = read_lanes_of_part(part, columns, first, last)
     return {column.field_id: each for column, each in zip(columns, read, strict=True)}
@@ -159,16 +159,17 @@ def _decode_parquet(part: FilePart, names: Mapping[str, SqlType], first: int, la
 
 
 def _select_rows(part: FilePart, first: int, last: int) -> list[list[int] | tuple[int, int]]:
-    """Returns the row groups of whole parts, or runs of rows of the file: their first row and how many they are."""
+    """Returns whole row groups, or runs of rows of the file: their first row and how many they are."""
     rows = list_part_rows(part)
-    if (first, last) == (0, sum(rows)):
-        return [list(part.parts)]
+    wanted = overlapping_rows(rows, first, last)
+    if all((low, high) == (0, rows[place]) for place, low, high in wanted):
+        return [[part.parts[place] for place, _, _ in wanted]]
     footer = read_parquet_footer(part.stamp)
     starts = [0]
     for number in range(footer.num_row_groups):
         starts.append(starts[-1] + footer.row_group(number).num_rows)
     runs: list[list[int] | tuple[int, int]] = []
-    for place, low, high in overlapping_rows(rows, first, last):
+    for place, low, high in wanted:
         start = starts[part.parts[place]] + low
         before = runs[-1] if runs else None
         if isinstance(before, tuple) and before[0] + before[1] == start:
@@ -176,6 +177,10 @@ def _select_rows(part: FilePart, first: int, last: int) -> list[list[int] | tupl
         else:
             runs.append((start, high - low))
     return runs
+
+
+def _copy_rows(column: Any, first: int, last: int) -> Any:
+    return _concatenate(plc.copying.slice(column, [first, last], stream=current_stream()))
 
 
 def _concatenate(columns: Sequence[Any]) -> Any:
@@ -192,28 +197,29 @@ def _read_arrow(part: FilePart, names: Mapping[str, SqlType], first: int, last: 
     if any(batches[place].codec is not None for place, _, _ in wanted):
         return {}
     path = Path(part.stamp.path)
-    found = {}
-    with path.open("rb", buffering=0) as host, kvikio.CuFile(path, "r") as file:
-        for name in names:
-            places = [(find_column(layout, batches[place], name), low, high) for place, low, high in wanted]
-            try:
-                made = read_arrow_column(file, host.fileno(), places)
-            except (ValueError, EOFError, OSError) as error:
-                raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
-            if made is not None:
-                found[name] = made
-    return found
+    places = {
+        name: [(find_column(layout, batches[place], name), low, high) for place, low, high in wanted] for name in names
+    }
+    try:
+        with path.open("rb", buffering=0) as host, kvikio.CuFile(path, "r") as file:
+            return read_arrow_columns(file, host.fileno(), places)
+    except (ValueError, EOFError, OSError) as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
 
 
 def _read_csv(part: FilePart, names: Mapping[str, SqlType], first: int, last: int) -> Mapping[str, Any]:
-    if (first, last) != (0, part.rows):
-        return {}
+    wanted = overlapping_rows(list_part_rows(part), first, last)
+    blocks = [part.blocks[place] for place, _, _ in wanted]
     path = Path(part.stamp.path)
     try:
         with kvikio.CuFile(path, "r") as file:
-            return read_csv_columns(file, part.blocks, part.columns, names, part.options)
+            found = read_csv_columns(file, blocks, part.columns, names, part.options)
     except (EOFError, OSError) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+    if last - first == sum(rows for _, _, rows in blocks):
+        return found
+    start = wanted[0][1]  # some rows of a large block
+    return {name: _copy_rows(column, start, start + last - first) for name, column in found.items()}
 
 
 _READERS: dict[str, Callable[[FilePart, Mapping[str, SqlType], int, int], Mapping[str, Any]]] = {

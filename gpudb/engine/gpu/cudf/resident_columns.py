@@ -21,12 +21,13 @@ from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, rea
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import MOSTLY, SAMPLE_ROWS
 from gpudb.engine.gpu.cudf.arrays import encode_column
-from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
+from gpudb.engine.gpu.cudf.backend import CudfBackend
 from gpudb.engine.gpu.cudf.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.frame import CudfFrame
 from gpudb.engine.gpu.cudf.reader import empty_columns, read_columns
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.packed_cache.read_batches import CONCURRENT_READS
+from gpudb.engine.gpu.fused.packed_cache.read_batches import CONCURRENT_READS, count_readers
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.text_codes import MAX_TEXTS
 from gpudb.engine.gpu.lower.values import physical_columns
@@ -293,7 +294,8 @@ def _read_files(
     if len(ahead) == len(files):  # no other column is between them
         ahead = merge_parts(ahead, MERGED_ROWS)
         reads = [None] * len(ahead)
-    fresh = read_concurrently(lambda one: read_columns(one[0], columns, *one[1:]), ahead, CONCURRENT_READS)
+    most = count_readers([file for file, *_ in ahead])
+    fresh = read_concurrently(lambda one: read_columns(one[0], columns, *one[1:]), ahead, most)
     parts = [next(fresh) if each is None else each for each in reads]
     if not parts:
         return [empty_columns(column) for column in columns]

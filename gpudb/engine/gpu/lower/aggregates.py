@@ -142,7 +142,7 @@ def may_overflow(call: bound.Aggregate, value: Value) -> bool:
     largest = _largest_summed(call, _MAX_ROWS)
     if largest is None:
         return False
-    limits = value.bounds or type_bounds(value.type)
+    limits = value.limits
     return limits is None or max(-limits[0], limits[1]) > largest
 
 
@@ -173,7 +173,7 @@ def is_narrow(value: Value) -> bool:
 
 def _sum_bound(value: Value) -> int | None:
     """Returns a bound of the absolute value of any sum of such values; None without bounds."""
-    limits = value.bounds or type_bounds(value.type)
+    limits = value.limits
     return None if limits is None else max(-limits[0], limits[1]) * _MAX_ROWS
 
 

@@ -30,7 +30,7 @@ def integer_result(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
 
 def result_bounds(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
     """Returns the bounds of a sum, difference or product from its operands' bounds."""
-    a, b = left.bounds or type_bounds(left.type), right.bounds or type_bounds(right.type)
+    a, b = left.limits, right.limits
     if a is None or b is None:
         return None
     found = [op(x, y) for x in a for y in b]
@@ -68,7 +68,7 @@ def truncating_divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
 def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     left, right = args
     known = right.constant and right.bounds is not None and right.bounds[0] not in {0, -1}
-    limits = left.bounds or type_bounds(left.type)
+    limits = left.limits
     a, b = widen_operands(None if not known and kind.name == "int8" else (0, 0), left, right)
     plain = known and right.bounds is not None and right.bounds[0] > 0 and limits is not None and limits[0] >= 0
     result = integer_result(
@@ -95,7 +95,7 @@ def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 def _modulo_bounds(left: Value, right: Value) -> Bounds:
     """A remainder has the sign of the dividend, and is nearer to 0 than the divisor."""
-    a, b = left.bounds or type_bounds(left.type), right.bounds or type_bounds(right.type)
+    a, b = left.limits, right.limits
     if a is None or b is None:
         return None
     most = max(abs(b[0]), abs(b[1]), 1) - 1
@@ -104,7 +104,7 @@ def _modulo_bounds(left: Value, right: Value) -> Bounds:
 
 @lowers("int2um int4um int8um")
 def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
-    limits = args[0].bounds or type_bounds(args[0].type)
+    limits = args[0].limits
     bounds = (-limits[1], -limits[0]) if limits else None
     (a,) = widen_operands(bounds, args[0])
     return integer_result(0 - a, kind, bounds)
@@ -117,7 +117,7 @@ def _plus(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("int2abs int4abs int8abs abs(int2) abs(int4) abs(int8)")
 def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
-    limits = args[0].bounds or type_bounds(args[0].type)
+    limits = args[0].limits
     bounds = (0, max(-limits[0], limits[1])) if limits else None
     (a,) = widen_operands(bounds, args[0])
     return integer_result(a.abs(), kind, bounds)
@@ -132,7 +132,7 @@ def _declare_bits(name: str, op: Callable[[Any, Any], Any]) -> None:
 
 def _mask_bounds(left: Value, right: Value) -> Bounds:
     """The common bits of two integers are at most either one that is not negative."""
-    found = (each.bounds or type_bounds(each.type) for each in (left, right))
+    found = (each.limits for each in (left, right))
     most = [bounds[1] for bounds in found if bounds is not None and bounds[0] >= 0]
     return (0, min(most)) if most else None
 

@@ -38,9 +38,9 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
         return to_numeric(value, kind)
     if target.name in _INTEGERS and source.name in _INTEGERS:
-        return integer_result(value.expr.cast(pl.Int64), kind, value.bounds or type_bounds(source))
+        return integer_result(value.expr.cast(pl.Int64), kind, value.limits)
     if target.name in _INTEGERS and source.name == "numeric":
-        expr, bounds = round_to_scale(value, 0) if value.scale else (value.expr, value.bounds or type_bounds(source))
+        expr, bounds = round_to_scale(value, 0) if value.scale else (value.expr, value.limits)
         return integer_result(expr, kind, bounds)
     if target.name in _INTEGERS and source.name in _FLOATS:
         return _float_to_integer(value, kind)
@@ -87,7 +87,7 @@ def _to_float(value: Value, kind: SqlType) -> Value:
         return Value(kind, value.expr.cast(dtype))
     if value.type.name == "numeric":
         # By way of its text, which rounds once; the quotient of two integers below 2⁵³ is also exact.
-        limits = value.bounds or type_bounds(value.type)
+        limits = value.limits
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
             return Value(kind, divide(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(dtype))
         result = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)

@@ -29,7 +29,6 @@ from gpudb.engine.gpu.lower.values import (
     literal_value,
     maximum,
     physical_columns,
-    type_bounds,
 )
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -266,7 +265,7 @@ def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
 def _unify(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]:
     """Converts values of which one is chosen: numerics to one scale and width. Also returns the bounds of all."""
     if kind.name != "numeric":
-        known = [each.bounds or type_bounds(each.type) for each in values]
+        known = [each.limits for each in values]
         limits = [each for each in known if each is not None]
         return list(values), (
             (min(b[0] for b in limits), max(b[1] for b in limits)) if len(limits) == len(known) else None

@@ -11,7 +11,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.arithmetic import result_bounds
 from gpudb.engine.gpu.lower.error_codes import FORMAT, NUMERIC, Error, error_if
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value, maximum, minimum, type_bounds
+from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value, maximum, minimum
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
 
@@ -21,7 +21,7 @@ _LIMIT = 10**MAX_DIGITS
 def rescale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.Expr, Bounds]:
     """Rescales an integer or numeric to at least as many decimals as it has; returns digits and bounds."""
     factor = 10 ** (scale - value.scale)
-    limits = value.bounds or type_bounds(value.type)
+    limits = value.limits
     bounds = (limits[0] * factor, limits[1] * factor) if limits else None
     if wide is None:
         wide = bounds is None or max(-bounds[0], bounds[1], factor) > MAX_INT64
@@ -121,14 +121,14 @@ def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("numeric_uminus")
 def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
-    limits = args[0].bounds or type_bounds(args[0].type)
+    limits = args[0].limits
     assert limits is not None
     return Value(kind, 0 - args[0].expr, None, (-limits[1], -limits[0]), args[0].others)
 
 
 @lowers("numeric_abs abs(numeric)")
 def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
-    limits = args[0].bounds or type_bounds(args[0].type)
+    limits = args[0].limits
     assert limits is not None
     return Value(kind, args[0].expr.abs(), None, (0, max(-limits[0], limits[1])), args[0].others)
 
@@ -136,7 +136,7 @@ def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
 def round_to_scale(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
     """Rounds to fewer decimals, half away from zero."""
     factor = 10 ** (value.scale - scale)
-    limits = value.bounds or type_bounds(value.type)
+    limits = value.limits
     wide = limits is None or max(-limits[0], limits[1]) + factor > MAX_INT64
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     half = factor // 2

@@ -9,7 +9,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.error_codes import DIVISION, error_if
 from gpudb.engine.gpu.lower.numeric import numeric_result, rescale, round_to_scale
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value, type_bounds
+from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
 
@@ -19,7 +19,7 @@ Rounding = Callable[[Value, int], tuple[pl.Expr, Bounds]]
 
 def _parts(value: Value, factor: int) -> tuple[pl.Expr, pl.Expr, Bounds]:
     """Returns the digits, the absolute value divided by `factor`, and its bounds."""
-    limits = value.bounds or type_bounds(value.type)
+    limits = value.limits
     wide = limits is None or max(-limits[0], limits[1], factor) > MAX_INT64
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     bounds = (-(max(-limits[0], 0) // factor) - 1, max(limits[1], 0) // factor + 1) if limits else None

@@ -151,9 +151,14 @@ class Value:
         return self.type.numeric_digits[1] if self.type.name == "numeric" else 0
 
     @property
+    def limits(self) -> Bounds:
+        """The smallest and largest integer that it can be: its bounds, or those of its type."""
+        return self.bounds or type_bounds(self.type)
+
+    @property
     def is_wide(self) -> bool:
         """Whether an integer or numeric needs 128 bits."""
-        limits = self.bounds or type_bounds(self.type)
+        limits = self.limits
         return limits is not None and max(-limits[0], limits[1]) > MAX_INT64
 
     @property

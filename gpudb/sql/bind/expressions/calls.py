@@ -29,7 +29,7 @@ from gpudb.sql.bind.expressions.single_expressions import bind_single_expression
 from gpudb.sql.bind.expressions.user_aggregates import bind_user_aggregate
 from gpudb.sql.bind.expressions.variadic import expand_variadic
 from gpudb.sql.bind.expressions.windows import bind_window
-from gpudb.sql.bind.scope import STORED_CLAUSES, Scope, get_clause_name
+from gpudb.sql.bind.scope import LASTING_CLAUSES, STORED_CLAUSES, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bind.types.rows import is_row
@@ -103,6 +103,9 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         _check_star(node, routine.signature, args)
         return bind_user_aggregate(binder, scope, routine, candidate, args, order, filter_expr, node)
     if routine is not None:
+        if routine.schema.startswith("pg_temp") and scope.clause in LASTING_CLAUSES:
+            what = get_clause_name(scope.clause)
+            raise FeatureNotSupported(f"{what} that call temporary functions are not supported")
         return _bind_routine(binder, scope, *complete_call(binder, routine, candidate, args), node)
     if candidate.positions:
         candidate, args = to_positional(binder, candidate, args)
@@ -200,7 +203,7 @@ def _find_field(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
 
 def _missing_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
     """Returns 42883 for a schema without such a function; 3F000 for an unknown schema."""
-    if names[0] not in binder.catalog.schemas:
+    if names[0] not in {"pg_temp", *binder.catalog.schemas}:
         return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
     types = ", ".join(str(binder.bind_expression(scope, strip_argument_name(each)).type.plain) for each in node.args)
     hint = "No function matches the given name and argument types. You might need to add explicit type casts."

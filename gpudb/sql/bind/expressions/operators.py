@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
+from gpudb.functions.operands import VECTORS
 from gpudb.functions.registry import MISSING, Function, get_result_type
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.records import check_comparable
@@ -46,6 +47,8 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
         ]
     if function.name == "pg_typeof" and isinstance(args[0], Constant):
         types = (args[0].type,)  # pg_typeof reports an untyped literal as unknown
+    if function.name in dimensions.READS_SUBSCRIPTS and args[0].type.name in VECTORS:
+        types = (args[0].type, *types[1:])  # its subscripts start at 0
     converted = tuple(
         arg if _is_undetermined(takes, arg) else coerce(binder, arg, wanted)
         for takes, arg, wanted in zip(candidate.types, args, types, strict=True)

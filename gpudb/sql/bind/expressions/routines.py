@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from gpudb.catalog.routines import Routine
+from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
@@ -58,7 +58,7 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
         return ()
     if len(names) > 1:
         binder.accesses.add_schema(names[-2])
-    path = (names[-2],) if len(names) > 1 else binder.search_path
+    path = get_routine_path("".join(names[-2:-1]), binder.search_path)
     found = (refresh_row_types(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
     # An overload over a base type fits exactly, so it precedes one over a domain of that type
     return tuple(sorted(found, key=lambda each: any(item.type.domain is not None for item in each.inputs)))

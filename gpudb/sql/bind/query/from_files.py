@@ -50,7 +50,7 @@ def bind_files(binder: Binder, call: Any, columns: Sequence[Any], node: Any, ali
         declared = tuple((each.colname, resolve_value_type(each.type_name, binder)) for each in map(inner, columns))
     request = FileRequest(tuple(patterns), FUNCTIONS[name], options, declared)
     # The files may be others for the next statement
-    binder.cacheable = False
+    binder.cacheable, binder.reads_files = False, True
     files = binder.open_files(request, binder.accesses.invoker)
     rel = binder.new_rel()
     shown, hidden = (

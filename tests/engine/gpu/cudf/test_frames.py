@@ -435,7 +435,8 @@ def test_radix_sorts(frames: Any, keys: tuple[str, ...], limit: int | None, monk
 
 def test_few_rows_are_computed_on_the_host(frames: Any) -> None:
     """Few rows stay on the host from the first step over them alone on; beside many rows they go to the GPU."""
-    from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
+    from gpudb.engine.gpu.cudf.backend import CudfBackend
+    from gpudb.engine.gpu.cudf.frame import CudfFrame
 
     adaptive = CudfBackend(None, few_rows=100)
     many = pl.DataFrame({"k": pl.Series(range(5000), dtype=pl.Int64), "w": pl.Series(range(5000), dtype=pl.Int128)})

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +23,7 @@ from gpudb.engine.gpu.fused.unsupported import NotFused
 from gpudb.errors import SqlError
 from tests.support.lab import Lab
 
+T = TypeVar("T")
 ROWS = 4000
 NOWHERE = DataFile("nothing.parquet", 1 << 22, 0)
 """Files without metadata of row groups."""
@@ -132,6 +134,10 @@ def test_reads_have_halves_until_they_are_small() -> None:
     assert small.split() == [small]
 
 
+def _keep(_: ReadBatch, found: T) -> T:
+    return found
+
+
 class _Room:
     """Limits of columns and rows that are read at once."""
 
@@ -158,7 +164,7 @@ def test_less_is_read_at_once_where_memory_is_full(most: int) -> None:
     rows = 1 << 20
     plan = [ReadBatch(NOWHERE, (0, 1, 2), start, start + rows) for start in range(0, 4 * rows, rows)]
     room = _Room(most)
-    found = list(run_reads(room, plan))
+    found = list(run_reads(room, plan, _keep))
     assert sum(made for _, made in found) == 12 * rows
     for place in range(3):
         ends = [(read.first, read.last) for read, _ in found if place in read.columns]
@@ -179,7 +185,20 @@ def test_what_is_too_much_at_once_goes_one_by_one_as_it_was_planned() -> None:
             raise MemoryError
         return place
 
-    assert list(run_reads(read, plan)) == [(plan[0], 0), (plan[1], 1)]
+    assert list(run_reads(read, plan, _keep)) == [(plan[0], 0), (plan[1], 1)]
+
+
+def test_what_does_not_fit_when_it_is_finished_is_read_again() -> None:
+    plan = [ReadBatch(NOWHERE, (0, 1), start, start + 10) for start in (0, 10, 20)]
+    full = [False, True, False]
+
+    def finish(one: ReadBatch, found: int) -> int:
+        if full[found]:
+            full[found] = False
+            raise MemoryError
+        return found
+
+    assert list(run_reads(lambda one: one.first // 10, plan, finish)) == [(one, n) for n, one in enumerate(plan)]
 
 
 def test_too_little_memory_for_the_least_is_an_error() -> None:
@@ -190,7 +209,7 @@ def test_too_little_memory_for_the_least_is_an_error() -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        list(run_reads(read, [ReadBatch(NOWHERE, (0, 1), 0, 1 << 18)]))
+        list(run_reads(read, [ReadBatch(NOWHERE, (0, 1), 0, 1 << 18)], _keep))
     assert tried[-1] == ReadBatch(NOWHERE, (0,), 0, 1 << 16)
 
 
@@ -202,7 +221,7 @@ def test_another_error_is_told_at_once() -> None:
         raise SqlError.of("data_corrupted", "damaged")
 
     with pytest.raises(SqlError, match="damaged"):
-        list(run_reads(read, [ReadBatch(NOWHERE, (0, 1), 0, 1 << 18)]))
+        list(run_reads(read, [ReadBatch(NOWHERE, (0, 1), 0, 1 << 18)], _keep))
     assert len(tried) == 1
 
 

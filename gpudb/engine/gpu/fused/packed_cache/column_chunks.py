@@ -43,7 +43,12 @@ class ColumnChunk:
 
 
 class ChunkReader(Protocol):
-    """Reads chunks and packs them."""
+    """Reads chunks and packs them.
+
+    Chunks are read by several threads. They are packed by these, too, unless it `packs_in_order`: then by one thread.
+    """
+
+    packs_in_order: bool
 
     def read(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[ColumnChunk | NotFused]:
         """Reads rows `first` to `last` of several columns of a file at once.
@@ -68,6 +73,8 @@ class ChunkReader(Protocol):
 
 class HostChunkReader:
     """Reads and packs chunks in this process's memory."""
+
+    packs_in_order = False
 
     def read(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[ColumnChunk | NotFused]:
         """See `ChunkReader`."""

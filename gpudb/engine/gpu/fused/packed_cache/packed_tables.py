@@ -198,21 +198,19 @@ class PackedTables:
             some = [requested[position] for position in one.columns]
             if variant is True:
                 return [self._read_raw_text(one.file, column, one.first, one.last) for column in some]
-            chunks = self._reader.read(one.file, some, one.first, one.last)
-            # A dictionary grows in the order of the files: texts are packed later.
-            fixed = [each for each in chunks if not isinstance(each, NotFused) and each.keys is None]
-            made = iter(self._reader.pack(fixed))
-            return [
-                each
-                if isinstance(each, NotFused)
-                else _find_codes(variant, each)
-                if each.keys is not None
-                else next(made)
-                for each in chunks
+            chunks: list[ColumnChunk | PackedColumn | NotFused] = [
+                each if isinstance(each, NotFused) else _find_codes(variant, each)
+                for each in self._reader.read(one.file, some, one.first, one.last)
             ]
+            return chunks if self._reader.packs_in_order else self._pack_fixed(chunks)
+
+        def finish(
+            _: ReadBatch, found: list[ColumnChunk | PackedColumn | NotFused]
+        ) -> list[ColumnChunk | PackedColumn | NotFused]:
+            return self._pack_fixed(found) if self._reader.packs_in_order else found
 
         plan = plan_reads([(file, *rows[file.id]) for file in run.files], requested, self.budget)
-        for one, made in run_reads(read, plan):
+        for one, made in run_reads(read, plan, finish):
             for position, each in zip(one.columns, made, strict=True):
                 parts = found[missing[position]]
                 if isinstance(each, NotFused):
@@ -220,6 +218,14 @@ class PackedTables:
                 elif not isinstance(parts, NotFused):
                     parts.append(self._pack_texts(variant, each) if isinstance(each, ColumnChunk) else each)
         return found
+
+    def _pack_fixed(
+        self, chunks: Sequence[ColumnChunk | PackedColumn | NotFused]
+    ) -> list[ColumnChunk | PackedColumn | NotFused]:
+        """Packs the chunks that are not texts: those are packed later, since a dictionary grows in the files' order."""
+        fixed = [each for each in chunks if isinstance(each, ColumnChunk) and each.keys is None]
+        made = iter(self._reader.pack(fixed))
+        return [next(made) if isinstance(each, ColumnChunk) and each.keys is None else each for each in chunks]
 
     def _read_raw_text(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
         """Reads a chunk of raw text."""

@@ -1,0 +1,118 @@
+"""Renamed objects in what the catalog stores as SQL text: queries, bodies of routines, and expressions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
+from gpudb.catalog.routines import Routine
+from gpudb.catalog.tables import Check, Column, Index, Table
+from gpudb.catalog.triggers import Trigger
+from gpudb.catalog.user_types import TypeDefinition
+from gpudb.sql.rewrite import rewrite_renamed
+from gpudb.sql.rewrite.rule import Renames
+
+_SELECT = "SELECT "
+
+
+def rename_in_texts(catalog: Catalog, renames: Renames) -> Catalog:
+    """Returns the catalog in which every stored text names objects by their new names.
+
+    Bodies in quotes keep what they say, as in PostgreSQL.
+    """
+    for relation in list(catalog.relations.values()):
+        changed = relation if isinstance(relation, Sequence) else _change_relation(relation, renames)
+        if changed != relation:
+            catalog = catalog.with_relation(changed)
+    for routine in list(catalog.routines.values()):
+        altered = _change_routine(routine, renames)
+        if altered != routine:
+            catalog = catalog.with_routine(altered)
+    for definition in list(catalog.types.values()):
+        kept = _change_type(definition, renames)
+        if kept != definition:
+            catalog = catalog.with_type(kept)
+    return catalog
+
+
+def rename_function(catalog: Catalog, old: Routine, new: Routine) -> Catalog:
+    """Returns the catalog in which stored texts call a function by its new name.
+
+    A function that shares its name with another one stays as it is named: the texts do not tell which they call.
+    """
+    same = [each for each in catalog.routines.values() if each.name == old.name and each.oid != new.oid]
+    if any(each.schema == old.schema for each in same):
+        return catalog
+    names = {(old.schema, old.name): (new.schema, new.name)}
+    if not same:
+        names["", old.name] = _bare(old.schema, new.schema, new.name)
+    return rename_in_texts(catalog, Renames({}, functions=names))
+
+
+def rename_type_in_texts(catalog: Catalog, old: TypeDefinition, new: TypeDefinition) -> Catalog:
+    """Returns the catalog in which stored texts name a type by its new name."""
+    names = {(old.schema, old.name): (new.schema, new.name)}
+    if not any(each.name == old.name and each.oid != new.oid for each in catalog.types.values()):
+        names["", old.name] = _bare(old.schema, new.schema, new.name)
+    return rename_in_texts(catalog, Renames({}, types=names))
+
+
+def _bare(old_schema: str, schema: str, name: str) -> tuple[str, str]:
+    return ("" if schema == old_schema else schema), name
+
+
+def _change_relation(relation: Table | View, renames: Renames) -> Relation:
+    changes: dict[str, Any] = {}
+    query = get_stored_query(relation)
+    if query is not None and renames.may_concern(query):
+        text = rewrite_renamed(query, renames)
+        if text != query:
+            changes["query"] = text
+    if not isinstance(relation, Sequence):
+        changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
+    if isinstance(relation, Table):
+        changes["columns"] = tuple(_change_column(each, renames) for each in relation.columns)
+        changes["constraints"] = tuple(_change_constraint(each, renames) for each in relation.constraints)
+    return replace(relation, **changes)
+
+
+def _change_column(column: Column, renames: Renames) -> Column:
+    default, generated = _change(column.default, renames), _change(column.generated, renames)
+    return replace(column, default=default, generated=generated)
+
+
+def _change_constraint(constraint: Any, renames: Renames) -> Any:
+    if isinstance(constraint, Check):
+        return replace(constraint, expression=_change(constraint.expression, renames) or "")
+    if isinstance(constraint, Index) and constraint.details is not None:
+        details = constraint.details
+        keys = tuple(replace(each, expression=_change(each.expression, renames) or "") for each in details.keys)
+        predicate = _change(details.predicate, renames) or ""
+        return replace(constraint, details=replace(details, keys=keys, predicate=predicate))
+    return constraint
+
+
+def _change_trigger(trigger: Trigger, renames: Renames) -> Trigger:
+    return replace(trigger, condition=_change(trigger.condition, renames))
+
+
+def _change_routine(routine: Routine, renames: Renames) -> Routine:
+    body = routine.body
+    if routine.standard and renames.may_concern(body):
+        body = rewrite_renamed(body, renames)
+    arguments = tuple(replace(each, default=_change(each.default, renames)) for each in routine.arguments)
+    return replace(routine, body=body, arguments=arguments)
+
+
+def _change_type(definition: TypeDefinition, renames: Renames) -> TypeDefinition:
+    checks = tuple(_change_constraint(each, renames) for each in definition.checks)
+    return replace(definition, default=_change(definition.default, renames), checks=checks)
+
+
+def _change(expression: str | None, renames: Renames) -> str | None:
+    """Returns an expression with new names, or as it is if it has none of the old ones."""
+    if not expression or not renames.may_concern(expression):
+        return expression
+    return rewrite_renamed(_SELECT + expression, renames).removeprefix(_SELECT)

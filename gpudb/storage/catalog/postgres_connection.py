@@ -1,0 +1,144 @@
+"""Connections to the PostgreSQL that has the catalog of several coordinators, and its tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from gpudb.errors import GpudbError
+
+SCHEMA = "gpudb"
+"""The schema of the catalog's tables in its PostgreSQL database."""
+CHANNEL = "gpudb_commits"
+"""The channel on which each commit's number is sent."""
+CONNECTION_NAME = "gpudb locks of coordinator "
+"""The application name of a connection that holds locks, before the coordinator's number."""
+CONNECT_SECONDS = 5
+_RETRY_SECONDS = 0.1
+_SETTINGS = (
+    f"SET search_path TO {SCHEMA}, pg_catalog",
+    "SET client_min_messages TO warning",
+    # Even where the server's default gives up durability: nothing refers to a commit that is lost.
+    "SET synchronous_commit TO on",
+    # A coordinator that hangs in a commit does not hold up all others for ever.
+    "SET idle_in_transaction_session_timeout TO '60s'",
+)
+
+_TABLES = f"""
+CREATE SCHEMA IF NOT EXISTS {SCHEMA};
+SET LOCAL search_path TO {SCHEMA}, pg_catalog;
+CREATE TABLE IF NOT EXISTS iceberg_tables (
+    catalog_name varchar(255) NOT NULL, table_namespace varchar(255) NOT NULL,
+    table_name varchar(255) NOT NULL, metadata_location varchar(1000),
+    previous_metadata_location varchar(1000), iceberg_type varchar(5),
+    PRIMARY KEY (catalog_name, table_namespace, table_name));
+CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
+    catalog_name varchar(255) NOT NULL, namespace varchar(255) NOT NULL,
+    property_key varchar(255) NOT NULL, property_value varchar(1000) NOT NULL,
+    PRIMARY KEY (catalog_name, namespace, property_key));
+CREATE TABLE IF NOT EXISTS gpudb_relations (
+    database text, oid bigint, definition text NOT NULL, PRIMARY KEY (database, oid));
+CREATE TABLE IF NOT EXISTS gpudb_objects (
+    database text, kind text, name text, definition text NOT NULL, PRIMARY KEY (database, kind, name));
+CREATE TABLE IF NOT EXISTS gpudb_state (key text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE IF NOT EXISTS gpudb_sequences (file bigint PRIMARY KEY, value bigint NOT NULL, called boolean NOT NULL);
+CREATE TABLE IF NOT EXISTS gpudb_commits (
+    commit bigint PRIMARY KEY, coordinator bigint NOT NULL, committed timestamptz NOT NULL DEFAULT now(),
+    changes text NOT NULL);
+CREATE TABLE IF NOT EXISTS gpudb_garbage (
+    path text PRIMARY KEY, commit bigint NOT NULL, discarded timestamptz NOT NULL DEFAULT now());
+CREATE TABLE IF NOT EXISTS gpudb_coordinators (
+    id bigint PRIMARY KEY, host text NOT NULL, pid bigint NOT NULL, address text, port integer,
+    started timestamptz NOT NULL DEFAULT now(),
+    heartbeat timestamptz NOT NULL DEFAULT now(), oldest_commit bigint NOT NULL,
+    oldest_began timestamptz NOT NULL DEFAULT now(), leads boolean NOT NULL DEFAULT false,
+    temporary_tables bigint[] NOT NULL DEFAULT '{{{{}}}}');
+CREATE SEQUENCE IF NOT EXISTS gpudb_oids INCREMENT BY {{block}};
+CREATE SEQUENCE IF NOT EXISTS gpudb_coordinator_ids MAXVALUE 2147483647 CYCLE;
+"""
+OID_BLOCK = 32
+"""How many OIDs a coordinator takes at a time."""
+_SETUP_LOCK = 0x6770756462
+"""Key of the advisory lock under which the tables are made."""
+
+Connection = psycopg.Connection[Any]
+
+
+def connect(url: str) -> Connection:
+    """Opens a connection in autocommit mode; 08001 without an answer, and for refused logins."""
+    try:
+        connection: Connection = psycopg.connect(
+            url,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="gpudb coordinator",
+            keepalives_idle=5,
+            keepalives_interval=2,
+            keepalives_count=3,
+            tcp_user_timeout=10_000,
+        )
+    except psycopg.Error as error:
+        message = f"could not connect to the catalog in PostgreSQL: {describe(error)}"
+        raise GpudbError(message, condition="sqlclient_unable_to_establish_sqlconnection") from None
+    try:
+        with connection.pipeline():
+            for statement in _SETTINGS:
+                connection.execute(statement)
+    except psycopg.Error as error:
+        connection.close()
+        message = f"could not connect to the catalog in PostgreSQL: {describe(error)}"
+        raise GpudbError(message, condition="sqlclient_unable_to_establish_sqlconnection") from None
+    return connection
+
+
+def connect_again(url: str, ends: float) -> Connection:
+    """Opens a connection, and tries until the time `ends` of the monotonic clock; then 08006."""
+    while True:
+        try:
+            return connect(url)
+        except GpudbError as error:
+            if time.monotonic() >= ends:
+                raise GpudbError(error.message, condition="connection_failure") from None
+        time.sleep(_RETRY_SECONDS)
+
+
+def create_tables(connection: Connection) -> None:
+    """Makes the catalog's tables that are missing; 42501 and the like as PostgreSQL reports them."""
+    with transaction(connection):
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+        connection.execute(_TABLES.format(block=OID_BLOCK))
+
+
+@contextmanager
+def transaction(connection: Connection, begin: str = "BEGIN") -> Iterator[None]:
+    """Runs a transaction, and rolls it back after an error."""
+    connection.execute(begin)
+    try:
+        yield
+    except BaseException:
+        roll_back(connection)
+        raise
+    connection.execute("COMMIT")
+
+
+def roll_back(connection: Connection) -> None:
+    """Rolls back what is open; a connection that is lost is closed."""
+    try:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
+
+
+def is_lost(connection: Connection, error: psycopg.Error) -> bool:
+    """Returns whether an error means that the connection is gone, and not that a statement is refused."""
+    return connection.closed or connection.broken or isinstance(error, psycopg.InterfaceError)
+
+
+def describe(error: psycopg.Error) -> str:
+    """Returns an error's message in one line."""
+    return " ".join(str(error).split())

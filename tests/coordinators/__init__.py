@@ -1,0 +1,1 @@
+"""Several servers over one catalog in PostgreSQL and one data directory."""

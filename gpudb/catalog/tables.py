@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from gpudb.catalog.deleted_rows import DeletedRows
+from gpudb.catalog.partitions import PartitionBound, PartitionKey, PartitionTree
 from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
@@ -52,7 +53,8 @@ class DataFile:
     its rows (`catalog.distribution`), None if they belong to several.
 
     `deleted` are rows that are in the file and not in the table; `rows` counts the others, the live rows. Statistics
-    may include deleted rows: bounds stay bounds, and `nulls` has only numbers that are still exact.
+    may include deleted rows: bounds stay bounds, and `nulls` has only numbers that are still exact. `partition` is the
+    OID of the partition that has the file if it is read as one of its partitioned table.
     """
 
     path: str
@@ -64,6 +66,7 @@ class DataFile:
     last_field_id: int = field(default=0, compare=False)
     bucket: int | None = field(default=None, compare=False)
     deleted: DeletedRows | None = None
+    partition: int = field(default=0, compare=False)
 
     @property
     def id(self) -> str:
@@ -281,6 +284,9 @@ class Table:
     `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty. `past_of` is the
     OID of the table of which this is an earlier snapshot, as a statement reads it: it is in no catalog, and its own OID
     is of no other table. The same holds for files of a `format` that a statement reads as a table.
+    A partitioned table has kind `p` and is `partitioned_by` a key; in the catalog it has no files, and as statements
+    read it those of its partitions and a `tree` (`partition_trees.assemble`). A partition of another table has a
+    `partition_bound`, and its columns have the field ids of that table's.
     """
 
     oid: int
@@ -308,6 +314,9 @@ class Table:
     format: str = ""
     triggers: tuple[Trigger, ...] = ()
     primary_key_comment: str | None = None
+    partitioned_by: PartitionKey | None = None
+    partition_bound: PartitionBound | None = None
+    tree: PartitionTree | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_elsewhere(self) -> bool:

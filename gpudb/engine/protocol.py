@@ -10,6 +10,7 @@ from typing import Protocol, TypedDict
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import assemble
 from gpudb.catalog.tables import Table
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
@@ -206,7 +207,8 @@ class Request:
     def table(self, bound: Table) -> Table:
         """Returns a table of the query in the snapshot; 55000 for an unpopulated materialized view.
 
-        An earlier snapshot is the one that the query was bound to, and so are files.
+        An earlier snapshot is the one that the query was bound to, and so are files. A partitioned table has the files
+        of its partitions.
         """
         if bound.past_of or bound.format:
             return bound
@@ -217,7 +219,7 @@ class Request:
             message = f'materialized view "{found.name}" has not been populated'
             hint = "Use the REFRESH MATERIALIZED VIEW command."
             raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
-        return found
+        return found if found.partitioned_by is None else assemble(self.snapshot, found)
 
 
 @dataclass(frozen=True, slots=True)

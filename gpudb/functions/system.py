@@ -100,15 +100,17 @@ def _render_serial_sequence(operands: Operands) -> str:
 declare("pg_get_serial_sequence", _render_serial_sequence)
 declare("pg_get_triggerdef(oid)", "sys_trigger({0})")
 declare("pg_get_triggerdef(oid,bool)", "(CASE WHEN {1} THEN sys_pretty_trigger({0}) ELSE sys_trigger({0}) END)")
-# gpudb has no rules, partitions, extended statistics or functions in other languages.
+# gpudb has no rules, extended statistics or functions in other languages.
+declare("pg_get_partkeydef", _make_macro_call("sys_partition_key"))
+declare("pg_get_partition_constraintdef", _make_macro_call("sys_partition_condition"))
 declare(
-    "pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
-    " pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
+    "pg_get_ruledef pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
     " pg_get_function_sqlbody pg_get_function_arg_default",
     "CAST(NULL AS VARCHAR)",
 )
-declare("pg_partition_ancestors", "CAST([] AS BIGINT[])")
-declare("pg_partition_root", "CAST(NULL AS BIGINT)")
+declare("pg_partition_ancestors", _make_macro_call("sys_partition_ancestors"))
+declare("pg_partition_root", _make_macro_call("sys_partition_root"))
+declare("pg_partition_tree", _make_macro_call("sys_partition_tree"))
 declare("pg_relation_is_publishable", "({0} >= 16384)")
 
 # ---------------------------------------------------------------------------------------------- comments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +33,33 @@ def check_violation(table: Table, name: str, batch: pa.RecordBatch, row: int, zo
         f'new row for relation "{table.name}" violates check constraint "{name}"',
         **_describe_row(table, batch, row, zone),
         objects={"schema": table.schema, "table": table.name, "constraint": name},
+    )
+
+
+def partition_violation(table: Table, batch: pa.RecordBatch, row: int) -> SqlError:
+    """Returns 23514 for a row of a batch of a partition's columns that its bound excludes."""
+    return SqlError.of(
+        "check_violation",
+        f'new row for relation "{table.name}" violates partition constraint',
+        **_describe_row(table, batch, row),
+        objects={"schema": table.schema, "table": table.name},
+    )
+
+
+def missing_partition(table: Table, name: str, columns: Sequence[Column], batch: pa.RecordBatch, row: int) -> SqlError:
+    """Returns 23514 for a row of a batch of a table's columns for which the partitioned table `name` has no partition.
+
+    `columns` are those of the partition key.
+    """
+    values = dict(zip((column.name for column in table.columns), _format_row(table, batch, row, "UTC"), strict=True))
+    names = ", ".join(column.name for column in columns)
+    shown = {column.name: values[column.name] for column in columns}
+    return SqlError.of(
+        "check_violation",
+        f'no partition of relation "{name}" found for row',
+        detail=f"Partition key of the failing row contains ({names}) = ({', '.join(shown.values())}).",
+        shown=ShownValues(shown),
+        objects={"schema": table.schema, "table": name},
     )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import assemble, find_root, list_partitions
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Column, DataFile, ForeignKey, Key, Table, list_added_rows
 from gpudb.errors import InternalError, UndefinedTable
@@ -23,6 +24,7 @@ from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt_files
 from gpudb.storage.locks import LockManager
+from gpudb.storage.partitions.write import PartitionWriter, check_rows, write_partitions
 from gpudb.types import SqlType
 
 
@@ -133,6 +135,8 @@ class Transaction:
 
     def _prepare_table(self, table: Table, old: Relation | None) -> Table:
         table = assign_field_ids(table)
+        if table.partitioned_by is not None:
+            return replace(table, files=(), tree=None)
         if not isinstance(old, Table) or not table.files:
             return table
         before = {column.field_id: column for column in old.columns}
@@ -180,6 +184,10 @@ class Transaction:
         """
         self._check_open()
         table = self.table(oid)
+        if table.partitioned_by is not None:
+            return self._replace_in_partitions(table, removed, batches, deleted, check_keys=check_keys)
+        if table.partition_bound is not None and not self.compacting:
+            batches = check_rows(self._find_root(table).tree, table, batches)  # type: ignore[arg-type]
         gone, known = {file.id for file in removed}, {file.id for file in table.files}
         if not gone <= known or not deleted.keys() <= {file.path for file in table.files if file.id not in gone}:
             raise InternalError(f"a file to replace is not one of table {table.name}'s")
@@ -192,6 +200,44 @@ class Transaction:
             self.known_keys |= {file.path for file in written.files}
         self._set_files(table, kept, written.files, check_keys=check_keys, distinct=written.ascending)
         return written.rows
+
+    def _find_root(self, table: Table) -> Table:
+        return assemble(self._catalog, find_root(self._catalog, table))
+
+    def _replace_in_partitions(
+        self,
+        table: Table,
+        removed: Sequence[DataFile],
+        batches: Iterable[pa.RecordBatch],
+        deleted: Mapping[str, DeletedRows],
+        *,
+        check_keys: bool,
+    ) -> int:
+        """Replaces files and rows of a partitioned table's partitions by rows that are routed to theirs."""
+        root = self._find_root(table).tree
+        assert root is not None
+        leaves = {each.oid: each for each in list_partitions(self._catalog, table) if each.partitioned_by is None}
+        folders = {oid: self._store.data_folder(leaf) for oid, leaf in leaves.items()}
+        writer = PartitionWriter(root, table, leaves, folders, durable=self._store.is_durable(table))
+        written = write_partitions(writer, batches)
+        before, gone = self._catalog, {file.id for file in removed}
+        try:
+            for oid, leaf in leaves.items():
+                own = [file for file in leaf.files if file.id in gone or file.path in deleted]
+                if not own and oid not in written:
+                    continue
+                kept = tuple(f.with_deleted(deleted.get(f.path)) for f in leaf.files if f.id not in gone)
+                files = written[oid].files if oid in written else ()
+                if not check_keys and self._has_committed_keys(oid, own):
+                    self.known_keys |= {file.path for file in files}
+                ascending = oid in written and written[oid].ascending
+                kept = tuple(file for file in kept if file.rows)
+                self._set_files(leaf, kept, files, check_keys=check_keys, distinct=ascending)
+        except BaseException:
+            self._catalog = before
+            self._remove(Path(file.path) for each in written.values() for file in each.files)
+            raise
+        return sum(each.rows for each in written.values())
 
     def _has_committed_keys(self, oid: int, files: Iterable[DataFile]) -> bool:
         """Returns whether all rows of a table's files have keys that were in it before this transaction."""
@@ -258,15 +304,19 @@ class Transaction:
         """Removes all rows of a table."""
         self._check_open()
         table = self.table(oid)
-        if table.files:
-            self._catalog = self._catalog.with_relation(replace(table, files=()))
+        for each in (table, *list_partitions(self._catalog, table)):
+            if each.partitioned_by is None and each.files:
+                self._catalog = self._catalog.with_relation(replace(each, files=()))
 
     def table(self, oid: int) -> Table:
-        """Returns the table of an OID as this transaction sees it; raises 42P01 if there is none."""
+        """Returns the table of an OID as this transaction sees it; raises 42P01 if there is none.
+
+        A partitioned table has the files of its partitions.
+        """
         found = self._catalog.find_relation_by_oid(oid)
         if not isinstance(found, Table):
             raise UndefinedTable(f"relation with OID {oid} does not exist")
-        return found
+        return assemble(self._catalog, found)
 
     def savepoint(self) -> Savepoint:
         """Returns the current state for `rollback_to`; any number may be kept."""

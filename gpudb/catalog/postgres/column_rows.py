@@ -36,8 +36,13 @@ def get_type_facts(item: SqlType) -> Mapping[str, str]:
     return _load_type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
 
 
-def add_column(rows: SystemRows, relation: int, number: int, column: Column, *, nullable: bool) -> None:
-    """Adds the rows of one column; a `nullable` one may be NULL in spite of its declaration."""
+def add_column(
+    rows: SystemRows, relation: int, number: int, column: Column, *, nullable: bool, inherited: bool = False
+) -> None:
+    """Adds the rows of one column; a `nullable` one may be NULL in spite of its declaration.
+
+    An `inherited` one is a partition's.
+    """
     facts = get_type_facts(column.type)
     array = column.type.element is not None
     rows.add(
@@ -55,6 +60,8 @@ def add_column(rows: SystemRows, relation: int, number: int, column: Column, *, 
         attnotnull=column.not_null and not nullable,
         atthasdef=_get_expression(column) is not None,
         attidentity=column.identity,
+        attislocal=not inherited,
+        attinhcount=int(inherited),
         attgenerated="s" if column.generated is not None else "",
         attcollation=int(facts["typcollation"]),
         attacl=show_acl(column.acl),

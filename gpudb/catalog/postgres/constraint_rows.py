@@ -2,75 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import postgast
 
-from gpudb import pgdata
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import list_children
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
+from gpudb.catalog.postgres.indexes import IndexFacts, get_operator_class, list_indexes
+from gpudb.catalog.postgres.partition_rows import add_index_partition, has_index_on_all, list_parent_indexes
 from gpudb.catalog.postgres.row_builder import SystemRows
-from gpudb.catalog.tables import Check, Column, ForeignKey, Index, IndexDetails, IndexKey, Table, Unique
-from gpudb.types import TEXT, SqlType
+from gpudb.catalog.tables import Check, Column, ForeignKey, IndexDetails, IndexKey, Table
+from gpudb.types import TEXT
 
 _METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
 _OPTIONS = ("", " DESC NULLS LAST", " NULLS FIRST", " DESC")
-
-
-class IndexFacts(NamedTuple):
-    """An index: its OID and that of its constraint, 0 for none."""
-
-    oid: int
-    name: str
-    columns: tuple[str, ...]
-    constraint: int = 0
-    unique: bool = True
-    primary: bool = False
-    nulls_distinct: bool = True
-    method: str = "btree"
-    options: tuple[int, ...] = ()
-    comment: str | None = None
-    details: IndexDetails | None = None
-
-
-def list_indexes(table: Table) -> Iterator[IndexFacts]:
-    """Returns all indexes of a table, the primary key's first."""
-    if table.primary_key:
-        index, constraint = oids.index(table.oid), oids.constraint(table.oid)
-        yield IndexFacts(index, table.key_name, table.primary_key, constraint, primary=True)
-    for constraint_ in table.constraints:
-        if isinstance(constraint_, Unique):
-            oid, constraint = (
-                (constraint_.oid, 0) if constraint_.index else (oids.index(constraint_.oid), constraint_.oid)
-            )
-            comment = constraint_.comment if constraint_.index else None
-            yield IndexFacts(
-                oid,
-                constraint_.name,
-                constraint_.columns,
-                constraint,
-                nulls_distinct=constraint_.nulls_distinct,
-                comment=comment,
-            )
-        elif isinstance(constraint_, Index):
-            yield IndexFacts(
-                constraint_.oid,
-                constraint_.name,
-                constraint_.columns,
-                0,
-                False,
-                False,
-                True,
-                constraint_.method,
-                constraint_.options,
-                constraint_.comment,
-                constraint_.details,
-            )
 
 
 def add_constraints(rows: SystemRows, catalog: Catalog, table: Table, namespace: int, owner: int) -> None:
@@ -78,19 +27,19 @@ def add_constraints(rows: SystemRows, catalog: Catalog, table: Table, namespace:
     comments = {constraint.oid: constraint.comment for constraint in table.constraints}
     comments[oids.constraint(table.oid)] = table.primary_key_comment
     for index in list_indexes(table):
-        _add_index(rows, table, index, namespace, owner)
+        _add_index(rows, catalog, table, index, namespace, owner)
         if index.constraint:
-            _add_key(rows, table, index, namespace)
+            _add_key(rows, catalog, table, index, namespace)
             rows.describe(oids.PG_CONSTRAINT, index.constraint, 0, comments.get(index.constraint))
     for check in table.checks:
-        _add_check(rows, table, check, namespace)
+        _add_check(rows, catalog, table, check, namespace)
     for foreign_key in table.foreign_keys:
         referenced = catalog.find_relation_by_oid(foreign_key.table)
         if isinstance(referenced, Table):
             _add_foreign_key(rows, table, foreign_key, referenced, namespace)
 
 
-def _add_index(rows: SystemRows, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
+def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
     details = index.details or IndexDetails(tuple(map(IndexKey, index.columns)))
     names = (*(key.column for key in details.keys), *details.included)
     numbers = [_get_column_numbers(table, [name])[0] if name else 0 for name in names]
@@ -99,9 +48,13 @@ def _add_index(rows: SystemRows, table: Table, index: IndexFacts, namespace: int
         for number, key in zip(numbers, (*details.keys, *map(IndexKey, details.included)), strict=True)
     ]
     expressions = [deparse_expression(key.expression) for key in details.keys if key.expression]
+    partitioned = table.partitioned_by is not None
+    parents = list_parent_indexes(catalog, table, index)
     rows.add(
         "pg_class", oid=index.oid, relname=index.name, relnamespace=namespace, relowner=owner,
-        relam=_METHODS[index.method], relfilenode=index.oid, relpages=1, reltuples=0.0, relkind="i",
+        relam=_METHODS[index.method], relfilenode=0 if partitioned else index.oid, relpages=0 if partitioned else 1,
+        reltuples=0.0, relkind="I" if partitioned else "i", relispartition=bool(parents),
+        relhassubclass=partitioned and bool(list_children(catalog).get(table.oid)),
         relpersistence="t" if table.temporary else "p", relnatts=len(numbers), relreplident="n",
     )  # fmt: skip
     for number, column in enumerate(columns, 1):
@@ -109,14 +62,16 @@ def _add_index(rows: SystemRows, table: Table, index: IndexFacts, namespace: int
     rows.add(
         "pg_index", indexrelid=index.oid, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(details.keys),
         indisunique=index.unique, indisprimary=index.primary, indkey=numbers,
+        indisvalid=not partitioned or has_index_on_all(catalog, table, index),
         indnullsnotdistinct=not index.nulls_distinct,
         indcollation=[int(get_type_facts(column.type)["typcollation"]) for column in columns],
-        indclass=[_get_operator_class(column.type) for column in columns[: len(details.keys)]],
+        indclass=[get_operator_class(column.type) for column in columns[: len(details.keys)]],
         indoption=list(index.options) or [0] * len(details.keys),
         indexprs=", ".join(expressions) or None,
         indpred=deparse_expression(details.predicate) if details.predicate else None,
     )  # fmt: skip
     rows.add("index_definitions", oid=index.oid, definition=deparse_index(table, index))
+    add_index_partition(rows, catalog, table, index)
     for place, key in enumerate(details.keys, 1):
         if key.expression:
             plain, pretty = _deparse_key(key), _deparse_key(key, pretty=True)
@@ -145,7 +100,8 @@ def deparse_index(table: Table, index: IndexFacts, *, pretty: bool = False) -> s
     more += "" if index.nulls_distinct else " NULLS NOT DISTINCT"
     more += f" WITH ({', '.join(details.storage)})" if details.storage else ""
     more += f" WHERE {_deparse_outer(details.predicate, pretty=pretty)}" if details.predicate else ""
-    return f"CREATE {unique}INDEX {quote_name(index.name)} ON {target} USING {index.method} ({keys}){more}"
+    only = "" if table.partitioned_by is None else "ONLY "
+    return f"CREATE {unique}INDEX {quote_name(index.name)} ON {only}{target} USING {index.method} ({keys}){more}"
 
 
 def _deparse_outer(expression: str, *, pretty: bool) -> str:
@@ -168,11 +124,13 @@ def _name_expression(text: str) -> str:
     return str(call.funcname[-1].string.sval) if node.WhichOneof("node") == "func_call" else "expr"
 
 
-def _add_key(rows: SystemRows, table: Table, index: IndexFacts, namespace: int) -> None:
+def _add_key(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFacts, namespace: int) -> None:
     numbers = _get_column_numbers(table, index.columns)
+    parents = list_parent_indexes(catalog, table, index)
     rows.add(
         "pg_constraint", oid=index.constraint, conname=index.name, connamespace=namespace,
         contype="p" if index.primary else "u", conrelid=table.oid, conindid=index.oid, conkey=numbers,
+        conparentid=parents[0].constraint if parents else 0, conislocal=not parents, coninhcount=len(parents[:1]),
     )  # fmt: skip
     keys = ", ".join(quote_name(name) for name in index.columns)
     nulls = "" if index.nulls_distinct else "NULLS NOT DISTINCT "
@@ -181,11 +139,14 @@ def _add_key(rows: SystemRows, table: Table, index: IndexFacts, namespace: int) 
     _add_dependencies(rows, index.constraint, table, numbers)
 
 
-def _add_check(rows: SystemRows, table: Table, check: Check, namespace: int) -> None:
+def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, namespace: int) -> None:
     numbers = _get_column_numbers(table, check.columns)
+    parent = None if table.partition_bound is None else catalog.find_relation_by_oid(table.partition_bound.parent)
+    inherited = isinstance(parent, Table) and any(each.name == check.name for each in parent.checks)
     rows.add(
         "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=table.oid,
         conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False, conbin=check.expression,
+        conislocal=not inherited, coninhcount=int(inherited),
     )  # fmt: skip
     valid = "" if check.validated else " NOT VALID"
     rows.add(
@@ -240,34 +201,3 @@ def _add_dependencies(rows: SystemRows, constraint: int, table: Table, numbers: 
 def _get_column_numbers(table: Table, columns: Sequence[str]) -> list[int]:
     names = [column.name for column in table.columns]
     return [names.index(name) + 1 for name in columns]
-
-
-@cache
-def _load_operator_classes() -> dict[int, int]:
-    stored = pgdata.load_system_table("pg_opclass")
-    assert stored is not None
-    header, rows = stored
-    opclasses = [dict(zip(header, row, strict=True)) for row in rows]
-    return {
-        int(row["opcintype"] or 0): int(row["oid"] or 0)
-        for row in opclasses
-        if row["opcmethod"] == str(oids.BTREE_AM) and row["opcdefault"] == "t"
-    }
-
-
-def get_operator_class_name(item: SqlType) -> str:
-    """Returns the name of a type's operator class for btree that is used by default."""
-    stored = pgdata.load_system_table("pg_opclass")
-    assert stored is not None
-    header, rows = stored
-    oid = str(_get_operator_class(item))
-    return next(str(row[header.index("opcname")]) for row in rows if row[header.index("oid")] == oid)
-
-
-def _get_operator_class(item: SqlType) -> int:
-    classes = _load_operator_classes()
-    if item.element is not None:
-        return classes[2277]
-    if item.user is not None:
-        return classes[3500 if item.user.kind == "e" else 2249]
-    return classes.get(item.oid) or classes[25]

@@ -258,6 +258,16 @@ CREATE MACRO sys_pretty_constraint(x) AS coalesce(
     (SELECT first('CHECK (' || dk.conbin || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
         FROM pg_constraint AS dk WHERE dk.oid = x AND dk.contype = 'c' AND x >= 16384),
     regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's'));
+CREATE MACRO sys_partition_key(x) AS (SELECT first(dd.key) FROM partition_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_partition_condition(x) AS
+    (SELECT first(dd.condition) FROM partition_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_partition_root(x) AS (SELECT arg_max(dd.root, dd.level) FROM partition_trees AS dd WHERE dd.relid = x);
+CREATE MACRO sys_partition_ancestors(x) AS coalesce(
+    (SELECT list(dd.root ORDER BY dd.level) FROM partition_trees AS dd WHERE dd.relid = x), CAST([] AS BIGINT[]));
+CREATE MACRO sys_partition_tree(x) AS (SELECT coalesce(list(struct_pack(relid := dd.relid,
+        parentrelid := dd.parentrelid, isleaf := dd.isleaf, level := dd.level) ORDER BY dd.level, dd.relid),
+        CAST([] AS STRUCT(relid BIGINT, parentrelid BIGINT, isleaf BOOLEAN, level INTEGER)[]))
+    FROM partition_trees AS dd WHERE dd.root = x);
 CREATE MACRO sys_trigger(x) AS (SELECT first(dd.definition) FROM trigger_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_pretty_trigger(x) AS (SELECT first(dd.pretty) FROM trigger_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);

@@ -66,6 +66,10 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("short", TEXT), ("qualified", TEXT), ("array_oid", OID), ("visible", BOOL),
     ),
     "pretty_index_definitions": (("oid", OID), ("definition", TEXT)),
+    "partition_definitions": (("oid", OID), ("key", TEXT), ("condition", TEXT)),
+    "partition_trees": (
+        ("root", OID), ("relid", OID), ("parentrelid", OID), ("isleaf", BOOL), ("level", SqlType("int4")),
+    ),
     "trigger_definitions": (("oid", OID), ("definition", TEXT), ("pretty", TEXT)),
     "updatable_columns": (("oid", OID), ("number", SqlType("int2"))),
     "procedure_names": (

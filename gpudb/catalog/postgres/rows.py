@@ -9,9 +9,9 @@ import pyarrow as pa
 from gpudb.catalog.extensions import AVAILABLE, PLPGSQL, list_extensions
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.constraint_rows import list_indexes
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
 from gpudb.catalog.postgres.foreign_rows import add_foreign_objects
+from gpudb.catalog.postgres.indexes import list_indexes
 from gpudb.catalog.postgres.privilege_rows import add_privileges, show_acl
 from gpudb.catalog.postgres.role_rows import add_roles
 from gpudb.catalog.postgres.routine_rows import add_routine

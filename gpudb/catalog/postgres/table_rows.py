@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import list_children
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
+from gpudb.catalog.postgres.partition_rows import add_partition, deparse_bound
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
@@ -23,8 +25,10 @@ def add_relation(
         add_sequence(rows, relation, namespace, owner)
         return
     table = relation if isinstance(relation, Table) else None
-    has_storage = table is not None and table.foreign is None
+    has_storage = table is not None and table.foreign is None and table.partitioned_by is None
     query = get_stored_query(relation)
+    bound = None if table is None else table.partition_bound
+    parent = None if bound is None else catalog.find_relation_by_oid(bound.parent)
     rows.add(
         "pg_class",
         oid=relation.oid,
@@ -34,6 +38,9 @@ def add_relation(
         relowner=owner,
         relam=oids.ICEBERG_AM if has_storage else 0,
         relfilenode=relation.oid if has_storage else 0,
+        relhassubclass=relation.kind == "p" and bool(list_children(catalog).get(relation.oid)),
+        relispartition=bound is not None,
+        relpartbound=deparse_bound(parent, bound) if isinstance(parent, Table) and bound is not None else None,
         relhasindex=table is not None and bool(table.index_names),
         relchecks=len(table.checks) if table is not None else 0,
         relpersistence="t" if relation.schema.startswith("pg_temp_") else "p",
@@ -42,13 +49,13 @@ def add_relation(
         relhasrules=query is not None,
         relhastriggers=triggers,
         relispopulated=table is None or table.populated,
-        relreplident="d" if has_storage else "n",
+        relreplident="d" if table is not None and table.foreign is None else "n",
         relacl=show_acl(relation.acl),
         reloptions=(list(relation.options) or None) if isinstance(relation, View) else None,
     )
     _add_types(rows, relation, namespace, owner)
     for number, column in enumerate(relation.columns, 1):
-        add_column(rows, relation.oid, number, column, nullable=table is None)
+        add_column(rows, relation.oid, number, column, nullable=table is None, inherited=bound is not None)
         if column.type.user is not None or column.type.domain is not None:
             rows.depend(oids.PG_CLASS, relation.oid, number, oids.PG_TYPE, column.type.declared_oid, 0, "n")
     if table is not None:
@@ -57,6 +64,7 @@ def add_relation(
     rows.describe(oids.PG_CLASS, relation.oid, 0, relation.comment)
     rows.depend(oids.PG_CLASS, relation.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if table is not None:
+        add_partition(rows, catalog, table)
         add_constraints(rows, catalog, table, namespace, owner)
     add_triggers(rows, relation)
     if query is not None:

@@ -25,8 +25,9 @@ from gpudb.catalog.file_tables import get_file_path
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
-from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
+from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.storage.iceberg.scan import MAX_COMPARED_ROWS, order_files, render_exclusion, scan_sql
+from gpudb.storage.partitions.pruning import prune_table
 
 SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
@@ -399,7 +400,7 @@ class TableReader:
         parts = [each.query for each in segments]
         if rest:
             ids = set(rest)
-            parts.append(scan_sql(table, prune_files([file for file in table.files if file.id in ids], ranges)))
+            parts.append(scan_sql(table, [file for file in prune_table(table, ranges) if file.id in ids]))
         if len(parts) == 1 and segments and segments[0].excluded is None:
             return segments[0].segment.name
         return f"({' UNION ALL '.join(parts)})"

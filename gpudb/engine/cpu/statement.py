@@ -21,8 +21,9 @@ from gpudb.storage.files.lake_sql import render_lake
 from gpudb.storage.files.reader_sql import render_files, render_sources
 from gpudb.storage.files.sources import needs_sources, open_sources
 from gpudb.storage.iceberg.column_ranges import column_ranges
-from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
+from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.storage.iceberg.scan import scan_sql
+from gpudb.storage.partitions.pruning import prune_table, split_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class _Scan:
 
     def is_current(self, request: Request, reader: TableReader) -> bool:
         """Whether the table is still read as the same relation; acquires the relation for `reader`."""
-        return request.table(self.named) is self.table and reader.relation(self.table, self.ranges) == self.relation
+        return request.table(self.named) is self.table and _read_table(reader, self.table, self.ranges) == self.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,8 @@ def statement_sql(
         ranges = column_ranges(where, scan.rel, current, request.parameters)
         if scan.row_ids:
             repeatable = False
-            return f"({scan_sql(current, prune_files(current.files, ranges), with_row_ids=True)})"
-        relation = reader.relation(current, ranges)
+            return f"({scan_sql(current, prune_table(current, ranges), with_row_ids=True)})"
+        relation = _read_table(reader, current, ranges)
         scans.append(_Scan(scan.table, current, ranges, relation))
         return relation
 
@@ -152,6 +153,16 @@ def statement_sql(
     if repeatable and not values.was_read and not values_tables:
         request.query.prepared.put(_TEXTS[narrow], _Text(text, tuple(scans)))
     return text
+
+
+def _read_table(reader: TableReader, table: Table, ranges: Sequence[ColumnRange]) -> str:
+    """Returns a table as a relation for FROM: of a partitioned one the partitions that may have rows in `ranges`."""
+    if table.tree is None:
+        return reader.relation(table, ranges)
+    leaves = [each for each in split_table(table, ranges) if each.files]
+    if not leaves:
+        return f"({scan_sql(table, ())})"
+    return f"({' UNION ALL '.join(f'SELECT * FROM {reader.relation(each, ranges)}' for each in leaves)})"
 
 
 def _with_output_casts(query: bound.Query, inner: str) -> str:

@@ -80,6 +80,10 @@ def resolve_source(context: Context, node: Any) -> Source:
             message = f'cannot copy from foreign table "{relation.name}"'
             hint = "Try the COPY (SELECT ...) TO variant."
             raise SqlError.of("wrong_object_type", message, hint=hint)
+        if isinstance(relation, Table) and relation.partitioned_by is not None:
+            message = f'cannot copy from partitioned table "{relation.name}"'
+            hint = "Try the COPY (SELECT ...) TO variant."
+            raise SqlError.of("wrong_object_type", message, hint=hint)
         for column in relation.columns:
             if column.generated is not None and column.name in strings(node.attlist):
                 message, detail = f'column "{column.name}" is a generated column', NOT_IN_COPY

@@ -103,6 +103,9 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
     table = find_named_table(context, arguments[0] or "", "a")
+    if table.partitioned_by is not None or table.partition_bound is not None:
+        message = f'add_files to table "{table.name}" is not supported: it is partitioned or a partition'
+        raise FeatureNotSupported(message, hint="Load the files with load_data(), which routes their rows.")
     if has_event(table.triggers, INSERT):
         hint = "Load the files with load_data(), for whose rows triggers fire."
         message = f'add_files to table "{table.name}" is not supported: it has triggers for INSERT'

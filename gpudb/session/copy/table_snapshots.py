@@ -6,7 +6,7 @@ The definition stays the current one. The snapshot's files become the table's ag
 from __future__ import annotations
 
 from gpudb.catalog.tables import Table, TableSnapshot
-from gpudb.errors import SqlError, UndefinedFunction, UndefinedObject
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.dml.row_checks import check_stored_rows
@@ -35,6 +35,8 @@ def restore_snapshot(context: Context, table: Table, number: int) -> int:
     errors of constraints that the rows violate.
     """
     context.check_writable(f"{FUNCTION}()")
+    if table.partitioned_by is not None or table.partition_bound is not None:
+        raise FeatureNotSupported(f"{FUNCTION} of a partitioned table or partition is not supported")
     check_not_scanned(context.session, table, FUNCTION)
     lock_table(context, table)
     transaction = context.transaction

@@ -22,6 +22,7 @@ from gpudb.session.ddl.alter_constraints import (
     validate_constraint,
     without_columns,
 )
+from gpudb.session.ddl.alter_partitions import ATTACHING, alter_with_partitions
 from gpudb.session.ddl.constraints import add_constraints, column_constraints
 from gpudb.session.ddl.create_table import column_definition
 from gpudb.session.ddl.distribution import alter_distribution, check_not_distributed_by
@@ -43,6 +44,7 @@ from gpudb.session.ddl.identity import (
     set_identity,
 )
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
+from gpudb.session.ddl.partitions import attach_index
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.triggers import ENABLING, enable_trigger, triggers_of_column
@@ -83,6 +85,9 @@ def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
     context.check_writable("ALTER TABLE")
+    if node.objtype == pg.OBJECT_INDEX and _action(inner(node.cmds[0])) == "AttachPartition":
+        attach_index(context, node)
+        return Result("ALTER INDEX")
     if node.objtype not in (
         pg.OBJECT_TABLE,
         pg.OBJECT_VIEW,
@@ -125,6 +130,9 @@ def alter_table(context: Context) -> Result:
         check_not_scanned(context.session, current, "ALTER TABLE")
         lock_table(context, current)
         act = _ACTIONS.get(action)
+        if current.partitioned_by is not None or current.partition_bound is not None or action in ATTACHING:
+            alter_with_partitions(context, current, action, step, act, only=not node.relation.inh)
+            continue
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
@@ -306,10 +314,14 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     altered = _with_column(table, made_column, column.name)
     if altered.checks:
         build_violation_query(context.binder(), altered)  # raises if a check no longer binds
-    if not present(definition.raw_default) and (
-        not table.files or (target.domain is None and is_widening(column.type, target))
-    ):
+    widens = target.domain is None and is_widening(column.type, target)
+    in_tree = table.partitioned_by is not None or table.partition_bound is not None
+    if not present(definition.raw_default) and (widens or not (table.files or in_tree)):
         put_relation(context, altered)
+        return
+    if not table.files and in_tree:
+        # A partitioned table and all its partitions have one field id for the column
+        put_relation(context, _with_column(table, replace(made_column, field_id=0), column.name))
         return
     _rewrite_table(context, table, altered, {column.name: value}, rel)
 

@@ -18,6 +18,8 @@ from gpudb.session.ddl.distribution import declared_distribution
 from gpudb.session.ddl.generated_columns import check_generated_columns
 from gpudb.session.ddl.identity import assign_sequences, copy_identities, expand_serials
 from gpudb.session.ddl.materialized_views import create_materialized_view
+from gpudb.session.ddl.partition_bounds import read_partition_key
+from gpudb.session.ddl.partitions import check_keys_include, create_partition
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.table_like import copy_elements, copy_indexes
@@ -41,11 +43,10 @@ def create_table(context: Context) -> Result:
     """CREATE [TEMPORARY] TABLE [IF NOT EXISTS] … [DISTRIBUTE BY …]."""
     node: Any = context.statement.node
     context.check_writable("CREATE TABLE")
-    for field, what in (("inh_relations", "INHERITS"), ("partspec", "PARTITION BY")):
-        if node.HasField(field) if field == "partspec" else len(getattr(node, field)):
-            raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
+    if len(node.inh_relations) and not node.HasField("partbound"):
+        raise FeatureNotSupported("CREATE TABLE … INHERITS is not supported")
     check_storage_parameters(node.options)
-    if node.HasField("of_typename") or node.HasField("partbound") or node.access_method not in ("", "iceberg"):
+    if node.HasField("of_typename") or node.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
     schema = target_schema(context, node.relation.schemaname, temporary=temporary, location=node.relation.location)
@@ -53,7 +54,10 @@ def create_table(context: Context) -> Result:
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return Result("CREATE TABLE")
-    define_table(context, node, schema, name, temporary=temporary)
+    if node.HasField("partbound"):
+        create_partition(context, node, schema, name, temporary=temporary)
+    else:
+        define_table(context, node, schema, name, temporary=temporary)
     return Result("CREATE TABLE")
 
 
@@ -83,7 +87,10 @@ def define_table(
         temporary=temporary,
         on_commit=on_commit(node.oncommit, temporary=temporary),
     )
+    if node.HasField("partspec"):
+        table = replace(table, kind="p", partitioned_by=read_partition_key(context, node.partspec, table.columns))
     table = copy_indexes(context, add_constraints(context, change(table), constraints, new=True), elements)
+    check_keys_include(table)
     put_relation(context, table)
     assign_sequences(context, oid, sequences)
     copy_identities(context, oid)

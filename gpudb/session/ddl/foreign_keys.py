@@ -35,6 +35,8 @@ def build_foreign_key(
         if each not in columns:
             message = f'column "{each}" referenced in ON DELETE SET action must be part of foreign key'
             raise SqlError.of("invalid_column_reference", message)
+    if table.partitioned_by is not None or table.partition_bound is not None:
+        raise FeatureNotSupported("foreign keys of a partitioned table or partition are not supported")
     if node.fk_matchtype == "p":
         raise FeatureNotSupported("MATCH PARTIAL not yet implemented")
     referenced = _referenced_table(context, table, node.pktable)
@@ -63,6 +65,8 @@ def _referenced_table(context: Context, table: Table, node: Any) -> Table:
     found = table if references_itself else resolve_range(context, node)
     if found is None:
         raise UndefinedTable(f'relation "{range_text(node)}" does not exist')
+    if isinstance(found, Table) and (found.partitioned_by is not None or found.partition_bound is not None):
+        raise FeatureNotSupported("foreign keys that reference a partitioned table or partition are not supported")
     if not isinstance(found, Table) or found.kind != "r":
         raise SqlError.of("wrong_object_type", f'referenced relation "{found.name}" is not a table')
     if found.temporary != table.temporary:

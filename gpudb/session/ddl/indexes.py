@@ -11,7 +11,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.postgres.constraint_rows import get_operator_class_name
+from gpudb.catalog.partition_trees import list_partitions
+from gpudb.catalog.postgres.indexes import get_operator_class_name
 from gpudb.catalog.tables import Constraint, Index, IndexDetails, IndexKey, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
@@ -19,6 +20,7 @@ from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.constraints import check_key_columns
 from gpudb.session.ddl.foreign_keys import release_key
 from gpudb.session.ddl.index_details import get_expression_name, list_used_columns, read_details
+from gpudb.session.ddl.partitions import check_keys_include, with_constraint
 from gpudb.session.objects.constraints import allocate_oid, index_names_in
 from gpudb.session.objects.names import (
     check_name_free,
@@ -80,7 +82,10 @@ def create_index(context: Context) -> Result:
         detail = "Tables are read by their files' ranges; nothing looks into an index."
         context.notice(f'index "{name}" is kept as a declaration', detail=detail)
     changed = replace(relation, constraints=(*relation.constraints, constraint))
+    check_keys_include(changed)
     put_relation(context, changed)
+    for each in list_partitions(context.transaction.catalog, changed) if node.relation.inh else ():
+        put_relation(context, with_constraint(context, each, constraint))
     return Result("CREATE INDEX")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
@@ -105,13 +106,28 @@ def rename(context: Context) -> Result:
         put_relation(context, replace(relation, columns=columns))
         _alias_in_views(context, relation, column)
         return Result(tag)
+    if relation.partition_bound is not None:
+        raise SqlError.of("invalid_table_definition", f'cannot rename inherited column "{column.name}"')
+    for each in (relation, *list_partitions(catalog, relation)):
+        _rename_column(context, each, find_column(each, column.name), new)
+    return Result(tag)
+
+
+def _rename_column(context: Context, relation: Table, column: Column, new: str) -> None:
+    """Renames a column of a table, and where other objects name it."""
+    columns = tuple(replace(c, name=new) if c is column else c for c in relation.columns)
     columns = renamed_references(columns, column.name, new)
+    partitioned_by = relation.partitioned_by
+    if partitioned_by is not None:
+        names = tuple(new if name == column.name else name for name in partitioned_by.columns)
+        partitioned_by = replace(partitioned_by, columns=names)
     key = tuple(new if name == column.name else name for name in relation.primary_key)
     distribution = relation.distribution
     if distribution is not None:
         spread = tuple(new if name == column.name else name for name in distribution.columns)
         distribution = replace(distribution, columns=spread)
     altered = replace(relation, columns=columns, primary_key=key, distribution=distribution)
+    altered = replace(altered, partitioned_by=partitioned_by)
     altered = replace(altered, triggers=rename_trigger_columns(relation, column.name, new))
     put_relation(context, replace(altered, constraints=constraints_after_rename(relation, column.name, new)))
     catalog = context.transaction.catalog
@@ -120,7 +136,6 @@ def rename(context: Context) -> Result:
     assign_sequences(
         context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)]
     )
-    return Result(tag)
 
 
 def _alias_in_views(context: Context, relation: Relation, column: Column) -> None:

@@ -111,6 +111,8 @@ def _check_relation(relation: Relation, timing: str, events: tuple[str, ...], *,
     elif isinstance(relation, Table) and relation.query is None:
         if relation.is_elsewhere:
             raise FeatureNotSupported(f'triggers on foreign table "{relation.name}" are not supported')
+        if for_each_row and (relation.partitioned_by is not None or relation.partition_bound is not None):
+            raise FeatureNotSupported("row triggers of a partitioned table or partition are not supported")
         if timing == INSTEAD:
             detail = "Tables cannot have INSTEAD OF triggers."
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is a table', detail=detail)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.authorize import check_accesses
@@ -15,6 +17,7 @@ from gpudb.session.context import Context
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.sql.bind.dml.checks import build_violation_query
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, Select
+from gpudb.storage.partitions.routing import Router
 from gpudb.storage.row_errors import check_violation, null_violation
 
 
@@ -26,6 +29,9 @@ def check_batches(
     With `nulls`, 23502 for any NULL in a NOT NULL column: for rows that may not be written, since storage checks those
     that are.
     """
+    if table.partitioned_by is not None:
+        yield from _check_leaves(context, context.transaction.table(table.oid), batches, nulls=nulls)
+        return
     binder = context.binder()
     query = build_violation_query(binder, table) if table.checks else None
     used = {name for check in table.checks for name in check.columns}
@@ -40,9 +46,34 @@ def check_batches(
         yield batch
 
 
+def _check_leaves(
+    context: Context, table: Table, batches: Iterable[pa.RecordBatch], *, nulls: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yields batches of a partitioned table's columns after the checks of the partitions that take their rows."""
+    assert table.tree is not None
+    catalog = context.transaction.catalog
+    leaves = {each.oid: each for each in list_partitions(catalog, table) if each.checks or nulls}
+    router = Router(table.tree, table.columns)
+    places = {column.field_id: place for place, column in enumerate(table.columns)}
+    for batch in batches:
+        for oid, rows in router.route(batch)[0] if leaves else ():
+            leaf = leaves.get(oid)
+            if leaf is not None:
+                part = batch.take(pa.array(rows))
+                arrays = [part.column(places[column.field_id]) for column in leaf.columns]
+                names = [column.name for column in leaf.columns]
+                list(check_batches(context, leaf, [pa.RecordBatch.from_arrays(arrays, names=names)], nulls=nulls))
+        yield batch
+
+
 def check_stored_rows(context: Context, table: Table) -> None:
     """23514 if a stored row of the table violates one of its checks."""
     if not table.files or not table.checks:
+        return
+    if table.partitioned_by is not None:
+        for each in list_partitions(context.transaction.catalog, table):
+            if each.partitioned_by is None:
+                check_stored_rows(context, replace(each, constraints=table.constraints))
         return
     first = fetch_from_engine(context, build_violation_query(context.binder(), table, stored=True))
     if first.num_rows:

@@ -21,7 +21,12 @@ def _iter_rows(context: Context) -> Iterator[Mapping[str, object]]:
     role = get_current_role(context)
     for table in sorted(catalog.tables(), key=lambda each: each.oid):
         snapshots = catalog.snapshots.get(table.oid, ())
-        if not snapshots or table.is_elsewhere or "r" not in list_object_privileges(catalog, role, table):
+        if (
+            not snapshots
+            or table.is_elsewhere
+            or table.partitioned_by is not None
+            or "r" not in list_object_privileges(catalog, role, table)
+        ):
             continue
         for each in snapshots:
             files = each.table.files

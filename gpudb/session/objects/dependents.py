@@ -18,7 +18,7 @@ from gpudb.sql.bound import Column, Scan
 from gpudb.sql.parse.parser import parse
 from gpudb.sql.traverse import walk
 
-_NOUNS = {"r": "table", "v": "view", "S": "sequence", "m": "materialized view", "f": "foreign table"}
+_NOUNS = {"r": "table", "p": "table", "v": "view", "S": "sequence", "m": "materialized view", "f": "foreign table"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import SqlError, UndefinedColumn
@@ -22,15 +23,18 @@ def find_column(relation: Relation, name: str) -> Column:
 
 
 def lock_table(context: Context, table: Table, *, shared: bool = False, nowait: bool = False) -> None:
-    """Locks a table until the transaction ends; a transaction without changes then sees what others committed.
+    """Locks a table and its partitions until the transaction ends.
 
-    55P03 with `nowait` if the lock is not free.
+    A transaction without changes then sees what others committed. 55P03 with `nowait` if the lock is not free.
     """
-    if nowait:
-        waited = context.transaction.try_lock(table.oid, shared=shared)
-        if waited is None:
-            raise SqlError.of("lock_not_available", f'could not obtain lock on relation "{table.name}"')
-    else:
-        waited = context.transaction.lock(table.oid, context.lock_seconds, context.cancel.check, shared=shared)
+    waited = False
+    for each in (table, *list_partitions(context.transaction.catalog, table)):
+        if nowait:
+            taken = context.transaction.try_lock(each.oid, shared=shared)
+            if taken is None:
+                raise SqlError.of("lock_not_available", f'could not obtain lock on relation "{each.name}"')
+            waited |= taken
+        else:
+            waited |= context.transaction.lock(each.oid, context.lock_seconds, context.cancel.check, shared=shared)
     if waited and not context.session.explicit and not context.transaction.changed:
         context.transaction.refresh()

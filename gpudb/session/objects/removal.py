@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
@@ -72,6 +73,11 @@ class _Removal:
                 self.defaults.append((table.oid, column))
             return
         if isinstance(relation, Table):
+            # Partitions go with their table without being named
+            for partition in list_partitions(self._catalog, relation):
+                if partition.oid not in self.relations:
+                    self.relations[partition.oid] = partition
+                    self.visit(partition)
             for owned in (each for each in self._catalog.sequences() if _is_owned(each, relation)):
                 if owned.oid not in self.relations:
                     self.relations[owned.oid] = owned

@@ -302,7 +302,7 @@ def _set_statistics(analyzed: Table, now: Relation | None) -> Change | None:
 
 def _row_requirements(table: Table) -> tuple[object, ...]:
     """Returns what a table requires of its rows."""
-    return table.columns, table.primary_key, table.constraints, table.distribution
+    return table.columns, table.primary_key, table.constraints, table.distribution, table.partition_bound
 
 
 def _ids(relation: Relation | None) -> set[str]:

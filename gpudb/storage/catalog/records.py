@@ -12,13 +12,24 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from gpudb.catalog import extensions, foreign, model, relations, roles, routines, tables, triggers, user_types
+from gpudb.catalog import (
+    extensions,
+    foreign,
+    model,
+    partitions,
+    relations,
+    roles,
+    routines,
+    tables,
+    triggers,
+    user_types,
+)
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.types import Label, SqlType, UserType
 from gpudb.values.acl import AclItem
 
 # Stored in other rows, or computed anew at every commit.
-_OMITTED = {("Table", "files"), ("Table", "metadata_location")}
+_OMITTED = {("Table", "files"), ("Table", "metadata_location"), ("Table", "tree")}
 
 
 def encode(value: object) -> str:
@@ -98,7 +109,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 @cache
 def _classes() -> dict[str, Any]:
-    modules = (extensions, foreign, model, relations, roles, routines, tables, triggers, user_types)
+    modules = (extensions, foreign, model, partitions, relations, roles, routines, tables, triggers, user_types)
     named = (pair for module in modules for pair in vars(module).items())
     found = {name: cls for name, cls in named if isinstance(cls, type) and is_dataclass(cls)}
     return {**found, "SqlType": SqlType, "UserType": UserType, "Label": Label, "AclItem": AclItem}

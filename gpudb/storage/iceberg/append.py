@@ -162,6 +162,15 @@ class DataWriter:
     def _split(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
         return [(None, batch)] if self._hashed is None else split_by_bucket(batch, *self._hashed)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """The bytes in memory of rows that wait for their row group."""
+        return sum(bucket_rows.bytes for bucket_rows in self._waiting.values())
+
+    def write_waiting(self) -> None:
+        """Writes the waiting rows of the fullest bucket as a row group."""
+        self._submit(max(self._waiting.values(), key=lambda bucket_rows: bucket_rows.bytes))
+
     def finish(self) -> list[DataFile]:
         """Closes the last files and returns all files."""
         with disk_errors():

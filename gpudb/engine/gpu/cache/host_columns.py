@@ -44,8 +44,8 @@ from gpudb.plan.tree.traversal import join_conjuncts, remap_columns
 from gpudb.sql import bound
 from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb_type
 from gpudb.storage.iceberg.column_ranges import column_ranges
-from gpudb.storage.iceberg.pruning import prune_files
 from gpudb.storage.object_stores.table_files import make_local
+from gpudb.storage.partitions.pruning import prune_table
 from gpudb.types import SqlType
 
 _Key = tuple[str, int, SqlType, Partition] | tuple[str, int, SqlType, Partition, GrowingDictionary]
@@ -368,7 +368,7 @@ def _list_pruned(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
     if isinstance(condition, bound.Constant):
         return scan.table.files if condition.value is True else ()
     over = remap_columns(condition, scan.columns.__getitem__)
-    return tuple(prune_files(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
+    return prune_table(scan.table, column_ranges(over, INPUT, scan.table, tuple(parameters)))
 
 
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:

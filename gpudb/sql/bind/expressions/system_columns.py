@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.tables import SYSTEM_COLUMNS
+from gpudb.catalog.tables import SYSTEM_COLUMNS, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.records import bind_presence
@@ -36,6 +36,9 @@ def bind_item_column(binder: Binder, item: NamespaceItem, name: str) -> Expr | N
     if name != "tableoid":
         hint = "Rows have no positions or versions that a client could name; use the columns of a key."
         raise FeatureNotSupported(f'the system column "{name}" is not supported', hint=hint)
+    table = binder.catalog.find_relation_by_oid(item.oid)
+    if isinstance(table, Table) and table.partitioned_by is not None:
+        raise FeatureNotSupported('the system column "tableoid" of a partitioned table is not supported')
     oid = Constant(item.oid, OID)
     if not item.nullable:
         return oid

@@ -47,6 +47,9 @@ def bind_past_table(binder: Binder, scope: Scope, node: Any) -> Source:
         error = SqlError.of("wrong_object_type", f'"{name.relname}" is not a table', hint=_HINT)
         raise binder.locate(error, name.location)
     by_time = strings(node.method)[-1] == METHODS["time"]
+    if table.partitioned_by is not None:
+        message = "an earlier snapshot of a partitioned table is not supported"
+        raise binder.locate(FeatureNotSupported(message, hint="Its partitions have snapshots."), name.location)
     expr = _bind_moment(binder, scope, node, by_time=by_time)
     binder.cacheable = False
     snapshots = binder.catalog.snapshots.get(table.oid, ())

@@ -1,0 +1,103 @@
+"""The indexes of tables as the system catalog has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from gpudb import pgdata
+from gpudb.catalog.postgres import oids
+from gpudb.catalog.tables import Index, IndexDetails, Table, Unique
+from gpudb.types import SqlType
+
+
+class IndexFacts(NamedTuple):
+    """An index: its OID and that of its constraint, 0 for none."""
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    constraint: int = 0
+    unique: bool = True
+    primary: bool = False
+    nulls_distinct: bool = True
+    method: str = "btree"
+    options: tuple[int, ...] = ()
+    comment: str | None = None
+    details: IndexDetails | None = None
+
+
+def list_indexes(table: Table) -> Iterator[IndexFacts]:
+    """Returns all indexes of a table, the primary key's first."""
+    if table.primary_key:
+        index, constraint = oids.index(table.oid), oids.constraint(table.oid)
+        yield IndexFacts(index, table.key_name, table.primary_key, constraint, primary=True)
+    for constraint_ in table.constraints:
+        if isinstance(constraint_, Unique):
+            oid, constraint = (
+                (constraint_.oid, 0) if constraint_.index else (oids.index(constraint_.oid), constraint_.oid)
+            )
+            comment = constraint_.comment if constraint_.index else None
+            yield IndexFacts(
+                oid,
+                constraint_.name,
+                constraint_.columns,
+                constraint,
+                nulls_distinct=constraint_.nulls_distinct,
+                comment=comment,
+            )
+        elif isinstance(constraint_, Index):
+            yield IndexFacts(
+                constraint_.oid,
+                constraint_.name,
+                constraint_.columns,
+                0,
+                False,
+                False,
+                True,
+                constraint_.method,
+                constraint_.options,
+                constraint_.comment,
+                constraint_.details,
+            )
+
+
+def is_same_index(one: IndexFacts, other: IndexFacts) -> bool:
+    """Returns whether two indexes, of a partitioned table and of a partition, have the same definition."""
+    return all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("columns", "unique", "primary", "nulls_distinct", "method", "options", "details")
+    ) and bool(one.constraint) <= bool(other.constraint)
+
+
+@cache
+def _load_operator_classes() -> dict[int, int]:
+    stored = pgdata.load_system_table("pg_opclass")
+    assert stored is not None
+    header, rows = stored
+    opclasses = [dict(zip(header, row, strict=True)) for row in rows]
+    return {
+        int(row["opcintype"] or 0): int(row["oid"] or 0)
+        for row in opclasses
+        if row["opcmethod"] == str(oids.BTREE_AM) and row["opcdefault"] == "t"
+    }
+
+
+def get_operator_class(item: SqlType) -> int:
+    """Returns the OID of the default operator class of a type for btree indexes."""
+    classes = _load_operator_classes()
+    if item.element is not None:
+        return classes[2277]
+    if item.user is not None:
+        return classes[3500 if item.user.kind == "e" else 2249]
+    return classes.get(item.oid) or classes[25]
+
+
+def get_operator_class_name(item: SqlType) -> str:
+    """Returns the name of a type's operator class for btree that is used by default."""
+    stored = pgdata.load_system_table("pg_opclass")
+    assert stored is not None
+    header, rows = stored
+    oid = str(get_operator_class(item))
+    return next(str(row[header.index("opcname")]) for row in rows if row[header.index("oid")] == oid)

@@ -397,7 +397,7 @@ class Session:
         return transaction is None or not (
             transaction.changed
             or transaction.written
-            or self.database.store.locks.is_used
+            or self.database.store.locks.held
             or self.cursors
             or self.shared_rows
             or self.deferred_checks.pending

@@ -853,7 +853,7 @@ class Store:
             versions = enumerate(first.databases, first.version)
             return {name: replace(first, database=name, version=version) for version, name in versions}
         check_not_shared(self.directory)
-        require_catalog(self.directory)
+        require_catalog(self.directory, self._table_files.has_tables)
         shutil.rmtree(self.spill, ignore_errors=True)
         make_directory(self.spill)
         database = CatalogDatabase(self.directory / "catalog.db")
@@ -879,5 +879,5 @@ class Store:
         if alone:
             purge(self.directory, KEEP_LOST_SECONDS)
             move_orphans(self._tables_folder, live)
-            self._table_files.remove_orphans(live)
+            self._table_files.remove_orphans(live, max(each.next_oid for each in loaded.values()))
         return loaded

@@ -158,3 +158,18 @@ def test_parameters_of_functions_that_change_data(connect: Connect) -> None:
             (Decimal("2.50"), Decimal(3))
         ]
         assert connection.execute("SELECT * FROM sent ORDER BY a").fetchall() == [(3, Decimal("2.50")), (4, Decimal(3))]
+
+
+def test_a_name_that_texts_cannot_tell_from_another_is_not_renamed(session: Session) -> None:
+    run(session, "CREATE FUNCTION twice(n int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT n * 2'")
+    run(session, "CREATE FUNCTION twice(n bigint) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 100'")
+    run(session, "CREATE FUNCTION upper(n int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT n'")
+    run(session, "CREATE VIEW twice_text AS SELECT 'twice, upper' AS told")
+    for name in ("twice", "upper"):  # nothing calls them: a text of the same words is no call
+        run(session, f"ALTER FUNCTION {name}(int) RENAME TO other; ALTER FUNCTION other(int) RENAME TO {name}")
+    run(session, "CREATE VIEW asked AS SELECT twice(4) AS n, upper('a') AS u")
+    for name in ("twice", "upper"):
+        assert fails(session, f"ALTER FUNCTION {name}(int) RENAME TO other").sqlstate == "0A000"
+    assert run(session, "SELECT n, u FROM asked") == [(8, "A")]
+    run(session, "DROP VIEW asked; ALTER FUNCTION twice(int) RENAME TO other")
+    assert value(session, "SELECT other(4)") == 8

@@ -11,6 +11,8 @@ from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Index, Table
 from gpudb.catalog.triggers import Trigger
 from gpudb.catalog.user_types import TypeDefinition
+from gpudb.errors import FeatureNotSupported
+from gpudb.functions.library import functions_by_name
 from gpudb.sql.rewrite import rewrite_renamed
 from gpudb.sql.rewrite.rule import Renames
 
@@ -40,15 +42,21 @@ def rename_in_texts(catalog: Catalog, renames: Renames) -> Catalog:
 def rename_function(catalog: Catalog, old: Routine, new: Routine) -> Catalog:
     """Returns the catalog in which stored texts call a function by its new name.
 
-    A function that shares its name with another one stays as it is named: the texts do not tell which they call.
+    0A000 if a text names it and it shares its name with another function of its schema, or with a built-in one: the
+    texts do not tell which they call. Without a schema they do not call one that shares its name with any.
     """
-    same = [each for each in catalog.routines.values() if each.name == old.name and each.oid != new.oid]
-    if any(each.schema == old.schema for each in same):
-        return catalog
     names = {(old.schema, old.name): (new.schema, new.name)}
-    if not same:
+    same = [each for each in catalog.routines.values() if each.name == old.name and each.oid != new.oid]
+    is_ambiguous = any(each.schema == old.schema for each in same) or old.name in functions_by_name()
+    if is_ambiguous or not same:
         names["", old.name] = _bare(old.schema, new.schema, new.name)
-    return rename_in_texts(catalog, Renames({}, functions=names))
+    renamed = rename_in_texts(catalog, Renames({}, functions=names))
+    if is_ambiguous and renamed is not catalog:
+        message = (
+            f"renaming {old.name}() is not supported while stored queries or expressions call functions of its name"
+        )
+        raise FeatureNotSupported(message, hint="Drop what calls them first.")
+    return renamed
 
 
 def rename_type_in_texts(catalog: Catalog, old: TypeDefinition, new: TypeDefinition) -> Catalog:

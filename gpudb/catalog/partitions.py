@@ -39,9 +39,9 @@ class PartitionBound:
     """What rows a partition of the table `parent` (an OID) takes.
 
     RANGE: `lower` inclusive, `upper` exclusive, one datum a column of the key. LIST: `values`. HASH: those whose hash
-    has the remainder `remainder` by `modulus`. The `default` partition takes all rows that no other one takes, and
-    `changes` counts how often those became fewer: two transactions conflict of which one writes rows that it had, or
-    that a partition below it had.
+    has the remainder `remainder` by `modulus`. The `default` partition takes all rows that no other one takes.
+    `changes` counts how often the rows that a partition takes became fewer by a change of another one's or of its
+    parent's bound: a transaction that changes it conflicts with one that writes rows into the partition.
     """
 
     parent: int

@@ -57,6 +57,29 @@ def test_a_row_of_the_default_partition_conflicts_with_a_new_one(
         assert third.execute("SELECT count(*) FROM parted WHERE a = 15").fetchone() == found[:1]
 
 
+@pytest.mark.parametrize("first", ["partition", "row"])
+def test_a_row_below_an_attached_partition_conflicts(connect: Connect, one: Connection, first: str) -> None:
+    """ATTACH of a partitioned table conflicts with a row that its own partition would take, but the bound does not."""
+    two = connect()
+    one.execute("""
+        CREATE TABLE fresh (a integer) PARTITION BY LIST (a);
+        CREATE TABLE leaf PARTITION OF fresh DEFAULT
+    """)
+    for each in (one, two):
+        each.execute("BEGIN")
+        each.execute("SELECT count(*) FROM parted, fresh")
+    one.execute("ALTER TABLE parted ATTACH PARTITION fresh FOR VALUES FROM (10) TO (20)")
+    two.execute("INSERT INTO leaf VALUES (99)")
+    order = (one, two) if first == "partition" else (two, one)
+    order[0].execute("COMMIT")
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        order[1].execute("COMMIT")
+    with connect() as third:
+        found = third.execute("SELECT count(*) FROM leaf").fetchone()
+        assert found == ((0,) if first == "partition" else (1,))
+        third.execute("DROP TABLE IF EXISTS fresh")
+
+
 def test_rows_that_a_new_partition_does_not_take_are_merged(connect: Connect, one: Connection) -> None:
     """A row of another partition is no conflict."""
     two = connect()

@@ -23,13 +23,17 @@ OF_STATEMENT = {
     },
 }  # fmt: skip
 
-# Rows that PostgreSQL alone has; matched against the row's cells joined with |.
+# Last columns of relations that a later PostgreSQL than the compared one has, with the OIDs of their types.
+LATER_COLUMNS = {"pg_catalog.pg_stat_progress_copy": (("tuples_skipped", 20),)}
+
+# Rows that one side alone has; matched against the row's cells joined with |.
 ROWS = {
     re.compile(r"^(postgres|template[01])(\||$)"): "gpudb has one database, and no role postgres",
     re.compile(r"plpgsql_(call_handler|inline_handler|validator)"): "PL/pgSQL has no functions in C",
     re.compile(r"C\.utf8"): "gpudb has no collations of the operating system",
     re.compile(r"pg_(toast_)?temp_\d+"): "PostgreSQL keeps the schemas of sessions' temporary tables",
     re.compile(r"pg_toast_\d+"): "long values need no tables of their own",
+    re.compile(r"^relation pg_catalog\.pg_stat_progress_copy\|tuples_skipped\|"): "a column of a later PostgreSQL",
 }
 
 # The bootstrap superuser's name, where PostgreSQL's own objects have it.

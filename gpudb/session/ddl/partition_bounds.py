@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.partition_values import HASHED_TYPES, KEY_TYPES, read_limit
+from gpudb.catalog.partition_values import HASHED_TYPES, KEY_TYPES, read_limit, read_value
 from gpudb.catalog.partitions import STRATEGY_NAMES, Datum, PartitionBound, PartitionKey
 from gpudb.catalog.postgres.partition_rows import deparse_limits
 from gpudb.catalog.tables import Column, Table
@@ -19,6 +19,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bound import OutputColumn, Select
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
+from gpudb.types import SqlType
 from gpudb.values.text_columns import format_text_column
 
 _STRATEGIES: dict[int, Literal["r", "l", "h"]] = {
@@ -73,7 +74,10 @@ def read_bound(context: Context, parent: Table, name: str, node: Any) -> Partiti
         return _hash_bound(parent, node.modulus, node.remainder)
     if key.strategy == "l":
         values = [_read_datum(context, each, columns[0]) for each in node.listdatums]
-        return PartitionBound(parent.oid, values=tuple(dict.fromkeys(values)))
+        distinct: dict[Any, Datum] = {}
+        for each in values:
+            distinct.setdefault(_list_value(columns[0].type, each), each)
+        return PartitionBound(parent.oid, values=tuple(distinct.values()))
     for side, nodes in (("FROM", node.lowerdatums), ("TO", node.upperdatums)):
         if len(nodes) != len(columns):
             message = f"{side} must specify exactly one value per partitioning column"
@@ -136,6 +140,11 @@ def _read_datum(context: Context, node: Any, column: Column, *, ranged: bool = F
     return Datum(value)
 
 
+def _list_value(type: SqlType, datum: Datum) -> Any:
+    """Returns a value of a LIST bound so that equal ones are equal, as 1.0 and 1.00 are; None for NULL."""
+    return None if datum.text is None else read_value(type, datum.text)
+
+
 def check_no_overlap(
     context: Context, parent: Table, siblings: Sequence[Table], name: str, bound: PartitionBound, node: Any
 ) -> None:
@@ -160,7 +169,9 @@ def check_no_overlap(
             overlaps = low < other_high and other_low < high
             location = expression_location((node.lowerdatums if low >= other_low else node.upperdatums)[0])
         elif key.strategy == "l":
-            shared = [value for value in bound.values if value in held.values]
+            type = types[key.columns[0]]
+            taken = {_list_value(type, each) for each in held.values}
+            shared = [each for each in bound.values if _list_value(type, each) in taken]
             overlaps = bool(shared)
             if overlaps and len(bound.values) == len(node.listdatums):
                 location = expression_location(node.listdatums[bound.values.index(shared[0])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -140,15 +140,15 @@ def _put_partition(context: Context, parent: Table, table: Table) -> None:
         bound = each.partition_bound
         if bound is None or not bound.default or each.oid == table.oid:
             continue
-        _count_change(context, each)
+        _count_changes(context, (each, *list_partitions(context.transaction.catalog, each)))
         if not has_fitting_rows(context, each):
             message = f'updated partition constraint for default partition "{each.name}" would be violated by some row'
             raise SqlError.of("check_violation", message, objects={"schema": each.schema, "table": each.name})
 
 
-def _count_change(context: Context, default: Table) -> None:
-    """Marks a default partition, and those below it, as taking fewer rows."""
-    for each in (default, *list_partitions(context.transaction.catalog, default)):
+def _count_changes(context: Context, partitions: Iterable[Table]) -> None:
+    """Marks partitions as taking fewer rows, so that transactions that write rows into them conflict."""
+    for each in partitions:
         if each.partition_bound is not None:
             bound = replace(each.partition_bound, changes=each.partition_bound.changes + 1)
             put_relation(context, replace(each, partition_bound=bound))
@@ -208,6 +208,7 @@ def attach_partition(context: Context, parent: Table, step: Any) -> None:
             raise SqlError.of("datatype_mismatch", f'child table is missing constraint "{check.name}"')
     table = _with_keys(context, parent, replace(table, partition_bound=bound))
     _put_partition(context, parent, table)
+    _count_changes(context, list_partitions(context.transaction.catalog, table))
     if not has_fitting_rows(context, table):
         message = f'partition constraint of relation "{table.name}" is violated by some row'
         raise SqlError.of("check_violation", message, objects={"schema": table.schema, "table": table.name})

@@ -33,6 +33,9 @@ def truncate(context: Context) -> Result:
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
         if relation.is_elsewhere:
             raise FeatureNotSupported(f'cannot truncate foreign table "{relation.name}"')
+        if relation.partitioned_by is not None and not inner(each).inh:
+            hint = "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly."
+            raise SqlError.of("wrong_object_type", "cannot truncate only a partitioned table", hint=hint)
         tables += [] if relation.oid in {table.oid for table in tables} else [relation]
     _add_referencing(context, tables, cascade=node.behavior == pg.DROP_CASCADE)
     for table in tables:

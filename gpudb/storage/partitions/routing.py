@@ -92,7 +92,8 @@ class Level:
         codes = np.zeros(len(arrays[0]), np.int64)
         encoded = [encode(array, type) for array, type in zip(arrays, self.types, strict=True)]
         for column, values_of in encoded:
-            codes = codes * max(len(values_of), 1) + column
+            # Numbered anew, codes are fewer than rows, and their products do not overflow
+            codes = np.unique(codes, return_inverse=True)[1] * max(len(values_of), 1) + column
         distinct, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
         keys = [[values_of[column[row]] for column, values_of in encoded] for row in first]
         found = np.array([self.find(key) for key in keys], np.int64)

@@ -285,3 +285,16 @@ ALTER TABLE pk DROP CONSTRAINT pk_pkey;
 INSERT INTO pk1 (a, bb, dd) VALUES (200, 3, 'x');
 SELECT count(*) FROM pk;
 DROP TABLE pk;
+-- Numbers of LIST that are equal at other scales, and TRUNCATE ONLY
+CREATE TABLE ln (n numeric) PARTITION BY LIST (n);
+CREATE TABLE ln1 PARTITION OF ln FOR VALUES IN (1.0, 2.50, 1.00);
+-- error 42P17
+CREATE TABLE ln2 PARTITION OF ln FOR VALUES IN (1.00);
+-- error 42P17
+CREATE TABLE ln2 PARTITION OF ln FOR VALUES IN (3, 2.5);
+INSERT INTO ln VALUES (1), (1.000), (2.5);
+SELECT * FROM ln1 ORDER BY n::text;
+-- error 42809
+TRUNCATE ONLY ln;
+SELECT count(*) FROM ln;
+DROP TABLE ln;

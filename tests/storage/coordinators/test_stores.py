@@ -158,7 +158,7 @@ def test_a_lost_connection_is_made_again(open_store: OpenStore, catalog: str) ->
     wait_until(lambda: _sees(other, oid, 0), "the table is there")
     end = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-        " WHERE application_name = 'gpudb coordinator' AND datname = current_database()"
+        " WHERE application_name LIKE 'gpudb coordinator%' AND datname = current_database()"
     )
     with psycopg.connect(catalog, autocommit=True) as connection:
         ended = connection.execute(end).fetchone()

@@ -1,4 +1,4 @@
-"""gpudb's tables as an Iceberg REST catalog, read by pyiceberg and Polars over a socket."""
+"""gpudb's tables as an Iceberg REST catalog, read and appended to by pyiceberg and Polars over a socket."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_changes_and_other_databases_are_refused(program: Program) -> None:
         with pytest.raises(HTTPError) as caught:
             urlopen(request, timeout=30)
         with caught.value as error:
-            assert (error.code, "read only" in error.read().decode()) == (406, True)
+            assert (error.code, "appends alone" in error.read().decode()) == (406, True)
     with pytest.raises(RESTError, match="does not exist"):
         _catalog(program, credential="gpudb:", warehouse="none")
     with psycopg.connect(program.dsn, autocommit=True) as connection:

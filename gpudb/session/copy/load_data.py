@@ -6,12 +6,15 @@ A statement must be a SELECT whose only target is such a call.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, BEFORE, INSERT, TRUNCATE, has_event
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
+from gpudb.session.authorization.authorize import check_named_relation
 from gpudb.session.context import Context
 from gpudb.session.copy import backup, cache_functions, copy_from, table_snapshots
 from gpudb.session.copy.named_tables import find_named_table
@@ -64,7 +67,8 @@ def run_load_call(context: Context) -> Result | None:
     | mode | `append`, or `replace`: removes the table's rows in the same transaction | `append` |
 
     Returns one row: the number of rows loaded. All files are loaded, or none. 42501 unless the role
-    is a superuser or a member of pg_read_server_files.
+    is a superuser or a member of pg_read_server_files; a role that may also SELECT from the table may add_files of
+    its own data folder.
     """
     text = context.statement.text.lower()
     named = any(each in text for each in _FUNCTIONS)
@@ -101,8 +105,12 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
         message = f"function add_files takes 2 arguments, not {len(arguments)}"
         raise UndefinedFunction(message, hint="They are table, pattern.")
     context.check_writable("add_files()")
-    check_file_access(context, reading=True)
+    own = _is_below_tables(context, arguments[1] or "")
+    if not own:
+        check_file_access(context, reading=True)
     table = find_named_table(context, arguments[0] or "", "a")
+    if own:
+        _check_own_file(context, table, arguments[1] or "")
     if table.partitioned_by is not None or table.partition_bound is not None:
         message = f'add_files to table "{table.name}" is not supported: it is partitioned or a partition'
         raise FeatureNotSupported(message, hint="Load the files with load_data(), which routes their rows.")
@@ -113,6 +121,25 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
     count = context.transaction.adopt(table.oid, arguments[1] or "")
     context.session.database.store.activity.add_load(count)
     return Result("SELECT", load_columns(context.statement), _count_row(count))
+
+
+def _is_below_tables(context: Context, name: str) -> bool:
+    """Returns whether a name is the path of one file below the folders of tables."""
+    path = Path(name)
+    if not path.is_absolute() or path.is_symlink():
+        return False
+    path, folder = path.resolve(), context.session.database.store.folder(0).parent.resolve()
+    return path.is_relative_to(folder) and path.is_file()
+
+
+def _check_own_file(context: Context, table: Table, name: str) -> None:
+    """42501 for a file that is not in the table's own data folder, where other programs write for it, without the role
+    for files of the server; and for one that is there, without SELECT.
+    """
+    if Path(name).resolve().is_relative_to(context.session.database.store.data_folder(table).resolve()):
+        check_named_relation(context, context.binder().accesses, table, "r", [each.name for each in table.columns])
+    else:
+        check_file_access(context, reading=True)
 
 
 def _load_data(context: Context, values: dict[str, str | None]) -> Result:

@@ -1,4 +1,4 @@
-"""Routes of the Iceberg REST catalog: configuration, tokens, namespaces, tables; every change is refused."""
+"""Routes of the Iceberg REST catalog: configuration, tokens, namespaces, tables, appends; other changes are refused."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.errors import GpudbError, SqlError
+from gpudb.server.http.iceberg.appends import MAX_COMMIT, append
 from gpudb.server.http.iceberg.login import Credentials, Refusal, Sources, exchange_password, log_in, read_credentials
 from gpudb.server.http.iceberg.namespaces import find_schema, list_schemas, list_tables, load_table
 from gpudb.server.http.iceberg.tokens import TOKEN_SECONDS
@@ -26,6 +27,7 @@ _ENDPOINTS = (
     "GET /v1/{prefix}/namespaces/{namespace}/tables",
     "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
     "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+    "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}",
     "GET /v1/{prefix}/namespaces/{namespace}/views",
     "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics",
 )
@@ -36,9 +38,15 @@ _FAILURES = {
     "3D000": (404, "NoSuchWarehouseException"),
     "3F000": (404, "NoSuchNamespaceException"),
     "42P01": (404, "NoSuchTableException"),
+    "40001": (409, "CommitFailedException"),
+    "40P01": (409, "CommitFailedException"),
+    "55P03": (409, "CommitFailedException"),
+    "58P01": (400, "BadRequestException"),
+    "XX001": (400, "BadRequestException"),
     "0A000": (406, "UnsupportedOperationException"),
     "57P03": (503, "ServiceUnavailableException"),
 }
+_BAD_REQUESTS = ("22", "23", "42")
 _TOKEN_FIELDS = ("grant_type", "client_id", "client_secret")
 _MAX_FORM = 1 << 16
 
@@ -94,15 +102,27 @@ def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
         found = load_table(sources.database.store, catalog, role, name, parameters["table"])
         return _head(request) or JSONResponse(found)
 
+    def append_files(request: Request) -> Response:
+        sources, catalog, role = enter(request)
+        parameters = request.path_params
+        name = find_schema(catalog, role, parameters["namespace"])
+        return JSONResponse(append(sources.database, catalog, role, name, parameters["table"], request.state.content))
+
+    async def commit(request: Request) -> Response:
+        content = await _read_content(request, MAX_COMMIT)
+        if content is None:
+            return _make_failure(SqlError.of("invalid_parameter_value", "the commit is too large"))
+        request.state.content = content
+        return await _guarded(append_files)(request)
+
     def take_metrics(request: Request) -> Response:
         enter(request)
         return Response(status_code=204)
 
     def refuse(request: Request) -> Response:
         enter(request)
-        message = (
-            f"{request.method} of {request.url.path.removeprefix(_BASE)} is not supported: the catalog is read only"
-        )
+        path = request.url.path.removeprefix(_BASE)
+        message = f"{request.method} of {path} is not supported: the catalog takes appends alone"
         raise SqlError.of("feature_not_supported", message, hint="Change tables by SQL.")
 
     async def make_token(request: Request) -> Response:
@@ -138,6 +158,7 @@ def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
         Route(f"{namespace}/tables", _guarded(show_tables)),
         Route(f"{namespace}/views", _guarded(show_views)),
         Route(table, _guarded(show_table)),
+        Route(table, commit, methods=["POST"]),
         Route(f"{table}/metrics", _guarded(take_metrics), methods=["POST"]),
         Route(f"{_BASE}/{{prefix}}/{{rest:path}}", _guarded(refuse), methods=["GET", "POST", "PUT", "DELETE"]),
     ]
@@ -162,7 +183,8 @@ def _guarded(answer: Callable[[Request], Response]) -> Callable[[Request], Await
 
 
 def _make_failure(error: GpudbError) -> Response:
-    status, kind = _FAILURES.get(error.sqlstate, (500, "InternalServerError"))
+    other = (400, "BadRequestException") if error.sqlstate[:2] in _BAD_REQUESTS else (500, "InternalServerError")
+    status, kind = _FAILURES.get(error.sqlstate, other)
     message = error.message if error.hint is None else f"{error.message}. {error.hint}"
     headers = {"www-authenticate": 'Basic realm="gpudb"'} if status == 401 else {}
     content: dict[str, Any] = {"error": {"message": message, "type": kind, "code": status}}
@@ -184,13 +206,21 @@ def _host(request: Request) -> str:
     return "" if request.client is None else request.client.host
 
 
-async def _read_form(request: Request) -> dict[str, str]:
-    """Returns the fields of a form, and of an Authorization header for them."""
-    content = b""
+async def _read_content(request: Request, limit: int) -> bytes | None:
+    """Returns the body of a request; None if it has more bytes than the limit."""
+    content = bytearray()
     async for piece in request.stream():
         content += piece
-        if len(content) > _MAX_FORM:
-            return {}
+        if len(content) > limit:
+            return None
+    return bytes(content)
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Returns the fields of a form, and of an Authorization header for them."""
+    content = await _read_content(request, _MAX_FORM)
+    if content is None:
+        return {}
     fields = parse_qs(content.decode(errors="replace"))
     found = {name: fields[name][0] for name in _TOKEN_FIELDS if name in fields}
     if "client_id" not in found and request.headers.get("authorization", "").lower().startswith("basic "):

@@ -46,6 +46,9 @@ _TITLES = {
     "observe": "What recording of statements and traces cost short statements, and a scrape of the metrics,",
     "plpgsql": "Loops in PL/pgSQL beside PostgreSQL,",
     "wire": "Short statements beside PostgreSQL, and servers that only receive and send,",
+    "file-scans": "Queries over files that are not resident, and the files' raw read rate,",
+    "copies": "COPY by one client, and by 24 at once,",
+    "steady-load": "A load larger than memory by 24 clients, by tenth,",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }
 _COLOURS = {

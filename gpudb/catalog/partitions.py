@@ -39,7 +39,9 @@ class PartitionBound:
     """What rows a partition of the table `parent` (an OID) takes.
 
     RANGE: `lower` inclusive, `upper` exclusive, one datum a column of the key. LIST: `values`. HASH: those whose hash
-    has the remainder `remainder` by `modulus`. The `default` partition takes all rows that no other one takes.
+    has the remainder `remainder` by `modulus`. The `default` partition takes all rows that no other one takes, and
+    `changes` counts how often those became fewer: two transactions conflict of which one writes rows that it had, or
+    that a partition below it had.
     """
 
     parent: int
@@ -49,6 +51,7 @@ class PartitionBound:
     values: tuple[Datum, ...] = ()
     modulus: int = 0
     remainder: int = 0
+    changes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

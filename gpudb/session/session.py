@@ -309,6 +309,8 @@ class Session:
 
     def run_constants(self, sql: str) -> Result | None:
         """Runs a text that is one SELECT of constants (see `interfaces.SessionInterface.run_constants`)."""
+        if self._ends_implicit:
+            return None
         result = self._select_constants(sql.rstrip(_TRAILING), (), ())
         if result is not None:
             self.query = sql
@@ -321,7 +323,7 @@ class Session:
         """Runs a SELECT of constants again (see `interfaces.SessionInterface.repeat_constants`)."""
         if self._constants_of != (self._catalog().version, self.settings.version, self.definer) or self.failed:
             return False
-        if self._fixed_rows.get(sql) is not row or self.frames:
+        if self._fixed_rows.get(sql) is not row or self.frames or self._ends_implicit:
             return False
         self.query, self.script_part, self.query_started = sql, "", dt.datetime.now(dt.UTC)
         self.bound_statements += 1
@@ -329,10 +331,15 @@ class Session:
             self.commits += 1
         return True
 
+    @property
+    def _ends_implicit(self) -> bool:
+        """Whether a Query ends an implicit transaction of messages before it, whose commit takes time and may fail."""
+        return self.transaction is not None and not self.explicit
+
     def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
         """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
         statement = prepared.statement
-        if not isinstance(statement, RawStatement):
+        if not isinstance(statement, RawStatement) or statement.direct_node is not None:
             return None
         return self._select_constants(statement.text, prepared.oids, parameters, prepared)
 
@@ -661,7 +668,10 @@ class Session:
         return Key(text, catalog.version, path, self.settings["timezone"], oids, scale)
 
     def _is_cacheable(self, context: Context, wide: Mapping[int, SqlType] | None) -> bool:
-        return not self.frames and context.arguments is None and not context.statement.part and not wide
+        statement = context.statement
+        # The text of a part is not its own, and that within EXECUTE DIRECT means another statement by itself.
+        has_own_text = not statement.part and statement.direct_node is None
+        return has_own_text and not self.frames and context.arguments is None and not wide
 
     def _plan(
         self,

@@ -381,15 +381,14 @@ class Store:
 
         If the connection to a shared catalog is lost before the commit, it is tried again once that is back.
         """
-        ends = time.monotonic() + WAIT_SECONDS
-        while True:
-            try:
-                with self._commit_lock, self._exclusive(transaction):
-                    merged = self._commit(transaction)
-                break
-            except ConnectionLost:
-                if time.monotonic() >= ends:
-                    raise
+        data = [] if self._table_files.url is None else self._list_new_data(transaction)
+        try:
+            self._table_files.publish(data)  # before the lock, since others' commits need not wait for it
+            merged = self._commit_in_turn(transaction)
+        except BaseException:
+            if not transaction.committed:
+                self._table_files.withdraw(data)  # their copies are the transaction's
+            raise
         if self._compactor is not None and self.leads and not transaction.compacting:
             for change in merged.changes:
                 if isinstance(change.new, Table) and change.new.is_readable:
@@ -397,6 +396,28 @@ class Store:
         for change in merged.changes:
             if isinstance(change.new, Table) and change.new.is_readable:
                 self._call_followers(change.new)
+
+    def _list_new_data(self, transaction: Transaction) -> list[Path]:
+        """Returns the data files below the folder of tables that a transaction has added to durable tables."""
+        before = {table.oid: table for table in transaction.base.tables() if table.is_readable}
+        new: list[Path] = []
+        for table in transaction.catalog.tables():
+            old = before.get(table.oid)
+            if table is not old and table.is_readable and self.is_durable(table):
+                known = set() if old is None else {file.path for file in old.files}
+                added = (Path(file.path) for file in table.files if file.path not in known)
+                new += [path for path in added if path.is_relative_to(self._tables_folder)]
+        return new
+
+    def _commit_in_turn(self, transaction: Transaction) -> MergeResult:
+        ends = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                with self._commit_lock, self._exclusive(transaction):
+                    return self._commit(transaction)
+            except ConnectionLost:
+                if time.monotonic() >= ends:
+                    raise
 
     def _commit(self, transaction: Transaction) -> MergeResult:
         if self._closed:
@@ -442,16 +463,15 @@ class Store:
         """Makes a merged catalog the committed one: on disk first, then for all who begin afterwards."""
         states = self._stage(merged, compacting=transaction is not None and transaction.compacting)
         unused = self._states.list_unused(merged.changes, states)
-        data, metadata = self._states.list_new(merged.changes, states)
+        metadata = self._states.list_new(states)
         try:
-            self._table_files.publish([*data, *metadata])
+            self._table_files.publish(metadata)
             catalogs = self._write(transaction, merged, states, unused)
         except CommitUnknown:
             if transaction is not None:
                 transaction.committed = True  # perhaps: its files stay
             raise
         except BaseException:
-            self._table_files.withdraw(data)  # their copies are the transaction's
             for path in metadata:
                 self._table_files.remove(path)
             raise
@@ -853,7 +873,7 @@ class Store:
             versions = enumerate(first.databases, first.version)
             return {name: replace(first, database=name, version=version) for version, name in versions}
         check_not_shared(self.directory)
-        require_catalog(self.directory)
+        require_catalog(self.directory, self._table_files.has_tables)
         shutil.rmtree(self.spill, ignore_errors=True)
         make_directory(self.spill)
         database = CatalogDatabase(self.directory / "catalog.db")
@@ -879,5 +899,5 @@ class Store:
         if alone:
             purge(self.directory, KEEP_LOST_SECONDS)
             move_orphans(self._tables_folder, live)
-            self._table_files.remove_orphans(live)
+            self._table_files.remove_orphans(live, max(each.next_oid for each in loaded.values()))
         return loaded

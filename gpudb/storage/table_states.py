@@ -147,14 +147,13 @@ class TableStates:
             sync(self.folder)
         return staged
 
-    def list_new(self, changes: Iterable[Change], staged: Mapping[int, TableState]) -> tuple[list[Path], list[Path]]:
-        """Returns the files below `folder` that the catalog names once `staged` is committed: data, and metadata."""
-        added = [Path(file.path) for change in changes if change.oid in staged for file in change.added]
-        metadata: list[Path] = []
+    def list_new(self, staged: Mapping[int, TableState]) -> list[Path]:
+        """Returns the metadata files that `staged` adds to those that are committed."""
+        new: list[Path] = []
         for oid, state in staged.items():
             old = self.states.get(oid)
-            metadata += state.files - (old.files if old is not None else frozenset())
-        return [path for path in added if path.is_relative_to(self.folder)], metadata
+            new += state.files - (old.files if old is not None else frozenset())
+        return new
 
     def list_unused(self, changes: Iterable[Change], staged: Mapping[int, TableState]) -> dict[int, list[Path]]:
         """Returns the files that are no longer part of the state once `staged` is, by their table's OID."""

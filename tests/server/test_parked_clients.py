@@ -132,6 +132,30 @@ def test_a_transaction_with_changes_is_committed(server: PgServer) -> None:
         ask(client, query("DROP TABLE changed"))
 
 
+def test_a_query_ends_what_was_executed_without_sync(server: PgServer) -> None:
+    def insert(values: str) -> bytes:
+        return parse(f"INSERT INTO unsynced VALUES {values}") + bind() + execute()
+
+    with parked(server) as client, connected(server) as other:
+        key = "REFERENCES unsynced (a) DEFERRABLE INITIALLY DEFERRED"
+        ask(client, query(f"CREATE TABLE unsynced (a int PRIMARY KEY, b int {key})"))
+        for _ in range(3):  # from the second one on its answer is known
+            assert row(ask(client, ONE)) == [b"1"]
+        answers = ask(client, insert("(7, 7)") + ONE)
+        assert (row(answers), answers[-1].payload) == ([b"1"], b"I")
+        assert other.execute("SELECT count(*) FROM unsynced").fetchone() == (1,)
+        assert error(ask(client, insert("(8, 9)") + ONE)) == "23503"
+        assert other.execute("SELECT count(*) FROM unsynced").fetchone() == (1,)
+        ask(client, query("DROP TABLE unsynced"))
+
+
+def test_a_statement_for_a_node_is_not_the_same_by_itself(server: PgServer) -> None:
+    direct = parse("EXECUTE DIRECT ON (no_such) 'SELECT 1'") + bind() + execute() + SYNC
+    with parked(server) as client:
+        assert error(ask(client, direct)) == "42704"
+        assert row(ask(client, ONE)) == [b"1"]
+
+
 def test_definitions_settings_and_roles_change_what_a_text_means(server: PgServer) -> None:
     with parked(server) as client:
         ask(client, query("SET application_name = 'other'"))

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from pyiceberg.table import StaticTable
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.iceberg.checksums import forget_verified
+from gpudb.storage.object_stores import table_files
 from gpudb.storage.recovery.check import check
 from gpudb.storage.store import Store
 from tests.support.s3.proxy import Proxy, running_proxy
@@ -54,16 +55,27 @@ def environment(storage: Proxy, monkeypatch: pytest.MonkeyPatch) -> Mapping[str,
     return variables
 
 
-def _list_objects(storage: Proxy, prefix: str) -> set[str]:
-    files = pyarrow.fs.S3FileSystem(
-        access_key=KEY,
-        secret_key=SECRET,
-        region="any",
-        scheme="http",
-        endpoint_override=storage.endpoint.removeprefix("http://"),
+def _connect(storage: Proxy) -> pyarrow.fs.S3FileSystem:
+    endpoint = storage.endpoint.removeprefix("http://")
+    return pyarrow.fs.S3FileSystem(
+        access_key=KEY, secret_key=SECRET, region="any", scheme="http", endpoint_override=endpoint
     )
-    found = files.get_file_info(pyarrow.fs.FileSelector(prefix, recursive=True, allow_not_found=True))
+
+
+def _list_objects(storage: Proxy, prefix: str) -> set[str]:
+    found = _connect(storage).get_file_info(pyarrow.fs.FileSelector(prefix, recursive=True, allow_not_found=True))
     return {each.path.removeprefix(f"{prefix}/") for each in found if each.type == pyarrow.fs.FileType.File}
+
+
+def _note_end(ended: list[bool]) -> Callable[..., None]:
+    """Returns the search for objects of no table, which notes its end."""
+    search = table_files.ObjectTableFiles._remove_orphans
+
+    def noted(*arguments: Any) -> None:
+        search(*arguments)
+        ended.append(True)
+
+    return noted
 
 
 def _query(program: Program, *statements: str) -> list[tuple[Any, ...]]:
@@ -182,6 +194,55 @@ def test_objects_of_dropped_tables_are_removed(storage: Proxy, environment: Mapp
             transaction.commit()
         store.garbage.collect(at_once=True)
         wait_until(lambda: _list_objects(storage, "lake/removed") == {"gpudb-tables"}, "only the note of the owner")
+
+
+def test_objects_that_a_crash_left_are_removed_after_a_time(
+    storage: Proxy, environment: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Objects of no table stay for days, then an opening removes them; those of a live table stay."""
+    data, left = tmp_path / "data", "lake/left/16384/data/left.parquet"
+    with Store(data, tables_url="s3://lake/left") as store:
+        oid = created(store, "t")
+        insert(store, oid, (1, "one"))
+        assert oid == 16384
+    with _connect(storage).open_output_stream(left) as stream:
+        stream.write(b"half")
+    before = _list_objects(storage, "lake/left")
+    with Store(data):
+        pass
+    assert _list_objects(storage, "lake/left") == before
+    monkeypatch.setattr(table_files, "KEEP_ORPHANS_SECONDS", -60.0)
+    with Store(data) as store:
+        gone = {"16384/data/left.parquet"}
+        wait_until(lambda: before - gone == _list_objects(storage, "lake/left"), "only what is no table's is removed")
+        assert rows(store, oid) == [(1, "one")]
+
+
+def test_a_lost_or_older_catalog_removes_no_objects(
+    storage: Proxy, environment: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its catalog a directory is refused; with one of before, later objects stay."""
+    data, copy = tmp_path / "data", tmp_path / "catalog.db"
+    with Store(data, tables_url="s3://lake/older") as store:
+        oid = created(store, "t")
+    shutil.copy(data / "catalog.db", copy)
+    with Store(data, keep_seconds=3600) as store:
+        for number in range(3):
+            insert(store, oid, (number, "later"))
+        created(store, "u")
+    _lose_copies(data)
+    (data / "catalog.db").unlink()
+    before = _list_objects(storage, "lake/older")
+    with pytest.raises(GpudbError) as caught:
+        Store(data)
+    assert caught.value.sqlstate == "XX001"
+    monkeypatch.setattr(table_files, "KEEP_ORPHANS_SECONDS", -60.0)
+    shutil.copy(copy, data / "catalog.db")
+    looked: list[bool] = []
+    monkeypatch.setattr(table_files.ObjectTableFiles, "_remove_orphans", _note_end(looked))
+    with Store(data):
+        wait_until(lambda: looked, "the opening has looked for objects of no table")
+    assert _list_objects(storage, "lake/older") == before
 
 
 def test_an_address_is_of_one_directory(environment: Mapping[str, str], tmp_path: Path) -> None:

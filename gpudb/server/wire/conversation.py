@@ -202,7 +202,8 @@ class Conversation:
         return True
 
     def _is_short_query(self, payload: bytes) -> bool:
-        return self._session.answers_soon(payload[:-1].decode("utf-8", "replace"))
+        session = self._session
+        return session.answers_soon(payload[:-1].decode("utf-8", "replace")) and session.ends_soon
 
     def _is_short_parse(self, payload: bytes) -> bool:
         """Whether a statement is known: its text has no parameters."""

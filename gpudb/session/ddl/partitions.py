@@ -138,9 +138,20 @@ def _put_partition(context: Context, parent: Table, table: Table) -> None:
     put_relation(context, replace(parent, partitioned_by=replace(key, changes=key.changes + 1)))
     for each in list_children(context.transaction.catalog).get(parent.oid, ()):
         bound = each.partition_bound
-        if bound is not None and bound.default and each.oid != table.oid and not has_fitting_rows(context, each):
+        if bound is None or not bound.default or each.oid == table.oid:
+            continue
+        _count_change(context, each)
+        if not has_fitting_rows(context, each):
             message = f'updated partition constraint for default partition "{each.name}" would be violated by some row'
             raise SqlError.of("check_violation", message, objects={"schema": each.schema, "table": each.name})
+
+
+def _count_change(context: Context, default: Table) -> None:
+    """Marks a default partition, and those below it, as taking fewer rows."""
+    for each in (default, *list_partitions(context.transaction.catalog, default)):
+        if each.partition_bound is not None:
+            bound = replace(each.partition_bound, changes=each.partition_bound.changes + 1)
+            put_relation(context, replace(each, partition_bound=bound))
 
 
 def has_fitting_rows(context: Context, table: Table) -> bool:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
-from gpudb.storage.object_stores.table_files import make_local
+from gpudb.storage.object_stores.table_files import forget_local, make_local
 
 _verified_files: LruCache[str, bool] = LruCache(1 << 16)
 _verified_chunks: LruCache[tuple[str, str, int], bool] = LruCache(1 << 18)
@@ -38,6 +38,7 @@ def forget_verified() -> None:
     """Forgets which files are verified: files may change while no store has them open."""
     _verified_files.clear()
     _verified_chunks.clear()
+    forget_local()
 
 
 def verify_files(paths: Iterable[str]) -> None:

@@ -60,8 +60,14 @@ class TableFiles(Protocol):
     def fetch_metadata(self, current: Mapping[int, Path]) -> None:
         """Makes tables' metadata local; `current` is each table's current metadata file by OID."""
 
-    def remove_orphans(self, live: Mapping[int, frozenset[Path] | None]) -> None:
-        """Removes old files outside the data directory that no table names; None stands for all of a table's."""
+    def has_tables(self) -> bool:
+        """Returns whether there are files of tables outside the data directory."""
+
+    def remove_orphans(self, live: Mapping[int, frozenset[Path] | None], next_oid: int) -> None:
+        """Removes old files outside the data directory that no table names; None stands for all of a table's.
+
+        Nothing is removed if the files are of a later catalog: `next_oid` is the next OID of this one.
+        """
 
     def close(self) -> None:
         """Ends what is under way."""
@@ -85,7 +91,11 @@ class LocalTableFiles:
     def fetch_metadata(self, current: Mapping[int, Path]) -> None:
         """See `TableFiles`."""
 
-    def remove_orphans(self, live: Mapping[int, frozenset[Path] | None]) -> None:
+    def has_tables(self) -> bool:
+        """See `TableFiles`."""
+        return False
+
+    def remove_orphans(self, live: Mapping[int, frozenset[Path] | None], next_oid: int) -> None:
         """See `TableFiles`."""
 
     def close(self) -> None:
@@ -212,24 +222,39 @@ class ObjectTableFiles:
         for oid, path in current.items():
             if not path.exists():
                 below = self._store.list_below(self.locate(self._folder / str(oid) / "metadata"))
-                self.fetch(self._to_path(each.address) for each in below)
+                there = {self._to_path(each.address) for each in below}
+                self.fetch(there - {path})
+                if path in there:  # else the table cannot be read
+                    self.fetch([path])  # last: it says that all others are here
+
+    def has_tables(self) -> bool:
+        """See `TableFiles`."""
+        return any(each.address != self._owner for each in self._store.list_below(self._address))
 
     def _to_path(self, address: Address) -> Path:
         return self._folder / address.path.removeprefix(f"{self._address.path}/")
 
-    def remove_orphans(self, live: Mapping[int, frozenset[Path] | None]) -> None:
+    def remove_orphans(self, live: Mapping[int, frozenset[Path] | None], next_oid: int) -> None:
         """See `TableFiles`: in the background."""
-        self._pool.submit(self._remove_orphans, live)
+        self._pool.submit(self._remove_orphans, live, next_oid)
 
-    def _remove_orphans(self, live: Mapping[int, frozenset[Path] | None]) -> None:
+    def _remove_orphans(self, live: Mapping[int, frozenset[Path] | None], next_oid: int) -> None:
         before = (time.time() - KEEP_ORPHANS_SECONDS) * 1e9
+        versions = {oid: max(map(_read_version, kept), default=-1) for oid, kept in live.items() if kept is not None}
         try:
             orphans = []
             for each in self._store.list_below(self._address):
                 path = self._to_path(each.address)
                 folder = path.relative_to(self._folder).parts[0]
-                kept = live.get(int(folder), frozenset()) if folder.isdigit() else None
-                if kept is not None and path not in kept and each.changed < before:
+                oid = int(folder) if folder.isdigit() else None
+                kept = frozenset[Path]() if oid is None else live.get(oid, frozenset())
+                if kept is None or path in kept or each.address == self._owner:
+                    continue
+                if oid is not None and (oid >= next_oid or _read_version(path) > versions.get(oid, next_oid) + 1):
+                    # A crash leaves the files of one commit at most.
+                    _LOG.warning('"%s" is newer than the catalog: no objects of no table are removed', each.address)
+                    return
+                if each.changed < before:
                     orphans.append(each.address)
             if orphans:
                 _LOG.warning('removing %d objects below "%s" that belong to no table', len(orphans), self._address)
@@ -241,6 +266,12 @@ class ObjectTableFiles:
         """See `TableFiles`: waits for removals, within CLOSE_SECONDS."""
         wait(list(self._removals), timeout=CLOSE_SECONDS)
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _read_version(path: Path) -> int:
+    """Returns the version of a table that a metadata file is of; -1 for other files."""
+    number = path.name.partition("-")[0]
+    return int(number) if path.name.endswith(".metadata.json") and number.isdigit() else -1
 
 
 def _try_again(read: Callable[[], _T]) -> _T:
@@ -315,6 +346,11 @@ def make_local(paths: Iterable[str]) -> None:
                 files.fetch(wanted)
             finally:
                 files.close()
+
+
+def forget_local() -> None:
+    """Forgets which files are here: they may go while no store has them open."""
+    _known_local.clear()
 
 
 def read_tables_url(directory: Path) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -28,8 +28,11 @@ _HINT = (
 )
 
 
-def require_catalog(directory: Path) -> None:
-    """Raises XX001 if `tables` holds files while the catalog's database is missing or empty; changes nothing."""
+def require_catalog(directory: Path, has_tables_elsewhere: Callable[[], bool] = lambda: False) -> None:
+    """Raises XX001 if `tables` holds files while the catalog's database is missing or empty; changes nothing.
+
+    `has_tables_elsewhere` says whether an object storage has files of its tables.
+    """
     tables = directory / "tables"
     path = directory / "catalog.db"
     state = "missing" if not path.exists() else "empty" if _is_empty(path) else ""
@@ -39,6 +42,8 @@ def require_catalog(directory: Path) -> None:
     if folders:
         message = f'the catalog "{path}" is {state}, but "{tables}" holds the files of {len(folders)} tables'
         raise _error(directory, message)
+    if has_tables_elsewhere():
+        raise _error(directory, f'the catalog "{path}" is {state}, but the object storage has the files of its tables')
 
 
 def check_not_shared(directory: Path) -> None:

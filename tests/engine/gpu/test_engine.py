@@ -298,6 +298,9 @@ def test_nodes_are_names_of_workers(session: Session) -> None:
     ]
     assert [sum(each) for each in zip(*parts, strict=True)] == [1000, 500500]
     assert all(part[0] > 300 for part in parts)
+    for _ in range(2):  # by itself the same text is of all nodes, whichever came first
+        assert run(session, "SELECT count(*), sum(k) FROM spread") == [(1000, 500500)]
+        assert run(session, "EXECUTE DIRECT ON (d0) 'SELECT count(*), sum(k) FROM spread'") == [parts[0]]
     assert run(session, "EXECUTE DIRECT ON (d0) 'SELECT count(*) FROM copied, orders'")[0] == (30000,)
     for sql, state in (
         ("CREATE NODE d2 WITH (TYPE='datanode')", "55000"),

@@ -4,6 +4,8 @@
 --   pg_temp      OID of the session's temporary schema, or 0
 --   pg_reach     OIDs of the roles that the current role reaches, as in role_reach
 --   pg_superuser whether the current role is a superuser
+--   pg_schemas   OIDs of schemas by name, if the statement looks names up
+--   pg_relations names of relations by the texts of their OIDs, if the statement shows expressions
 --   pg_grants    privileges of the current role by object, if the statement asks for them
 --   pg_database  name of the database
 --   pg_version   the catalog's version, which stands for the transaction that wrote a row
@@ -116,7 +118,7 @@ CREATE MACRO sys_own(what, x, wanted) AS list_transform([CAST(x AS BIGINT)], lam
         THEN (getvariable('pg_superuser') AND len(wanted) > 0) OR list_has_any(sys_own_grants(what, o), wanted) END)[1];
 -- True for a name whose schema the current role may look into, or that has none; 42501 for any other.
 CREATE MACRO sys_look_in(parts) AS list_transform([struct_pack(name := parts[-2], found := CASE WHEN len(parts) > 1
-        THEN (SELECT first(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = parts[-2]) END)],
+        THEN map_extract_value(getvariable('pg_schemas'), parts[-2]) END)],
     lambda p: CASE WHEN (p).found IS NULL OR getvariable('pg_superuser') OR coalesce(sys_own('n', (p).found, ['U']), true) THEN true
         ELSE CAST(pg_error('42501', 'permission denied for schema ' || (p).name) AS BOOLEAN) END)[1];
 -- A relation's name as printed, without the database's; 0A000 for one of another database.
@@ -174,8 +176,9 @@ CREATE MACRO sys_find_collation(t) AS coalesce(sys_number(t), (SELECT min(lc.oid
 CREATE MACRO sys_found(found, t, state, before, after) AS
     list_transform([struct_pack(known := found, shown := t)], lambda p: coalesce((p).known,
         CASE WHEN (p).shown IS NOT NULL THEN CAST(pg_error(state, before || (p).shown || after) AS BIGINT) END))[1];
-CREATE MACRO sys_missing_schema(parts) AS CASE WHEN len(parts) > 1 AND NOT starts_with(parts[-2], 'pg_temp')
-    AND NOT EXISTS (SELECT 1 FROM pg_namespace AS lc WHERE lc.nspname = parts[-2]) THEN parts[-2] END;
+CREATE MACRO sys_missing_schema(parts) AS list_transform([struct_pack(named := parts)], lambda p:
+    CASE WHEN len((p).named) > 1 AND NOT starts_with((p).named[-2], 'pg_temp')
+        AND map_extract_value(getvariable('pg_schemas'), (p).named[-2]) IS NULL THEN (p).named[-2] END)[1];
 CREATE MACRO pg_to_regclass(t) AS list_transform([struct_pack(known := sys_find_class(t), shown := t,
         schema := sys_missing_schema(sys_parts(CAST(t AS VARCHAR))))], lambda p: coalesce((p).known,
     CASE WHEN (p).schema IS NOT NULL
@@ -234,9 +237,8 @@ CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) 
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
 -- An expression as kept: a sequence's OID in it becomes its name.
 CREATE MACRO sys_expression(t) AS CASE WHEN contains(t, '::regclass') THEN replace(t,
-        regexp_extract(t, '''\d+''::regclass'), '''' || (SELECT first(replace(nc.name, '''', ''''''))
-            FROM relation_names AS nc WHERE CAST(nc.oid AS VARCHAR) = regexp_extract(t, '''(\d+)''::regclass', 1))
-        || '''::regclass') ELSE t END;
+        regexp_extract(t, '''\d+''::regclass'), '''' || replace(map_extract_value(getvariable('pg_relations'),
+            regexp_extract(t, '''(\d+)''::regclass', 1)), '''', '''''') || '''::regclass') ELSE t END;
 -- The sequence of a column, by its table's OID and by the table's name, which is for the message.
 CREATE MACRO sys_sequence_of(x, t, part) AS list_transform([struct_pack(shown := t, wanted := part, c :=
     (SELECT struct_pack(columns := count(*), sequence := first(nc.qualified)) FROM pg_attribute AS da
@@ -453,7 +455,7 @@ CREATE MACRO sys_sequence(x, t) AS list_transform([struct_pack(shown := t, known
         THEN CAST(pg_error('42809', '"' || coalesce((p).shown, ((p).known).relation) || '" is not a sequence') AS BIGINT) END)[1];
 CREATE MACRO sys_role(t) AS CASE WHEN t = 'public' THEN 0 ELSE sys_role_oid(t) END;
 CREATE MACRO sys_schema(t) AS sys_found(
-    (SELECT min(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = t), t, '3F000', 'schema "', '" does not exist');
+    map_extract_value(getvariable('pg_schemas'), t), t, '3F000', 'schema "', '" does not exist');
 CREATE MACRO sys_database(t) AS sys_found(
     (SELECT min(lc.oid) FROM pg_database AS lc WHERE lc.datname = t), t, '3D000', 'database "', '" does not exist');
 CREATE MACRO sys_column(x, t) AS list_transform([struct_pack(shown := t, known :=

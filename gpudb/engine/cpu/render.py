@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -37,6 +37,7 @@ class QueryRenderer:
     """Renders one statement.
 
     `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
+    `system` returns that of a system relation, given its name and those of the columns that the statement reads.
     `files` returns that of files. `check` raises if the statement is canceled. `values_tables` collects long VALUES
     lists as tables, by name.
     """
@@ -44,7 +45,7 @@ class QueryRenderer:
     def __init__(
         self,
         table: TableSource,
-        system: Callable[[str], str],
+        system: Callable[[str, Collection[str]], str],
         parameters: Sequence[object] = (),
         values: Mapping[str, object] | None = None,
         *,
@@ -67,10 +68,20 @@ class QueryRenderer:
         self._outputs: dict[tuple[int, int], str] = {}
         self._where: bound.Expr | None = None
         self._relation_numbers = count(_FIRST_RELATION)
+        self._whole: bound.Query | None = None
+        self._read: Set[tuple[int, int]] | None = None
 
     def render(self, query: bound.Query) -> str:
         """Renders the whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
-        return self.render_query(rewrite_for_engine(query))
+        self._whole, self._read = rewrite_for_engine(query), None
+        return self.render_query(self._whole)
+
+    def _reads(self, source: bound.SystemScan) -> list[str]:
+        """Returns the names of the columns of a relation that the statement reads."""
+        if self._read is None and self._whole is not None:
+            self._read = {(node.rel, node.index) for node in walk(self._whole) if isinstance(node, bound.Column)}
+        read = self._read
+        return [c.name for n, c in enumerate(source.columns) if read is None or (source.rel, n) in read]
 
     def _expression_renderer(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> ExpressionRenderer:
         return ExpressionRenderer(
@@ -303,7 +314,7 @@ class QueryRenderer:
     @_render_from.register
     def _(self, source: bound.SystemScan) -> str:
         self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
-        return f"{self._system(source.name)} AS r{source.rel}"
+        return f"{self._system(source.name, self._reads(source))} AS r{source.rel}"
 
     @_render_from.register
     def _(self, source: bound.FrameScan) -> str:

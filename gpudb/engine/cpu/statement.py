@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,11 +115,11 @@ def statement_sql(
         scans.append(_Scan(scan.table, current, ranges, relation))
         return relation
 
-    def system(qualified: str) -> str:
+    def system(qualified: str, read: Collection[str]) -> str:
         nonlocal repeatable
         repeatable = False
         inside = QueryRenderer(table, system, (), values)
-        return instance.system.relation(qualified, inside.render)
+        return instance.system.relation(qualified, read, inside.render)
 
     def files(scan: bound.FileScan) -> str:
         if any(file.store is not None for file in scan.files.files):

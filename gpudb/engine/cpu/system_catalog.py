@@ -12,7 +12,8 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 
 import duckdb
@@ -43,8 +44,9 @@ from gpudb.lru import IdentityKey, LruCache
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.updatable_views import updatable_columns
-from gpudb.sql.bound import OutputColumn, Query
+from gpudb.sql.bound import OutputColumn, Query, Select, SetReturning
 from gpudb.sql.parse.parser import parse
+from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 
 KEPT_VERSIONS = 16
@@ -83,8 +85,11 @@ class SystemCatalog:
             return None
         return tuple(OutputColumn(each, item) for each, item in result.stored_columns)
 
-    def relation(self, qualified: str, render: Callable[[Query], str]) -> str:
-        """Returns a relation for FROM, with its columns by name; `render` renders a view's query."""
+    def relation(self, qualified: str, read: Collection[str], render: Callable[[Query], str]) -> str:
+        """Returns a relation for FROM, with its columns by name; `render` renders a view's query.
+
+        A view has only the columns that are `read`: DuckDB would plan the look-ups of all others before it drops them.
+        """
         schema, _, name = qualified.partition(".")
         if name.endswith("()") or name in RELATIONS:
             return quote_identifier(FUNCTION_PREFIX + name.removesuffix("()"))
@@ -99,8 +104,12 @@ class SystemCatalog:
                 f"CAST(NULL AS {item.duckdb}) AS {quote_identifier(each)}" for each, item in found.columns
             )
             return f"(SELECT {nothing} WHERE false)"
-        outputs = ", ".join(f"c{n} AS {quote_identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
-        return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
+        query, numbers = _keep_columns(
+            self._view(found), [n for n, (each, _) in enumerate(found.columns) if each in read]
+        )
+        kept = [found.columns[number][0] for number in numbers]
+        outputs = ", ".join(f"c{n} AS {quote_identifier(each)}" for n, each in enumerate(kept, 1))
+        return f"(SELECT {outputs} FROM ({render(query)}))"
 
     def _view(self, found: SystemRelation) -> Query:
         key = f"{found.schema}.{found.name}"
@@ -139,7 +148,12 @@ class SystemCatalog:
             f"SET VARIABLE pg_superuser = {superuser};"
             f"SET VARIABLE pg_reach = {_reach(catalog, user)}"
         )
-        if "sys_own" in text or (superuser == "false" and _LOOKS_UP_NAMES.search(text)):
+        looks_up = _LOOKS_UP_NAMES.search(text) is not None
+        if looks_up:
+            cursor.execute(_SET_SCHEMAS)
+        if "sys_expression" in text:
+            cursor.execute(_SET_RELATIONS)
+        if "sys_own" in text or (superuser == "false" and looks_up):
             cursor.execute(
                 f"SET VARIABLE pg_grants = (SELECT grants FROM {self._grants_schema(catalog, user)}.own_grants)"
             )
@@ -276,15 +290,26 @@ class SystemCatalog:
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
                 "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_database = ''; SET VARIABLE pg_superuser = false;"
                 f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')};"
-                "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]))"
+                "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]));"
+                "SET VARIABLE pg_schemas = CAST(MAP {} AS MAP(VARCHAR, BIGINT));"
+                "SET VARIABLE pg_relations = CAST(MAP {} AS MAP(VARCHAR, VARCHAR))"
             )
             result = text.replace("{reserved}", reserved).replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
             cursor.execute(result)
         self._ready = True
 
 
+# Names are looked up in lists, since DuckDB takes 5 to 50 ms to plan each subquery over an outer column.
+_SET_SCHEMAS = (
+    "SET VARIABLE pg_schemas = (SELECT map(list(s.name), list(s.oid)) FROM"
+    " (SELECT nspname AS name, min(oid) AS oid FROM pg_namespace GROUP BY nspname) AS s)"
+)
+_SET_RELATIONS = (
+    "SET VARIABLE pg_relations = (SELECT map(list(s.oid), list(s.name)) FROM"
+    " (SELECT CAST(n.oid AS VARCHAR) AS oid, first(n.name) AS name FROM relation_names AS n GROUP BY n.oid) AS s)"
+)
 # Macros that find an object by its name, for which a role needs the right to use its schema.
-_LOOKS_UP_NAMES = re.compile(r"pg_to_reg|sys_find_|sys_serial")
+_LOOKS_UP_NAMES = re.compile(r"pg_to_reg|sys_find_|sys_serial|sys_schema")
 # Password verifiers are for superusers only; the views over them hide them.
 _GUARDED = {
     "pg_authid": " REPLACE (CASE WHEN rolpassword IS NULL OR getvariable('pg_superuser') THEN rolpassword"
@@ -296,6 +321,18 @@ _EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 
 # Relations whose rows of a new database are in the catalog, too.
 _REPLACED = {"pg_authid": " WHERE false", "pg_auth_members": " WHERE false"}
+
+
+def _keep_columns(query: Query, numbers: Sequence[int]) -> tuple[Query, Sequence[int]]:
+    """Returns a view's query with some of its columns, from 0, and which these are: all if its rows depend on them."""
+    every = range(len(query.columns))
+    if not isinstance(query, Select) or query.distinct or query.order_by:
+        return query, every
+    if any(isinstance(node, SetReturning) for target in query.targets for node in walk(target)):
+        return query, every
+    kept = numbers or every[:1]
+    columns, targets = tuple(query.columns[n] for n in kept), tuple(query.targets[n] for n in kept)
+    return replace(query, columns=columns, targets=targets), kept
 
 
 def _is_superuser(catalog: Catalog, name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import deparse, parse
+from gpudb.sql.rewrite.ask_current_role import ask_current_role
 from gpudb.sql.rewrite.expand_stars import expand_stars
 from gpudb.sql.rewrite.inline_subqueries import inline_subqueries
 from gpudb.sql.rewrite.pull_up_constants import pull_up_constants
@@ -29,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     Rule("bound query", remove_unused_columns),
     Rule("checked query", pull_up_constants),
     Rule("engine query", inline_subqueries),
+    Rule("engine query", ask_current_role),
 )
 """All rewrite rules, in the order in which they apply."""
 

@@ -398,15 +398,16 @@ class Store:
                 self._call_followers(change.new)
 
     def _list_new_data(self, transaction: Transaction) -> list[Path]:
-        """Returns the data files below the folder of tables that a transaction has added to durable tables."""
-        before = {table.oid: table for table in transaction.base.tables() if table.is_readable}
+        """Returns the data files that a transaction has written, and that durable tables have at its end.
+
+        Those of a snapshot to which it returns are committed: they are in the storage, and stay there if it fails.
+        """
+        written = {str(path): path for path in transaction.written}
+        before = {table.oid: table for table in transaction.base.tables()} if written else {}
         new: list[Path] = []
-        for table in transaction.catalog.tables():
-            old = before.get(table.oid)
-            if table is not old and table.is_readable and self.is_durable(table):
-                known = set() if old is None else {file.path for file in old.files}
-                added = (Path(file.path) for file in table.files if file.path not in known)
-                new += [path for path in added if path.is_relative_to(self._tables_folder)]
+        for table in transaction.catalog.tables() if written else ():
+            if table is not before.get(table.oid) and table.is_readable and self.is_durable(table):
+                new += [written[file.path] for file in table.files if file.path in written]
         return new
 
     def _commit_in_turn(self, transaction: Transaction) -> MergeResult:

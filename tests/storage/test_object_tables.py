@@ -16,9 +16,10 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from gpudb.catalog.deleted_rows import DeletedRows
-from gpudb.errors import FeatureNotSupported, GpudbError
+from gpudb.errors import FeatureNotSupported, GpudbError, SerializationFailure
 from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.object_stores import table_files
+from gpudb.storage.recovery.catalog_move import move_to_postgres
 from gpudb.storage.recovery.check import check
 from gpudb.storage.store import Store
 from tests.support.s3.proxy import Proxy, running_proxy
@@ -262,6 +263,45 @@ def test_an_address_is_of_one_directory(environment: Mapping[str, str], tmp_path
         Store(None, tables_url="s3://lake/none")
     with pytest.raises(GpudbError, match="bucket"):
         Store(tmp_path / "fourth", tables_url="s3://no-such-bucket/x")
+
+
+def test_a_catalog_of_tables_in_an_object_storage_is_not_moved(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """Coordinators could not open the directory, so that its catalog stays where it is."""
+    Store(tmp_path / "data", tables_url="s3://lake/unmoved").close()
+    with pytest.raises(FeatureNotSupported, match="several coordinators"):
+        move_to_postgres(tmp_path / "data", "postgresql://127.0.0.1:1/none")
+    Store(tmp_path / "data").close()
+
+
+def test_a_failed_return_to_a_snapshot_keeps_its_objects(
+    storage: Proxy, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    """Files of a snapshot that a transaction gives its table again are not the transaction's to take back."""
+    data = tmp_path / "data"
+    with Store(data, tables_url="s3://lake/returned", retention=RETENTION, compaction=False) as store:
+        oid, contended = created(store, "t"), created(store, "contended")
+        insert(store, oid, (1, "first"))
+        insert(store, contended, (1, "first"))
+        with store.begin() as transaction:
+            files = transaction.table(oid).files
+            transaction.truncate(oid)
+            transaction.commit()
+        with store.begin() as late, store.begin() as other:
+            for each in (other, late):
+                each.truncate(contended)
+            late.restore(oid, tuple(files))
+            other.commit()
+            with pytest.raises(SerializationFailure):
+                late.commit()
+        assert [each.table.files for each in store.catalog().snapshots[oid]][-2] == files
+    expected = {Path(each.path).relative_to(data / "tables").as_posix() for each in files}
+    assert expected <= _list_objects(storage, "lake/returned")
+    _lose_copies(data)
+    with Store(data, retention=RETENTION, compaction=False) as store:
+        with store.begin() as transaction:
+            transaction.restore(oid, tuple(files))
+            transaction.commit()
+        assert rows(store, oid) == [(1, "first")]
 
 
 def test_acknowledged_commits_survive_kills_and_lost_copies(

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 
 from gpudb.catalog.relations import Sequence
-from gpudb.errors import GpudbError
+from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.catalog.changes import (
     Catalogs,
     Pointer,
@@ -32,7 +32,7 @@ from gpudb.storage.catalog.records import encode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
-from gpudb.storage.private_files import SHARED_CATALOG_FILE
+from gpudb.storage.private_files import SHARED_CATALOG_FILE, TABLES_URL_FILE
 from gpudb.storage.recovery.opening import claim_directory, read_current_catalogs
 
 CATALOG = "catalog.db"
@@ -87,8 +87,11 @@ def move_to_postgres(directory: Path, url: str) -> MovedCatalog:
     """Moves the catalog of a data directory to the PostgreSQL database of `url`, which has none yet.
 
     The SQLite file is kept as KEPT. Raises 58P01 without a data directory, 55006 while a server has it open, 55000 if
-    its catalog is in another PostgreSQL or that of `url` is in use, and XX001 if the copy differs from the original.
+    its catalog is in another PostgreSQL or that of `url` is in use, XX001 if the copy differs from the original, and
+    0A000 if its tables lie in an object storage, which several coordinators cannot have.
     """
+    if (directory / TABLES_URL_FILE).exists():
+        raise FeatureNotSupported("tables of several coordinators cannot lie in an object storage")
     with _lock(directory), closing(PostgresCatalog(url)) as shared, _postgres_errors():
         path = directory / CATALOG
         if not path.exists():

@@ -32,6 +32,7 @@ from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, Commit
 from gpudb.storage.catalog.postgres_connection import (
     CHANNEL,
     OID_BLOCK,
+    RETRY_SECONDS,
     Connection,
     connect,
     connect_again,
@@ -264,8 +265,8 @@ class PostgresCatalog:
         """Returns an OID that no coordinator has; waits for PostgreSQL up to a limit, then raises 08006."""
         with self._oid_lock:
             oid = next(self._oids, None)
+            ends = time.monotonic() + self.wait_seconds
             while oid is None:
-                ends = time.monotonic() + self.wait_seconds
                 try:
                     if self._oid_connection is None or self._oid_connection.closed:
                         self._oid_connection = connect_again(self.url, ends)
@@ -273,9 +274,13 @@ class PostgresCatalog:
                     assert row is not None
                     self._oids = iter(range(row[0], row[0] + OID_BLOCK))
                     oid = next(self._oids)
-                except psycopg.Error:
+                except psycopg.Error as error:
                     if self._oid_connection is not None:
                         self._oid_connection.close()
+                    if time.monotonic() >= ends:  # it answers, but refuses: a standby, or a cancelled statement
+                        message = f"could not draw an OID from the catalog: {describe(error)}"
+                        raise GpudbError(message, condition="connection_failure") from error
+                    time.sleep(RETRY_SECONDS)
             return oid
 
     def _reserve_oids(self, next_oid: int) -> None:

@@ -18,7 +18,7 @@ CHANNEL = "gpudb_commits"
 CONNECTION_NAME = "gpudb locks of coordinator "
 """The application name of a connection that holds locks, before the coordinator's number."""
 CONNECT_SECONDS = 5
-_RETRY_SECONDS = 0.1
+RETRY_SECONDS = 0.1
 _SETTINGS = (
     f"SET search_path TO {SCHEMA}, pg_catalog",
     "SET client_min_messages TO warning",
@@ -103,7 +103,7 @@ def connect_again(url: str, ends: float) -> Connection:
         except GpudbError as error:
             if time.monotonic() >= ends:
                 raise GpudbError(error.message, condition="connection_failure") from None
-        time.sleep(_RETRY_SECONDS)
+        time.sleep(RETRY_SECONDS)
 
 
 def create_tables(connection: Connection) -> None:

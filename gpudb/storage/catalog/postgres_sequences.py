@@ -13,8 +13,9 @@ from typing import TypeVar
 import psycopg
 
 from gpudb.catalog.relations import Sequence
+from gpudb.errors import GpudbError
 from gpudb.storage.catalog.commit_errors import WAIT_SECONDS
-from gpudb.storage.catalog.postgres_connection import Connection, connect_again, transaction
+from gpudb.storage.catalog.postgres_connection import RETRY_SECONDS, Connection, connect_again, describe, transaction
 from gpudb.storage.catalog.sequences import Sequences, SequenceState, advance, make_exhausted_error
 
 _T = TypeVar("_T")
@@ -85,16 +86,20 @@ class PostgresSequences(Sequences):
                 self._open.close()
 
     def _run(self, call: Callable[[Connection], _T]) -> _T:
-        """Calls with a connection, and once more with a new one if it is lost: a value may then be left out."""
-        ends = time.monotonic() + self._wait_seconds
+        """Calls with a connection, and again with a new one if that fails: a value may then be left out."""
         with self._guard:
+            ends = time.monotonic() + self._wait_seconds
             while True:
                 if self._open is None or self._open.closed or self._open.broken:
                     self._open = connect_again(self._url, ends)
                 try:
                     return call(self._open)
-                except psycopg.OperationalError:
+                except psycopg.Error as error:
                     self._open.close()
+                    if time.monotonic() >= ends:  # it answers, but refuses: a standby, or a cancelled statement
+                        message = f"could not reach the sequences in the catalog: {describe(error)}"
+                        raise GpudbError(message, condition="connection_failure") from error
+                    time.sleep(RETRY_SECONDS)
 
 
 def _read(connection: Connection, sequence: Sequence, *, lock: bool = False) -> SequenceState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,9 +11,11 @@ import psycopg
 import pytest
 
 from gpudb.catalog.model import Schema
+from gpudb.catalog.relations import Sequence
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.changes import CatalogChanges
 from gpudb.storage.catalog.postgres import PostgresCatalog
+from gpudb.storage.catalog.postgres_sequences import PostgresSequences
 from gpudb.storage.store import Store
 from tests.storage.coordinators.cutting_proxy import CuttingProxy
 from tests.support.store_tables import created, insert, rows
@@ -74,3 +77,20 @@ def test_an_outcome_that_stays_unknown_is_reported(catalog: str, url: str, proxy
             assert shared.number == write.commit
     finally:
         shared.close()
+
+
+def test_a_catalog_that_refuses_ends_the_wait(catalog: str) -> None:
+    """PostgreSQL answers, but takes no changes, as a standby does: OIDs and sequences give up after their limit."""
+    with closing(PostgresCatalog(catalog, wait_seconds=0.5)) as shared:
+        with psycopg.connect(catalog, autocommit=True) as connection:
+            connection.execute(
+                "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on',"
+                " current_database()); END $$"
+            )
+        with pytest.raises(GpudbError, match="read-only") as refused:
+            shared.new_oid()
+        assert refused.value.sqlstate == "08006"
+    with closing(PostgresSequences(catalog, wait_seconds=0.5)) as sequences:
+        with pytest.raises(GpudbError, match="read-only") as refused:
+            sequences.draw(Sequence(70_000, "public", "s", "gpudb", file=70_000))
+        assert refused.value.sqlstate == "08006"

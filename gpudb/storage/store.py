@@ -62,9 +62,9 @@ from gpudb.storage.constraints.references import check_commit
 from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.garbage import Garbage, remove_from_disk
 from gpudb.storage.iceberg.checksums import forget_verified
-from gpudb.storage.iceberg.disk_files import place_at, to_uri
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files
+from gpudb.storage.iceberg.locations import place_at, to_uri
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.lost_and_found import KEEP_SECONDS as KEEP_LOST_SECONDS

@@ -22,7 +22,7 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot
-from gpudb.storage.iceberg.disk_files import DiskFile, to_path, to_uri
+from gpudb.storage.iceberg.disk_files import DiskFile
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.history import (
     COMMITTED_SUMMARY,
@@ -32,6 +32,7 @@ from gpudb.storage.iceberg.history import (
     Retention,
     select_kept,
 )
+from gpudb.storage.iceberg.locations import to_path, to_uri
 from gpudb.storage.iceberg.manifest_writers import ManifestListWriter, ManifestWriter
 from gpudb.storage.iceberg.position_deletes import DeleteWriter
 from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties

@@ -19,8 +19,9 @@ from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.distribution import NULLS
 from gpudb.catalog.tables import Column, DataFile, Table, TableSnapshot
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.disk_files import DiskInput, RelocatedIO, to_path, to_uri
+from gpudb.storage.iceberg.disk_files import DiskInput, RelocatedIO
 from gpudb.storage.iceberg.history import COMMITTED_SUMMARY, LOCATIONS_PROPERTY, PAST_DEFINITION_PROPERTY
+from gpudb.storage.iceberg.locations import to_path, to_uri
 from gpudb.storage.iceberg.position_deletes import read_delete_file
 from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg
 from gpudb.storage.iceberg.table_state import Addition, Deletion, Manifest, TableState

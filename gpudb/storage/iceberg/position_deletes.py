@@ -29,8 +29,9 @@ from pyiceberg.schema import Schema
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import DataFile
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.disk_files import DiskFile, to_uri
+from gpudb.storage.iceberg.disk_files import DiskFile
 from gpudb.storage.iceberg.file_writer import sync
+from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.iceberg.schema import partition_record
 from gpudb.storage.iceberg.table_state import Addition, Deletion, Manifest
 from gpudb.storage.private_files import create_file

@@ -9,7 +9,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.privileges import list_object_privileges
-from gpudb.storage.iceberg.disk_files import to_uri
+from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.store import Store
 
 _OWN_PROPERTIES = ("gpudb.", "owner")

@@ -23,13 +23,13 @@ class _DiscardedPath:
 class Garbage:
     """Tracks readers by commit number and removes discarded paths; paths outside `root` are never removed."""
 
-    def __init__(self, root: Path, keep_seconds: float, remove: Callable[[Path], None] | None = None) -> None:
+    def __init__(self, root: Path, keep_seconds: float, remove: Callable[[Path], None]) -> None:
         """`keep_seconds` is the time that discarded files are kept for programs other than gpudb.
 
-        `remove` removes a file or folder, wherever it lies; None: from the disk.
+        `remove` removes a file or folder, wherever it lies.
         """
         self._root = root
-        self._remove = remove_from_disk if remove is None else remove
+        self._remove = remove
         self._keep_seconds = keep_seconds
         self._guard = threading.Lock()
         self._readers: dict[int, int] = {}

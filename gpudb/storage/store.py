@@ -169,9 +169,9 @@ class Store:
             raise GpudbError(message, condition=condition) from error
         self._lock = LockFile(self.directory / "lock", together=catalog is not None)
         self._shared: PostgresCatalog | None = None
-        self._table_files: TableFiles = LocalTableFiles(remove_from_disk)
+        self._table_files: TableFiles = LocalTableFiles()
         try:
-            self._table_files = open_table_files(self.directory, tables_url, remove_from_disk)
+            self._table_files = open_table_files(self.directory, tables_url)
             if catalog is not None and self._table_files.url is not None:
                 raise FeatureNotSupported("tables of several coordinators cannot lie in an object storage")
             place_at(self._tables_folder, self._table_files.url)

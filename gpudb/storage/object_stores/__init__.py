@@ -3,5 +3,5 @@
 `addresses` reads `s3://bucket/key`, `options` has credentials and limits, `connect` makes file systems, `errors` maps
 what they raise, `store` lists, opens, writes and removes objects, `duckdb_files`
 lets DuckDB's readers open them, through `range_reader`, `table_files` has the tables of a data directory there.
-Imports `private_files` alone of storage.
+Imports `private_files` and `garbage` alone of storage.
 """

@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 
 from gpudb.errors import GpudbError, SqlError
 from gpudb.lru import LruCache
+from gpudb.storage.garbage import remove_from_disk
 from gpudb.storage.object_stores.addresses import Address, has_pattern, read_address
 from gpudb.storage.object_stores.errors import convert_store_errors
 from gpudb.storage.object_stores.options import ATTEMPTS, read_environment
@@ -78,9 +79,9 @@ class LocalTableFiles:
 
     url = None
 
-    def __init__(self, remove: Callable[[Path], None]) -> None:
-        """`remove` removes a file or folder."""
-        self.remove = remove
+    def remove(self, path: Path) -> None:
+        """See `TableFiles`."""
+        remove_from_disk(path)
 
     def withdraw(self, paths: Iterable[Path]) -> None:
         """See `TableFiles`."""
@@ -105,13 +106,12 @@ class LocalTableFiles:
 class ObjectTableFiles:
     """Files that lie in an object storage, of which the folder `tables` has copies."""
 
-    def __init__(self, folder: Path, address: Address, remove: Callable[[Path], None]) -> None:
-        """`folder` has the copies; `remove` removes a local file or folder."""
+    def __init__(self, folder: Path, address: Address) -> None:
+        """`folder` has the copies."""
         self.url: str | None = str(address)
         self._folder = folder
         self._address = address
         self._store = ObjectStore(address.scheme, read_environment(address.scheme))
-        self._remove_local = remove
         self._pool = ThreadPoolExecutor(_TRANSFERS, "gpudb-objects")
         self._removals: set[Future[None]] = set()
 
@@ -129,7 +129,7 @@ class ObjectTableFiles:
     def remove(self, path: Path) -> None:
         """See `TableFiles`: the copy at once, the objects in the background."""
         is_folder = path.is_dir() or not path.suffix
-        self._remove_local(path)
+        remove_from_disk(path)
         if path.is_relative_to(self._folder):
             self._remove_later(self.locate(path), is_folder=is_folder)
 
@@ -286,7 +286,7 @@ def _try_again(read: Callable[[], _T]) -> _T:
     return read()
 
 
-def open_table_files(directory: Path, url: str | None, remove: Callable[[Path], None]) -> TableFiles:
+def open_table_files(directory: Path, url: str | None) -> TableFiles:
     """Returns where a data directory's tables lie; `url` is the address of their prefix, None what the directory says.
 
     A new directory, without tables, takes an address below which there are no objects, and remembers it. Raises 55000
@@ -296,14 +296,14 @@ def open_table_files(directory: Path, url: str | None, remove: Callable[[Path], 
     marker = directory / TABLES_URL_FILE
     known = read_tables_url(directory)
     if known is None and url is None:
-        return LocalTableFiles(remove)
+        return LocalTableFiles()
     address = None if url is None else _read_prefix(url)
     if known is not None:
         there, identifier = known
         if address is not None and str(address) != there:
             message = f'the tables of the data directory "{directory}" lie at "{there}"'
             raise GpudbError(message, condition="object_not_in_prerequisite_state")
-        files = ObjectTableFiles(directory / "tables", _read_prefix(there), remove)
+        files = ObjectTableFiles(directory / "tables", _read_prefix(there))
         files.check_owner(identifier)
         return files
     assert address is not None
@@ -311,7 +311,7 @@ def open_table_files(directory: Path, url: str | None, remove: Callable[[Path], 
         message = f'the data directory "{directory}" has tables of its own'
         hint = "An address for tables is that of a new data directory."
         raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
-    files = ObjectTableFiles(directory / "tables", address, remove)
+    files = ObjectTableFiles(directory / "tables", address)
     identifier = str(uuid.uuid4())
     files.claim(identifier, directory)
     create_file(marker)
@@ -341,7 +341,7 @@ def make_local(paths: Iterable[str]) -> None:
     for directory, wanted in by_directory.items():
         known = read_tables_url(directory)
         if known is not None:
-            files = ObjectTableFiles(directory / "tables", _read_prefix(known[0]), lambda path: None)
+            files = ObjectTableFiles(directory / "tables", _read_prefix(known[0]))
             try:
                 files.fetch(wanted)
             finally:

@@ -24,6 +24,7 @@ from gpudb.storage.catalog.copying import write_catalog
 from gpudb.storage.catalog.database import BACKUP, CatalogDatabase
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
+from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.recovery.metadata_versions import MetadataVersion, exists_whole, iter_versions
 from gpudb.storage.recovery.opening import (
@@ -183,7 +184,7 @@ def _add_table(
         report.changes.append(f'table "{table.schema}.{table.name}" exists twice: one is named "{name}"')
         table = replace(table, name=name)
     relations[table.schema, table.name] = table
-    pointers[table.oid] = Pointer(table.schema, table.name, f"file://{version.path}", database)
+    pointers[table.oid] = Pointer(table.schema, table.name, to_uri(version.path), database)
 
 
 def _add_missing_owners(catalog: Catalog, report: RepairReport) -> Catalog:

@@ -13,6 +13,7 @@ from gpudb.storage.catalog.changes import CatalogChanges, Pointer
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.records import decode
 from gpudb.storage.iceberg.append import verify_checksums
+from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.iceberg.metadata_reader import load
 from gpudb.storage.recovery.metadata_versions import exists_whole, iter_versions
 from gpudb.storage.recovery.opening import lock_closed_directory, read_current_catalogs
@@ -59,7 +60,7 @@ def repair_table(directory: Path, schema: str, name: str, database: str = FIRST_
             table = replace(found.table, schema=schema, name=name)
             changes = CatalogChanges(catalog.version + 1, catalog.next_oid, file.last_commit())
             changes.relations = {(database, table.oid): table}
-            changes.pointers = [(pointer, Pointer(schema, name, f"file://{swapped}", database))]
+            changes.pointers = [(pointer, Pointer(schema, name, to_uri(swapped), database))]
             file.commit(changes)
         known: dict[str, bool] = {}
         for snapshot in reversed(state.snapshots):

@@ -15,7 +15,7 @@ TEST_PROCESSES = -n $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-clients lint format docs bench soak test-gpu helm-tools test-helm test-image lock clean
+.PHONY: help install demo test test-clients lint format docs docs-tables bench soak test-gpu helm-tools test-helm test-image lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -53,6 +53,9 @@ lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
 format: $(INSTALLED) ## put every file into ruff's shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs-tables: $(INSTALLED) ## write the guide's tables of rooms, settings, metrics and commands again
+	$(BIN)/python -m docs.hooks.tables
 
 docs: $(INSTALLED) ## build the guide into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

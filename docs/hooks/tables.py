@@ -1,14 +1,13 @@
-"""Hook of mkdocs: tables made from the code, and pages of the repository outside docs/.
+"""Tables of the guide that are made from the code: `python -m docs.hooks.tables` writes them into the pages.
 
-`<!-- generated: NAME -->` in a page becomes the table of that name. Each file of PAGES becomes a page of the site, and
-links to it from any page lead there; links to other files of the repository become their paths.
+A table stands in its page between `<!-- generated: NAME -->` and `<!-- /generated: NAME -->`. A test compares page and
+code.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -17,9 +16,6 @@ from typing import Any
 
 import click
 import typer.main
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
 
 from gpudb import config as gpudb_config
 from gpudb.cli.main import app
@@ -28,72 +24,31 @@ from gpudb.session.settings.catalog import SETTINGS
 from gpudb.session.settings.planner import planner_settings
 
 ROOT = Path(__file__).parents[2]
-
-PAGES = {
-    "gpudb/functions/README.md": "reference/functions.md",
-    "gpudb/functions/WORKERS.md": "reference/functions-on-workers.md",
-    "gpudb/plan/NOT_ON_WORKERS.md": "reference/not-on-workers.md",
-    "kernels/README.md": "reference/kernels.md",
-    "benchmarks/README.md": "reference/benchmark-programs.md",
-    "benchmarks/results/README.md": "reference/results.md",
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "developers/contributing.md",
-}
-"""Files of the repository that are pages of the site."""
-
-_GENERATED = re.compile(r"<!-- generated: ([\w-]+) -->")
-_CODE_IN_TABLE = re.compile(r"^\|.*$", re.MULTILINE)
-_LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+DOCS = ROOT / "docs"
+_GENERATED = re.compile(
+    r"^(?P<begin><!-- generated: (?P<name>[\w-]+) -->)\n.*?^(?P<end><!-- /generated: (?P=name) -->)$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages of PAGES and the plots of the results."""
-    for source, page in PAGES.items():
-        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
-    for plot in sorted((ROOT / "benchmarks/results").glob("*.svg")):
-        files.append(File.generated(config, f"reference/{plot.name}", abs_src_path=str(plot)))
-    return files
+def fill_tables(markdown: str) -> str:
+    """Returns a page with its tables as the code has them now."""
+    return _GENERATED.sub(
+        lambda found: f"{found['begin']}\n\n{TABLES[found['name']]().strip()}\n\n{found['end']}", markdown
+    )
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fills in tables, and leads links that leave docs/ to the site's pages."""
-    made = _GENERATED.sub(lambda found: TABLES[found[1]](), markdown)
-    return _CODE_IN_TABLE.sub(_plain_pipes, relink(made, page.file.src_uri))
+def pages() -> Iterator[Path]:
+    """Yields the pages that have generated tables."""
+    for page in sorted(DOCS.rglob("*.md")):
+        if "<!-- generated: " in page.read_text(encoding="utf-8"):
+            yield page
 
 
-def _plain_pipes(row: re.Match[str]) -> str:
-    """A table's row without escapes of pipes in code: Markdown in Python shows them."""
-    return re.sub(r"`[^`]*`", lambda code: code[0].replace("\\|", "|"), row[0])
-
-
-def relink(markdown: str, uri: str) -> str:
-    """A page's text with links to the repository's files turned into links of the site, or into paths."""
-    source = next((path for path, page in PAGES.items() if page == uri), f"docs/{uri}")
-
-    def link(found: re.Match[str]) -> str:
-        target, _, anchor = found["target"].partition("#")
-        if not target or "://" in target or target.startswith("mailto:"):
-            return found[0]
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        if found["mark"]:
-            if not path.startswith("benchmarks/results/"):
-                return found[0]
-            page = f"reference/{posixpath.basename(path)}"
-        elif path.startswith("docs/"):
-            page = path.removeprefix("docs/")
-        elif path == "README.md":
-            page = "index.md"
-        elif path in PAGES:
-            page = PAGES[path]
-        else:
-            return f"{found['text']} (`{path}`)"
-        relative = posixpath.relpath(page, posixpath.dirname(uri) or ".")
-        return f"{found['mark']}[{found['text']}]({relative}{'#' + anchor if anchor else ''})"
-
-    return _LINK.sub(link, markdown)
-
-
-# ---- tables
+def write_tables() -> None:
+    """Writes the tables into the pages."""
+    for page in pages():
+        page.write_text(fill_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
@@ -245,3 +200,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "inner-layers": inner_layers,
     "metrics": metrics,
 }
+
+if __name__ == "__main__":
+    write_tables()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +36,14 @@ _TEXTS = {".sql", ".tsv", ".cu", ".cuh", ".json", ".yaml"}
 
 
 @cache
+def sources() -> dict[Path, str]:
+    """The files of the package, of its kernels and of what is deployed beside it, with their texts."""
+    folders = (ROOT / folder for folder in ("gpudb", "kernels", "deploy"))
+    files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in {".py", *_TEXTS})
+    return {path: path.read_text(encoding="utf-8") for path in files}
+
+
+@cache
 def words(path: Path) -> frozenset[str]:
     """The words of a file's code and data; those of comments and docstrings are left out."""
     text = path.read_text(encoding="utf-8")
@@ -62,10 +69,10 @@ def words(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def sources() -> Iterator[Path]:
-    """The files of the package, its kernels and what is deployed beside it."""
-    for folder in ("gpudb", "kernels", "deploy"):
-        yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".py", *_TEXTS})
+def places(example: str) -> list[str]:
+    """The files whose code or data has an example's name."""
+    found = (path for path, text in sources().items() if example in text and example in words(path))
+    return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
 def named_places(page: str) -> re.Pattern[str]:
@@ -76,10 +83,10 @@ def named_places(page: str) -> re.Pattern[str]:
 
 @pytest.mark.parametrize(("page", "example"), [(page, each) for page, names in EXAMPLES.items() for each in names])
 def test_each_place_of_an_example_is_on_the_page(page: str, example: str) -> None:
-    places = {str(path.relative_to(ROOT)) for path in sources() if example in words(path)} - CALLERS.keys()
-    assert len(places) > 1
+    found = [place for place in places(example) if place not in CALLERS]
+    assert len(found) > 1
     named = named_places(page)
-    assert [place for place in sorted(places) if not named.fullmatch(place)] == []
+    assert [place for place in found if not named.fullmatch(place)] == []
 
 
 def test_every_page_has_examples_and_names_files() -> None:

@@ -112,7 +112,7 @@ def main() -> None:
     from gpudb.engine.protocol import Request
     from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database
-    from gpudb.session.execution.binding import bind_statement, parse_statements
+    from gpudb.session.execution.binding.binding import bind_statement, parse_statements
     from gpudb.sql.bind.binder import StatementBinder
 
     database = Database(None)

@@ -37,7 +37,7 @@ from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.sql.bind.binder import StatementBinder
 
 SCALE = 100

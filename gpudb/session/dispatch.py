@@ -24,9 +24,9 @@ from gpudb.session.ddl.tables import alter_table, create_table, foreign_tables, 
 from gpudb.session.ddl.types import domains, types
 from gpudb.session.ddl.views import materialized_views, views
 from gpudb.session.dml import changes, set_constraints, truncate
-from gpudb.session.execution import row_locks
-from gpudb.session.execution.advisory_locks import unlock_all
-from gpudb.session.execution.binding import BINDABLE
+from gpudb.session.execution.binding.binding import BINDABLE
+from gpudb.session.execution.locks_and_snapshots import locking_clauses
+from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_all
 from gpudb.session.ownership.checks import CHECKS, authorize_definition
 from gpudb.session.plan_cache import Plan
 from gpudb.session.results import Result, ResultColumn
@@ -214,11 +214,11 @@ class StatementDispatcher:
 
     def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
         """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
-        return row_locks.lock_rows(context, locks)
+        return locking_clauses.lock_rows(context, locks)
 
     def skip_locked(self, context: Context, plan: Plan) -> Plan:
         """Returns a plan without the rows that it skips because others have locked them."""
-        return row_locks.skip_locked(context, plan)
+        return locking_clauses.skip_locked(context, plan)
 
     def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
         """Logs a statement that took so many seconds."""

@@ -21,7 +21,7 @@ from gpudb.engine.routing import RoutedEngine
 from gpudb.plan.dask.planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction

@@ -12,8 +12,8 @@ from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.ddl.tables.temporary_tables import drop_relations
-from gpudb.session.execution.advisory_locks import unlock_all
-from gpudb.session.execution.shared_snapshots import import_snapshot
+from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_all
+from gpudb.session.execution.locks_and_snapshots.shared_snapshots import import_snapshot
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text

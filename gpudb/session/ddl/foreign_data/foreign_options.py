@@ -12,9 +12,9 @@ from gpudb.catalog.wrappers import KnownWrapper, Level, check_names, find_by_val
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
-from gpudb.session.execution.files import READERS
-from gpudb.session.execution.foreign_tables import split_paths
-from gpudb.session.execution.object_stores import WRAPPER, make_options
+from gpudb.session.execution.foreign_data.files import READERS
+from gpudb.session.execution.foreign_data.foreign_tables import split_paths
+from gpudb.session.execution.foreign_data.object_stores import WRAPPER, make_options
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.copy.options import OptionError, RawOption, validate_options
 

@@ -13,8 +13,8 @@ from gpudb.errors import SqlError, UndefinedFunction, UndefinedObject
 from gpudb.session.authorization.privileges import check_privilege
 from gpudb.session.context import Context
 from gpudb.session.copy.load_data import read_argument
-from gpudb.session.execution.files import check_reader, open_files
-from gpudb.session.execution.object_stores import WRAPPER, find_server
+from gpudb.session.execution.foreign_data.files import check_reader, open_files
+from gpudb.session.execution.foreign_data.object_stores import WRAPPER, find_server
 from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.routines.call import call, describe_call

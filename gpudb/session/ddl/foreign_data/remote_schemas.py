@@ -9,7 +9,7 @@ from gpudb.catalog.foreign import ForeignServer
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.foreign_data.foreign_options import read_boolean
-from gpudb.session.execution.remote_tables import connect, find_access
+from gpudb.session.execution.foreign_data.remote_tables import connect, find_access
 
 _TABLES = """
 SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull

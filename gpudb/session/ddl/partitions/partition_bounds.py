@@ -13,7 +13,7 @@ from gpudb.catalog.postgres.partition_rows import deparse_limits
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column

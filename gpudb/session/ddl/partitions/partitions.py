@@ -16,7 +16,7 @@ from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.ddl.partitions.partition_bounds import check_no_overlap, read_bound, read_partition_key
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.constraints import allocate_oid, index_names_in, referencing_keys
 from gpudb.session.objects.names import check_name_free, free_name, join_names, range_text, resolve_range
 from gpudb.session.objects.relations import lock_table, put_relation

@@ -50,7 +50,7 @@ from gpudb.session.ddl.tables.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.triggers import ENABLING, enable_trigger, triggers_of_column
 from gpudb.session.ddl.views.view_options import set_view_options
 from gpudb.session.ddl.views.views import set_view_default
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.dependents import (
     Dependent,

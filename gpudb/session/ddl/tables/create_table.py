@@ -24,7 +24,7 @@ from gpudb.session.ddl.tables.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.tables.table_like import copy_elements, copy_indexes
 from gpudb.session.ddl.tables.temporary_tables import on_commit
 from gpudb.session.ddl.views.materialized_views import create_materialized_view
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.names import check_column_name, check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression

@@ -10,7 +10,7 @@ from gpudb.catalog.tables import Column, Distribution, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import rewrite_query
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.relations import put_relation
 from gpudb.sql.parse.distribute_by import TABLESPACE
 from gpudb.sql.parse.parser import RawStatement

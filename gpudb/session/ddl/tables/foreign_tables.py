@@ -22,7 +22,7 @@ from gpudb.session.ddl.foreign_data.foreign_options import change_options
 from gpudb.session.ddl.foreign_data.remote_schemas import list_remote_definitions
 from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.ddl.tables.create_table import define_table
-from gpudb.session.execution.files import check_reader, open_files
+from gpudb.session.execution.foreign_data.files import check_reader, open_files
 from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result

@@ -17,7 +17,7 @@ from gpudb.session.context import Context
 from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.ddl.query_columns import check_column_type
 from gpudb.session.ddl.types.types import find_type, reserve_type
-from gpudb.session.execution.requests import run_on_engine
+from gpudb.session.execution.requests.requests import run_on_engine
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.targets import bind_default

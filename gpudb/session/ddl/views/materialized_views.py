@@ -11,7 +11,7 @@ from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import act_as, check_column_types
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
 from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.session.context import Context
-from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.sql.bound import Expr, OutputColumn, Select, Statement
 from gpudb.sql.constant_checks import check_constants
 from gpudb.sql.traverse import iter_queries

@@ -9,8 +9,8 @@ from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
-from gpudb.session.execution.interruptible import run_interruptibly
-from gpudb.session.execution.object_stores import find_store
+from gpudb.session.execution.foreign_data.interruptible import run_interruptibly
+from gpudb.session.execution.foreign_data.object_stores import find_store
 from gpudb.storage.object_stores.addresses import is_remote
 
 READERS = "pg_read_server_files"

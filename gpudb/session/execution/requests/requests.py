@@ -12,8 +12,8 @@ from gpudb.catalog.model import Catalog
 from gpudb.engine.constants import constant_row
 from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
-from gpudb.session.execution import cluster_tables, session_functions, system_tables
-from gpudb.session.execution.foreign_tables import open_foreign_scans
+from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_scans
+from gpudb.session.execution.system import cluster_tables, session_functions, system_tables
 from gpudb.sql.bound import ForeignScan, Query, Select
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.sql.bound import Expr, OutputColumn, Select
 

@@ -12,7 +12,7 @@ from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
 from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting
 from gpudb.session.context import Context
-from gpudb.session.execution import activity_rows
+from gpudb.session.execution.system import activity_rows
 from gpudb.session.settings.catalog import VERSION
 from gpudb.values.interval import Interval
 

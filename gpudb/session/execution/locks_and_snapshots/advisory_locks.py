@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpudb.catalog.secured_objects import get_database
 from gpudb.session.context import Context, SessionState
-from gpudb.session.execution.lock_snapshots import refresh_after_lock
+from gpudb.session.execution.locks_and_snapshots.lock_snapshots import refresh_after_lock
 from gpudb.storage.locks import Target
 
 ADVISORY_FUNCTIONS = frozenset(

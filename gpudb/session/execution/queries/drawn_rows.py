@@ -13,8 +13,8 @@ from gpudb.catalog.model import FIRST_USER_OID, Catalog
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
-from gpudb.session.execution.requests import run_on_engine
-from gpudb.session.execution.routine_calls import call_function, literal
+from gpudb.session.execution.requests.requests import run_on_engine
+from gpudb.session.execution.routines.routine_calls import call_function, literal
 from gpudb.session.execution.session_calls import (
     call_session_function,
     check_always_evaluated,

@@ -19,7 +19,7 @@ from gpudb.plpgsql.records import Record
 from gpudb.plpgsql.tree import Body
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context, SessionState
-from gpudb.session.execution.procedural import SessionHost, resolve_declared_type
+from gpudb.session.execution.routines.procedural import SessionHost, resolve_declared_type
 from gpudb.sql.bind.expressions.routines import get_result_types
 from gpudb.types import INT4, OID, TEXT, SqlType
 

@@ -9,7 +9,7 @@ from typing import Any
 from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.lock_snapshots import refresh_after_lock
+from gpudb.session.execution.locks_and_snapshots.lock_snapshots import refresh_after_lock
 from gpudb.session.plan_cache import Plan
 from gpudb.sql.bound import Constant, From, Join, RowLock, Scan, Select
 from gpudb.sql.traverse import replace_nodes

@@ -16,9 +16,9 @@ from gpudb.plpgsql.context import register_frame
 from gpudb.plpgsql.records import column_values
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
-from gpudb.session.execution.binding import parse_statements
-from gpudb.session.execution.bodies import run_body
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.binding.binding import parse_statements
+from gpudb.session.execution.requests.requests import fetch_from_engine
+from gpudb.session.execution.routines.bodies import run_body
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.types.coercion import coerce, coerce_exactly

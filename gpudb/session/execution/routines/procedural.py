@@ -19,10 +19,10 @@ from gpudb.functions.registry import Function
 from gpudb.plpgsql.host import Bound, Outcome
 from gpudb.session.authorization.authorize import authorize
 from gpudb.session.context import Context
-from gpudb.session.execution.binding import bind_statement, parse_statements
-from gpudb.session.execution.layouts import handle_in_layouts, read_ahead
-from gpudb.session.execution.record_stars import expand_record_stars
-from gpudb.session.execution.savepoints import restore_savepoint, take_savepoint
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.record_stars import expand_record_stars
+from gpudb.session.execution.locks_and_snapshots.savepoints import restore_savepoint, take_savepoint
+from gpudb.session.execution.requests.layouts import handle_in_layouts, read_ahead
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.results import CopyIn, CopyOut, Result, result_columns
 from gpudb.session.state.cursors import Cursor

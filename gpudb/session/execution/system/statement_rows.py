@@ -11,7 +11,7 @@ from gpudb.observe.query_log import COLUMNS
 from gpudb.observe.statement_statistics import Entry, Times
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
-from gpudb.session.execution.session_functions import check_superuser
+from gpudb.session.execution.system.session_functions import check_superuser
 
 Row = Mapping[str, object]
 HIDDEN = "<insufficient privilege>"

@@ -18,11 +18,11 @@ from gpudb.engine.protocol import Stream
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
-from gpudb.session.execution.drawn_rows import DrawnRows
-from gpudb.session.execution.lateral_calls import replace_lateral_calls
-from gpudb.session.execution.requests import collect, fetch_from_engine, run_on_engine
-from gpudb.session.execution.routine_calls import call_function, literal
-from gpudb.session.execution.row_calls import replace_row_calls
+from gpudb.session.execution.queries.drawn_rows import DrawnRows
+from gpudb.session.execution.queries.lateral_calls import replace_lateral_calls
+from gpudb.session.execution.queries.row_calls import replace_row_calls
+from gpudb.session.execution.requests.requests import collect, fetch_from_engine, run_on_engine
+from gpudb.session.execution.routines.routine_calls import call_function, literal
 from gpudb.session.execution.session_calls import (
     call_session_function,
     check_always_evaluated,

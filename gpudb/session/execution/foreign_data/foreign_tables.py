@@ -14,9 +14,9 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.wrappers import KnownWrapper, find_by_handler
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.interruptible import run_interruptibly
-from gpudb.session.execution.object_stores import open_server_store
-from gpudb.session.execution.remote_tables import open_remote_table
+from gpudb.session.execution.foreign_data.interruptible import run_interruptibly
+from gpudb.session.execution.foreign_data.object_stores import open_server_store
+from gpudb.session.execution.foreign_data.remote_tables import open_remote_table
 from gpudb.sql.bound import FileScan, ForeignScan, Query
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import replace_nodes

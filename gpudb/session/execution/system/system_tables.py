@@ -23,10 +23,11 @@ from gpudb.catalog.postgres.function_tables import (
 from gpudb.catalog.relations import Sequence
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
-from gpudb.session.execution import activity_rows, cluster_tables, extension_rows, sequence_values, statement_rows
-from gpudb.session.execution.lock_rows import lock_rows, wait_rows
-from gpudb.session.execution.session_functions import check_superuser
-from gpudb.session.execution.snapshot_rows import snapshot_rows
+from gpudb.session.execution import sequence_values
+from gpudb.session.execution.system import activity_rows, cluster_tables, extension_rows, statement_rows
+from gpudb.session.execution.system.pg_locks import lock_rows, wait_rows
+from gpudb.session.execution.system.session_functions import check_superuser
+from gpudb.session.execution.system.snapshot_rows import snapshot_rows
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
 from gpudb.session.settings.planner import base_units
 from gpudb.session.state.role_names import find_role_name

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import FIRST_USER_OID
-from gpudb.session.execution.lateral_calls import AddFrame, Run, list_relations
+from gpudb.session.execution.queries.lateral_calls import AddFrame, Run, list_relations
 from gpudb.session.execution.session_calls import check_always_evaluated
 from gpudb.sql.bound import (
     Aggregate,

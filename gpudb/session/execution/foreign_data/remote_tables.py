@@ -15,7 +15,7 @@ from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError, UndefinedObject, sqlstates
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.context import Context
-from gpudb.session.execution.remote_sql import make_remote_sql
+from gpudb.session.execution.foreign_data.remote_sql import make_remote_sql
 from gpudb.sql.bound import ForeignScan, Query
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions

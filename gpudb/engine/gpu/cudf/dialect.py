@@ -5,7 +5,7 @@ bytes        are libcudf strings, whose encoding it does not inspect
 dates        are 32-bit days: cudf-polars treats integers cast to dates as if they had 64 bits
 floats       NaN equals itself and is greater than all, as in Polars and PostgreSQL; libcudf compares as IEEE does
 months       adding a constant number of months is libcudf's `add_calendrical_months`
-LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `like`
+LIKE         a regular expression of LIKE's shape (`lower.functions.text`) is libcudf's `like`
 slices       a mask is read as that of a column which begins where the mask does (see `masks`)
 sorts        by several keys of fixed width, or by a float, are radix sorts (see `radix_sort`)
 distinct     unordered distinct rows lose their sortedness (see `sortedness`)

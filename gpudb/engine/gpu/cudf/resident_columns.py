@@ -28,8 +28,8 @@ from gpudb.engine.gpu.cudf.reader import empty_columns, read_columns
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.packed_cache.read_batches import CONCURRENT_READS, count_readers
-from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
-from gpudb.engine.gpu.lower.text_codes import MAX_TEXTS
+from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.expressions.text_codes import MAX_TEXTS
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType

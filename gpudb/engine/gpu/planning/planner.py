@@ -18,8 +18,8 @@ from gpudb.engine.admission import Cost
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases
 from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fuse_parts
-from gpudb.engine.gpu.lower.aggregates import is_mergeable
-from gpudb.engine.gpu.lower.code_uses import mark_coded_outputs
+from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.texts.code_uses import mark_coded_outputs
 from gpudb.engine.gpu.planning.capability import check_functions, check_stages
 from gpudb.engine.gpu.planning.constants import make_evaluator
 from gpudb.engine.gpu.planning.file_scans import check_file_columns, open_file_scans

@@ -9,7 +9,7 @@ from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.figures import OperatorFigures
-from gpudb.engine.gpu.lower.lowered_frame import Frame
+from gpudb.engine.gpu.lower.expressions.lowered_frame import Frame
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.stage_nodes import Defer, Final, Partial, Receive
 from gpudb.plan.tree.traversal import walk_nodes

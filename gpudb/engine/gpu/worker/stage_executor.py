@@ -19,12 +19,12 @@ from gpudb.engine.gpu.figures import NarrowedScan, OperatorFigures
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.limits import HOST_ROWS
-from gpudb.engine.gpu.lower.arrow import to_arrow
-from gpudb.engine.gpu.lower.code_uses import find_coded_columns
-from gpudb.engine.gpu.lower.expressions import ExpressionLowering
-from gpudb.engine.gpu.lower.host_fallback import HostFallback
-from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringContext
+from gpudb.engine.gpu.lower.expressions.arrow import to_arrow
+from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, LoweringContext
 from gpudb.engine.gpu.lower.nodes import StageLowering
+from gpudb.engine.gpu.lower.texts.code_uses import find_coded_columns
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
 from gpudb.engine.gpu.worker.batching import MAX_CHUNKS
 from gpudb.engine.gpu.worker.dynamic_filters import narrow_scans

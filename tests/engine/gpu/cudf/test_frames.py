@@ -16,7 +16,7 @@ from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, Qu
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.limits import HOST_ROWS
-from gpudb.engine.gpu.lower.joins import key_columns
+from gpudb.engine.gpu.lower.relations.joins import key_columns
 from gpudb.errors import GpudbError
 from tests.support.exact_numbers import pick
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from gpudb.engine.gpu.lower import host_fallback
-from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
+from gpudb.engine.gpu.lower.expressions import host_fallback
+from gpudb.engine.gpu.lower.expressions.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.plan.errors import NotSupportedOnWorkers
 from tests.support.gpu import local_stages

@@ -143,8 +143,8 @@ def load_columns(options: argparse.Namespace, kinds: Sequence[Kind], rates: dict
     """Prints the loading of each query's columns in this process."""
     reader: ChunkReader | HostChunkReader = HostChunkReader()
     if options.engine == "gpu":
-        from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
-        from gpudb.engine.gpu.cudf.device_memory import open_device
+        from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
+        from gpudb.engine.gpu.cudf.memory.device_memory import open_device
 
         open_device()
         reader = CudfChunkReader()

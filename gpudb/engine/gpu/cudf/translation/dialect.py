@@ -7,7 +7,7 @@ floats       NaN equals itself and is greater than all, as in Polars and Postgre
 months       adding a constant number of months is libcudf's `add_calendrical_months`
 LIKE         a regular expression of LIKE's shape (`lower.functions.text`) is libcudf's `like`
 slices       a mask is read as that of a column which begins where the mask does (see `masks`)
-sorts        by several keys of fixed width, or by a float, are radix sorts (see `radix_sort`)
+sorts        by several keys of fixed width, or by a float, are radix sorts (see `algorithms.radix_sort`)
 distinct     unordered distinct rows lose their sortedness (see `sortedness`)
 explode      values have their own type, not their list's (see `declared_types`)
 scalars      are waited for without the interpreter's lock (see `scalars`)
@@ -32,10 +32,11 @@ from cudf_polars.containers import Column, DataFrame, DataType, datatype
 from cudf_polars.dsl import expr, ir, translate
 from polars import polars as rust  # type: ignore[attr-defined]
 
-from gpudb.engine.gpu.cudf import declared_types, radix_sort, scalars, sortedness
-from gpudb.engine.gpu.cudf.convert import relabel_as_text, to_device
-from gpudb.engine.gpu.cudf.masks import copy_with_mask, protect_mask
-from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.cudf.algorithms import radix_sort
+from gpudb.engine.gpu.cudf.columns.convert import relabel_as_text, to_device
+from gpudb.engine.gpu.cudf.memory.streams import current_stream
+from gpudb.engine.gpu.cudf.translation import declared_types, scalars, sortedness
+from gpudb.engine.gpu.cudf.translation.masks import copy_with_mask, protect_mask
 
 _NODES = rust._expr_nodes
 _OPERATOR = _NODES.Operator

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame, DataType
 
-from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream, synchronize
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, on_current_stream, synchronize
 from gpudb.plan.errors import NotSupportedOnWorkers
 
 _WIDE = pl.Decimal(38, 0)

@@ -9,7 +9,7 @@ import pylibcudf as plc
 from cudf_polars.utils.sorting import sort_order
 
 from gpudb.engine.gpu.backend.base import TURN, TURNS, SortOrder
-from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.cudf.memory.streams import current_stream
 
 INT64, INT32 = plc.DataType(plc.TypeId.INT64), plc.DataType(plc.TypeId.INT32)
 ADD, SUB, MOD = (getattr(plc.binaryop.BinaryOperator, name) for name in ("ADD", "SUB", "MOD"))

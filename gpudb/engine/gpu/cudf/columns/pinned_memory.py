@@ -10,9 +10,9 @@ from cuda.bindings import runtime
 
 from gpudb.engine.gpu.backend.base import Offloaded
 from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, BufferPool
-from gpudb.engine.gpu.cudf.convert import to_host
-from gpudb.engine.gpu.cudf.layout import PackedLayout
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.columns.convert import to_host
+from gpudb.engine.gpu.cudf.columns.layout import PackedLayout
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.exchange.buffers import encode_frame
 
 

@@ -12,8 +12,8 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
-from gpudb.engine.gpu.cudf.arrays import integer_halves, make_column, validity_mask, values_array
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.columns.arrays import integer_halves, make_column, validity_mask, values_array
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.errors import numeric_overflow

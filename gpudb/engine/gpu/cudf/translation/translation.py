@@ -9,7 +9,7 @@ from cudf_polars.dsl import ir
 from cudf_polars.dsl.translate import Translator
 
 from gpudb.engine.gpu.backend.host import beyond_calendar
-from gpudb.engine.gpu.cudf.frame import FrameSource
+from gpudb.engine.gpu.cudf.columns.frame import FrameSource
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 

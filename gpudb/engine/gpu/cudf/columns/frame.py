@@ -11,7 +11,7 @@ import pylibcudf as plc
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, DeviceColumn, DictionaryColumn
-from gpudb.engine.gpu.cudf.arrays import (
+from gpudb.engine.gpu.cudf.columns.arrays import (
     KINDS,
     are_narrow,
     dictionary_encode,
@@ -19,9 +19,9 @@ from gpudb.engine.gpu.cudf.arrays import (
     validity_mask,
     values_array,
 )
-from gpudb.engine.gpu.cudf.convert import build_frame, to_device, to_host
-from gpudb.engine.gpu.cudf.slicing import estimate_own_bytes
-from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, to_device, to_host
+from gpudb.engine.gpu.cudf.columns.slicing import estimate_own_bytes
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, on_current_stream
 from gpudb.engine.gpu.limits import HOST_ROWS
 
 

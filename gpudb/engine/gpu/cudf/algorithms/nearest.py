@@ -9,10 +9,10 @@ import numpy as np
 import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.nearest import NearestJoin, find_nearest, order_integers
-from gpudb.engine.gpu.cudf.arrays import make_column, validity_mask, values_array
-from gpudb.engine.gpu.cudf.convert import build_frame
-from gpudb.engine.gpu.cudf.radix_sort import sort_integers
-from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.cudf.algorithms.radix_sort import sort_integers
+from gpudb.engine.gpu.cudf.columns.arrays import make_column, validity_mask, values_array
+from gpudb.engine.gpu.cudf.columns.convert import build_frame
+from gpudb.engine.gpu.cudf.memory.streams import current_stream
 
 _PLACE = plc.DataType(plc.TypeId.INT32)
 

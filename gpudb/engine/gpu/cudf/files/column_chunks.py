@@ -11,7 +11,7 @@ import numpy as np
 import pylibcudf as plc
 
 from gpudb.catalog.tables import Column, DataFile
-from gpudb.engine.gpu.cudf.arrays import (
+from gpudb.engine.gpu.cudf.columns.arrays import (
     KINDS,
     encode_texts,
     integer_halves,
@@ -19,8 +19,8 @@ from gpudb.engine.gpu.cudf.arrays import (
     values_array,
     view_bytes,
 )
-from gpudb.engine.gpu.cudf.reader import read_columns
-from gpudb.engine.gpu.cudf.streams import run_synchronized, synchronize
+from gpudb.engine.gpu.cudf.files.reader import read_columns
+from gpudb.engine.gpu.cudf.memory.streams import run_synchronized, synchronize
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.cuda import nvrtc

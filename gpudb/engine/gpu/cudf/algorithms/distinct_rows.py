@@ -6,8 +6,8 @@ from typing import Any
 
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.convert import build_frame
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.columns.convert import build_frame
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 
 
 def encode_rows(table: Any) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from threading import Thread
 import cupy
 import numpy as np
 
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import ValidityBits
 
 KINDS: dict[Any, Any] = {

@@ -15,7 +15,7 @@ from typing import Any
 import rmm
 from cuda.bindings import driver, runtime
 
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.rpc.messages import IpcHandle
 
 _HANDLE_BYTES = 64

@@ -9,8 +9,8 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type, to_device
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.lru import IdentityKey, LruCache
 
 _MAX_DICTIONARIES = 16

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.arrays import make_column, pack_mask
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.columns.arrays import make_column, pack_mask
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.storage.files.arrow_reader import ColumnPlace, has_offsets, is_large
 
 _MAX_SMALL_OFFSET = (1 << 31) - 1

@@ -17,8 +17,8 @@ from cudf_polars.dsl import ir
 from cudf_polars.dsl.utils.reshape import broadcast
 
 from gpudb.engine.gpu.backend.nearest import order_integers
-from gpudb.engine.gpu.cudf.arrays import KINDS, make_column, validity_mask, values_array
-from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.cudf.columns.arrays import KINDS, make_column, validity_mask, values_array
+from gpudb.engine.gpu.cudf.memory.streams import current_stream
 
 MIN_ROWS = 1 << 17
 """Fewest rows that are sorted so."""

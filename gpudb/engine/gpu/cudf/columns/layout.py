@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type
-from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.memory.streams import current_stream
 
 
 @dataclass(frozen=True, slots=True)

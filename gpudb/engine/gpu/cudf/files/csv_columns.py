@@ -15,8 +15,8 @@ import cupy
 import numpy as np
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.arrays import make_column, pack_mask
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.columns.arrays import make_column, pack_mask
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.codegen.building_blocks import read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.types import SqlType

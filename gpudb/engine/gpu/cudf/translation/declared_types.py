@@ -14,7 +14,7 @@ import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame
 from cudf_polars.dsl import ir
 
-from gpudb.engine.gpu.cudf.convert import to_device
+from gpudb.engine.gpu.cudf.columns.convert import to_device
 
 
 def install() -> None:

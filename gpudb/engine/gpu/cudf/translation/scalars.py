@@ -13,7 +13,7 @@ from typing import Any
 
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.streams import synchronize
+from gpudb.engine.gpu.cudf.memory.streams import synchronize
 
 _libcudf = plc.Scalar
 

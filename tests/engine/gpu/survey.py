@@ -31,7 +31,7 @@ from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
-from gpudb.engine.gpu.worker.stage_executor import TableSource
+from gpudb.engine.gpu.stage.stage_executor import TableSource
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers

@@ -31,7 +31,7 @@ from gpudb.engine.gpu.rpc.messages import (
     RunRequest,
     RunResult,
 )
-from gpudb.engine.gpu.worker.batching import next_chunks
+from gpudb.engine.gpu.stage.batching import next_chunks
 from gpudb.engine.protocol import Request, SharedPart
 from gpudb.errors import OutOfMemory, SqlError, WorkerLost
 

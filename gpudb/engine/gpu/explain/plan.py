@@ -11,7 +11,7 @@ from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
 from gpudb.engine.gpu.figures import FileReads, KernelFigures, OperatorFigures
 from gpudb.engine.gpu.fused.planning.matching import find_scan
-from gpudb.engine.gpu.worker.profiling import number_nodes
+from gpudb.engine.gpu.stage.profiling import number_nodes
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.profile import row_width

@@ -24,7 +24,7 @@ from gpudb.engine.gpu.planning.capability import check_functions, check_stages
 from gpudb.engine.gpu.planning.constants import make_evaluator
 from gpudb.engine.gpu.planning.file_scans import check_file_columns, open_file_scans
 from gpudb.engine.gpu.planning.statement_cost import estimate_cost
-from gpudb.engine.gpu.worker.batching import MemorySpace, choose_chunks, max_build_rows, max_cached_build_rows
+from gpudb.engine.gpu.stage.batching import MemorySpace, choose_chunks, max_build_rows, max_cached_build_rows
 from gpudb.engine.protocol import Engine, Request
 from gpudb.lru import LruCache
 from gpudb.plan.cost.estimate import estimate

@@ -16,8 +16,8 @@ from gpudb.engine.gpu.exchange.client import BufferPacker
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.planning.matching import MANY_ROWS
 from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
+from gpudb.engine.gpu.stage.stage_executor import TableSource
 from gpudb.engine.gpu.worker import memory_watchdog
-from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.storage.lockfile import LockFile
 
 

@@ -27,10 +27,10 @@ from gpudb.engine.gpu.figures import KernelFigures, StageFigures, record_reads, 
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.rpc.errors import encode_error
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed
+from gpudb.engine.gpu.stage.stage_executor import BoundPart, StageTask, execute_stage, finish_stage
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
-from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask, execute_stage, finish_stage
 from gpudb.engine.gpu.worker.warmup import warm_up
 from gpudb.errors import OutOfMemory, WorkerLost
 from gpudb.plan.tree.fused_nodes import Fused

@@ -26,9 +26,9 @@ from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.rpc.errors import PartitionLost, TooLarge, encode_error
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, Refusal, Refused, RunReply, RunResult
+from gpudb.engine.gpu.stage.stage_executor import BoundPart, StageTask
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
-from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask
 from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import OutOfMemory

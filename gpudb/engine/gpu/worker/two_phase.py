@@ -15,8 +15,8 @@ from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
 from gpudb.engine.gpu.fastpath.two_phase import MAX_BYTES, decode_output
 from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.limits import HOST_ROWS
+from gpudb.engine.gpu.stage.stage_executor import StageTask
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
-from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.plan.tree.fused_nodes import Fused
 

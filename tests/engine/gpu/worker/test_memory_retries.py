@@ -20,10 +20,10 @@ from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask
 from gpudb.engine.gpu.worker import executor
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.executor import Executor
-from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.errors import OutOfMemory
 from gpudb.plan.tree.nodes import Scan
 from tests.support.gpu import local_stages

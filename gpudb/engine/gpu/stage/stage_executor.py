@@ -26,9 +26,9 @@ from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, 
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.lower.texts.code_uses import find_coded_columns
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
-from gpudb.engine.gpu.worker.batching import MAX_CHUNKS
-from gpudb.engine.gpu.worker.dynamic_filters import narrow_scans
-from gpudb.engine.gpu.worker.profiling import OperatorProfiler
+from gpudb.engine.gpu.stage.batching import MAX_CHUNKS
+from gpudb.engine.gpu.stage.dynamic_filters import narrow_scans
+from gpudb.engine.gpu.stage.profiling import OperatorProfiler
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Node, Scan, column
@@ -299,14 +299,12 @@ def _partition_by_range(
     kinds = [key.type for key in keys]
     parts = [part.to_polars() for part in received[task.stage.sample]]
     sample = pl.concat(parts) if parts else _empty_frame(kinds).collect()
-    profiler = _add_sort_keys(
-        sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostBackend(), host
-    )
+    sampled = [column(place, kind) for place, kind in enumerate(kinds)]
+    sample_keys = _add_sort_keys(sample.lazy(), sampled, HostBackend(), host)
     names = [f"k{place}" for place in range(len(keys))]
     last = [not key.nulls_first for key in order]
-    ordered = (
-        profiler.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
-    )
+    descending = [key.descending for key in order]
+    ordered = sample_keys.select(names).sort(names, descending=descending, nulls_last=last).collect()
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
     # If all ends differ, no row is equal to several.

@@ -25,8 +25,8 @@ from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.planning import planner
 from gpudb.engine.gpu.planning.planner import CHUNKED_SECONDS, Planner
-from gpudb.engine.gpu.worker import batching as cut
-from gpudb.engine.gpu.worker.batching import MAX_CHUNKS, MemorySpace, choose_chunks, next_chunks
+from gpudb.engine.gpu.stage import batching as cut
+from gpudb.engine.gpu.stage.batching import MAX_CHUNKS, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError, SqlError
 from gpudb.plan.dask.planner import warm_up

@@ -9,7 +9,7 @@ import pytest
 from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.figures import NarrowedScan
-from gpudb.engine.gpu.worker import dynamic_filters as worker_filters
+from gpudb.engine.gpu.stage import dynamic_filters as worker_filters
 from gpudb.plan.optimize import dynamic_filters
 from tests.support.gpu import local_stages
 from tests.support.lab import Lab

@@ -46,7 +46,18 @@ _BOOLEAN = pl.Boolean()
 
 @cache
 def install() -> None:
-    """Installs all extensions."""
+    """Installs all extensions.
+
+    It assigns seven attributes of cudf-polars 26.10. Each is needless from the release on in which cudf-polars does so:
+
+    ir.get_cuda_stream          a join's condition is built on the stream of its plan
+    datatype._from_polars       Int128 and Binary have types of libcudf
+    expr.Literal.do_evaluate    literals of those two types are evaluated
+    Column.astype               integers of 32 bits are cast to dates
+    Column.mask_nans            heeds the offset of a slice's mask
+    expr.Gather.do_evaluate     takes NULL indexes, also if all are NULL, and nested values
+    DataFrame.from_polars       takes Int128 and Binary
+    """
     ir.get_cuda_stream = current_stream  # used where a join condition is built for libcudf, without a context
     known = datatype._from_polars
 

@@ -61,12 +61,6 @@ def find_lowering(function: Function, *, utc: bool = False) -> FunctionLowering:
     return found
 
 
-def lowered_names() -> tuple[str, ...]:
-    """Returns every name and signature that has a lowering."""
-    _load()
-    return tuple(sorted(_LOWERED))
-
-
 @cache
 def _load() -> None:
     for topic in TOPICS:

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.figures import NarrowedScan
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
-from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.plan.cost.profile import ColumnProfile, profile_table, to_number
 from gpudb.plan.optimize.dynamic_filters import EXACT_TYPES

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
+from gpudb.engine.figures import OperatorFigures
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
-from gpudb.engine.gpu.figures import OperatorFigures
 from gpudb.engine.gpu.lower.expressions.lowered_frame import Frame
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.stage_nodes import Defer, Final, Partial, Receive

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from gpudb.engine.figures import NarrowedScan, OperatorFigures
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.backend.coded_frame import CodedFrame, decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.figures import NarrowedScan, OperatorFigures
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.limits import HOST_ROWS

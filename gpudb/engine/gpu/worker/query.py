@@ -10,6 +10,7 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
+from gpudb.engine.figures import ExchangeFigures, StageFigures
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.cache.build_cache import binding_key, fused_parts, is_bound, prune_stages, required_stages
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
@@ -19,7 +20,6 @@ from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
 from gpudb.engine.gpu.fastpath.server import FastPathRequest
 from gpudb.engine.gpu.fastpath.single_kernel import SingleKernelPlan
-from gpudb.engine.gpu.figures import ExchangeFigures, StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpudb.engine.figures import NarrowedScan
 from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.backend.host import HostBackend
-from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.stage import dynamic_filters as worker_filters
 from gpudb.plan.optimize import dynamic_filters
 from tests.support.gpu import local_stages

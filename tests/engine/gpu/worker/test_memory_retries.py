@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from gpudb.engine.figures import StageFigures
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner

@@ -1,4 +1,4 @@
-"""Figures of stages for EXPLAIN ANALYZE: workers measure them, the coordinator adds them up. Imports nothing.
+"""Figures of stages for EXPLAIN ANALYZE and traces: workers measure them, the coordinator adds them up.
 
 They are named tuples since every reply has some for each stage: frozen dataclasses take twice as long to build.
 Reads of files as tables are recorded here, too, in the variables of the thread that reads.

@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     from gpudb.engine.gpu.coordinator.coordinator import encode_parameters
-    from gpudb.engine.gpu.planning.planner import Planner
+    from gpudb.engine.gpu.planning.request_planner import Planner
     from gpudb.engine.protocol import Request
     from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database

@@ -15,7 +15,7 @@ from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
 from gpudb.engine.routing import RoutedEngine
 from gpudb.plan.dask.planner import warm_up

@@ -22,7 +22,7 @@ from gpudb.engine.gpu.coordinator.coordinator import Execution, StageMeasurement
 from gpudb.engine.gpu.coordinator.fast_path import FastPath
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, result_schema
 from gpudb.engine.gpu.explain.plan import render_plan
-from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner, exchange_costs
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan, Planner, exchange_costs
 from gpudb.engine.protocol import Engine, PlanNode, Request, SharedPart
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotSupportedOnWorkers

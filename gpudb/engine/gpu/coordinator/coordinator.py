@@ -18,7 +18,7 @@ from gpudb.engine.admission import Admission
 from gpudb.engine.figures import FileReads, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange.routing import stage_partitions
-from gpudb.engine.gpu.planning.planner import PhysicalPlan
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
 from gpudb.engine.gpu.rpc.messages import (
     ChunkRequest,

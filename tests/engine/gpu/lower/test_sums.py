@@ -10,7 +10,7 @@ import pytest
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.runner import NumpyRunner
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers

@@ -23,8 +23,8 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.lower.nodes import StageLowering
-from gpudb.engine.gpu.planning import planner
-from gpudb.engine.gpu.planning.planner import CHUNKED_SECONDS, Planner
+from gpudb.engine.gpu.planning import request_planner
+from gpudb.engine.gpu.planning.request_planner import CHUNKED_SECONDS, Planner
 from gpudb.engine.gpu.stage import batching as cut
 from gpudb.engine.gpu.stage.batching import MAX_CHUNKS, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
@@ -180,7 +180,7 @@ def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     # The plan keeps its smaller chunks for a while.
     assert engine._plan(request).chunks > 1
     later = SimpleNamespace(monotonic=lambda: time.monotonic() + CHUNKED_SECONDS)
-    monkeypatch.setattr(planner, "time", later)
+    monkeypatch.setattr(request_planner, "time", later)
     assert engine._plan(request).chunks == 1
 
 

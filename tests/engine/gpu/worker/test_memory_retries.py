@@ -19,7 +19,7 @@ from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
-from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan, Planner
 from gpudb.engine.gpu.stage.stage_executor import StageTask
 from gpudb.engine.gpu.worker import executor
 from gpudb.engine.gpu.worker.device import Device

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpudb.engine.gpu.planning.planner import CHUNKED_SECONDS, Planner
+from gpudb.engine.gpu.planning.request_planner import CHUNKED_SECONDS, Planner
 from gpudb.engine.protocol import Settings
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.lab import Lab
@@ -46,7 +46,7 @@ def test_chunks_that_were_asked_for_are_kept_for_a_while(lab: Lab, monkeypatch: 
     made = planner.plan(request, chunks=2)
     assert planner.cached_plan(request) is made
     later = SimpleNamespace(monotonic=lambda: time.monotonic() + CHUNKED_SECONDS)
-    monkeypatch.setattr("gpudb.engine.gpu.planning.planner.time", later)
+    monkeypatch.setattr("gpudb.engine.gpu.planning.request_planner.time", later)
     assert planner.cached_plan(request) is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,22 @@ from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
 
+@dataclass(slots=True)
+class _CallParts:
+    """What an aggregation's calls need of its rows, and how their states are computed."""
+
+    columns: list[pl.Expr]
+    errors: list[Error]
+    states: list[pl.Expr] = field(default_factory=list)
+    large: list[tuple[str, bound.Aggregate]] = field(default_factory=list)
+    """Columns of sums that may overflow, which are checked first."""
+    hosted: list[tuple[int, bound.Aggregate]] = field(default_factory=list)
+    """Calls, by number, that are evaluated on the host."""
+    percentiles: list[tuple[int, bound.Aggregate]] = field(default_factory=list)
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    """The fields of rows whose distinct values a call counts."""
+
+
 class Aggregation:
     """Aggregates over frames; keys are k0, k1, … and states a0, a1, …, each with its physical columns."""
 
@@ -41,68 +58,76 @@ class Aggregation:
         """Returns the states of the groups of a frame's rows."""
         expressions = self._context.expressions(frame)
         keys = [expressions.value(key) for key in node.keys]
+        types = [key.type for key in keys]
         columns = [expr for n, key in enumerate(keys) for expr in key.as_columns(f"k{n}")]
-        errors = [key.error for key in keys]
-        calls: list[pl.Expr] = []
-        large: list[tuple[str, bound.Aggregate]] = []
-        hosted: list[tuple[int, bound.Aggregate]] = []
-        percentiles: list[tuple[int, bound.Aggregate]] = []
-        rows: list[tuple[int, list[str]]] = []
+        parts = _CallParts(columns, [key.error for key in keys])
         found_sketches = _find_sketches(node)
         for number, sketch in enumerate(found_sketches):
             value, error = self._filtered_value(expressions, sketch.summarised, sketch.filter)
-            columns.append(value.alias(f"s{number}"))
-            errors.append(error)
+            parts.columns.append(value.alias(f"s{number}"))
+            parts.errors.append(error)
         by_place = all(
             (call.within_group and is_lowered(call)) or unsupported_reason(call) is None for call in node.calls
         )
         for number, call in enumerate(node.calls):
-            if call.function.name in SKETCHES:
-                continue
-            if by_place and call.within_group and is_lowered(call):
-                value, error = self._filtered_value(expressions, call.within_group[0].expr, call.filter)
-                columns.append(value.alias(f"y{number}"))
-                errors.append(error)
-                percentiles.append((number, call))
-                continue
-            row = _counted_row(call)
-            if row is not None and (found := self._row_columns(expressions, call, row, number)) is not None:
-                result, error = found
-                columns += result
-                errors.append(error)
-                rows += [(number, [each.meta.output_name() for each in result[1:]])] if call.distinct else []
-                name = f"u{number}" if call.distinct else f"y{number}"
-                calls.append(pl.col(name).count().cast(pl.Int64).alias(f"a{number}"))
-                continue
-            reason = unsupported_reason(call)
-            if reason is not None:
-                hosted.append((number, call))
-                self._context.host.used.append(reason)
-                continue
-            args, error = self._arguments(expressions, call, number)
-            errors.append(error)
-            result, named = self._argument_columns(args, call, expressions, number)
-            columns += result
-            calls += aggregate_state(call).partial(named, f"a{number}")
-            large += [(f"x{number}_{n}", call) for n, arg in enumerate(named) if may_overflow(call, arg)]
-        lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred)
-        lazy = lazy.with_columns(columns) if columns else lazy
-        if large:
+            if call.function.name not in SKETCHES:
+                self._add_call(parts, expressions, call, number, by_place=by_place)
+        lazy = self._context.check_errors(frame.lazy, first_error(*parts.errors), expressions.deferred)
+        lazy = lazy.with_columns(parts.columns) if parts.columns else lazy
+        if parts.large:
             computed = self._context.frames.compute(lazy)
-            check_sums(computed, large)
+            check_sums(computed, parts.large)
             lazy = computed.lazy
-        for number, fields in rows:
+        for number, fields in parts.rows:
             first = [f"k{n}" for n in range(len(keys))]
             lazy = _mark_first_rows(lazy, first, fields, f"y{number}", f"u{number}", self._context.frames)
         if has_sketches(node):
             lazy = self._context.frames.compute(lazy).lazy
-        if hosted:
-            groups = self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
+        if parts.hosted:
+            groups = self._with_hosted(lazy, types, parts.states, parts.hosted)
         else:
-            groups = self._group(lazy, [key.type for key in keys], calls, percentiles)
+            groups = self._group(lazy, types, parts.states, parts.percentiles)
         if not has_sketches(node):
             return groups
         return sketches.append_rows(groups, lazy, node, found_sketches, self._context.frames)
+
+    def _add_call(
+        self,
+        parts: _CallParts,
+        expressions: ExpressionLowering,
+        call: bound.Aggregate,
+        number: int,
+        *,
+        by_place: bool,
+    ) -> None:
+        """Adds what a call needs of the rows, and how its state is computed."""
+        if by_place and call.within_group and is_lowered(call):
+            value, error = self._filtered_value(expressions, call.within_group[0].expr, call.filter)
+            parts.columns.append(value.alias(f"y{number}"))
+            parts.errors.append(error)
+            parts.percentiles.append((number, call))
+            return
+        row = _counted_row(call)
+        if row is not None and (counted := self._row_columns(expressions, call, row, number)) is not None:
+            result, error = counted
+            parts.columns += result
+            parts.errors.append(error)
+            if call.distinct:
+                parts.rows.append((number, [each.meta.output_name() for each in result[1:]]))
+            name = f"u{number}" if call.distinct else f"y{number}"
+            parts.states.append(pl.col(name).count().cast(pl.Int64).alias(f"a{number}"))
+            return
+        reason = unsupported_reason(call)
+        if reason is not None:
+            parts.hosted.append((number, call))
+            self._context.host.used.append(reason)
+            return
+        args, error = self._arguments(expressions, call, number)
+        parts.errors.append(error)
+        result, named = self._argument_columns(args, call, expressions, number)
+        parts.columns += result
+        parts.states += aggregate_state(call).partial(named, f"a{number}")
+        parts.large += [(f"x{number}_{n}", call) for n, arg in enumerate(named) if may_overflow(call, arg)]
 
     def _group(
         self,

@@ -60,7 +60,7 @@ def _run_suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.gpu.planning.planner import Planner
+    from gpudb.engine.gpu.planning.request_planner import Planner
     from gpudb.plan.optimize import RULES
     from gpudb.plan.optimize.merge_projects import merge_projects
     from gpudb.plan.optimize.prune_columns import prune_columns
@@ -117,8 +117,8 @@ def _format_error(error: GpudbError) -> str:
 
 def _time_planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     """Times planning of each query, bound once and planned without the plan cache each time."""
-    from gpudb.engine.gpu.planning import planner as planning
-    from gpudb.engine.gpu.planning.planner import Planner
+    from gpudb.engine.gpu.planning import request_planner as planning
+    from gpudb.engine.gpu.planning.request_planner import Planner
     from gpudb.engine.protocol import Request
     from gpudb.plan.dask.planner import warm_up
     from gpudb.session.database import Database

@@ -108,11 +108,11 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     from gpudb.engine.gpu.coordinator.coordinator import encode_parameters
-    from gpudb.engine.gpu.planning.planner import Planner
+    from gpudb.engine.gpu.planning.request_planner import Planner
     from gpudb.engine.protocol import Request
     from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database
-    from gpudb.session.execution.binding import bind_statement, parse_statements
+    from gpudb.session.execution.binding.binding import bind_statement, parse_statements
     from gpudb.sql.bind.binder import StatementBinder
 
     database = Database(None)

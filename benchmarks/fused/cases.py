@@ -31,13 +31,13 @@ from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.planning.prepare import prepare
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.sql.bind.binder import StatementBinder
 
 SCALE = 100

@@ -25,7 +25,7 @@ def decoding_steps(paths: Sequence[Path], columns: Sequence[str], threads: int) 
 
     from gpudb.catalog.tables import DataFile
     from gpudb.engine.gpu.cache.host_columns import split_rows
-    from gpudb.engine.gpu.cudf.footers import read_footer
+    from gpudb.engine.gpu.cudf.files.footers import read_footer
     from gpudb.engine.gpu.fused.packed_cache import read_batches
 
     rows = [pq.read_metadata(path).num_rows for path in paths]

@@ -46,9 +46,9 @@ _ON_HOST = {
     "joining pieces": "fused.packed_cache.column_chunks:concatenate",
 }
 _ON_GPU = {
-    "footers": "cudf.reader:read_footer",
-    "decoding": "cudf.column_chunks:read_columns",
-    "coding texts": "cudf.column_chunks:encode_texts",
+    "footers": "cudf.files.reader:read_footer",
+    "decoding": "cudf.files.column_chunks:read_columns",
+    "coding texts": "cudf.files.column_chunks:encode_texts",
     "looking at values": "fused.packed_cache.packing:Packer._survey",
     "packing": "fused.packed_cache.packing:Packer._write",
     "joining pieces": "fused.packed_cache.packing:Packer.concatenate",

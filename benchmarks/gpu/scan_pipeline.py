@@ -31,8 +31,8 @@ from benchmarks.gpu.served import read_rate
 from benchmarks.systems import Wire, gpudb_server
 from gpudb.catalog.file_tables import FileRequest
 from gpudb.catalog.tables import Column, Table
+from gpudb.engine.figures import record_reads, sum_reads
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.figures import record_reads, sum_reads
 from gpudb.engine.gpu.fused.packed_cache import read_batches
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import ChunkReader, HostChunkReader
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
@@ -143,8 +143,8 @@ def load_columns(options: argparse.Namespace, kinds: Sequence[Kind], rates: dict
     """Prints the loading of each query's columns in this process."""
     reader: ChunkReader | HostChunkReader = HostChunkReader()
     if options.engine == "gpu":
-        from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
-        from gpudb.engine.gpu.cudf.device_memory import open_device
+        from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
+        from gpudb.engine.gpu.cudf.memory.device_memory import open_device
 
         open_device()
         reader = CudfChunkReader()

@@ -12,91 +12,9 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import assemble
 from gpudb.catalog.tables import Table
+from gpudb.engine.figures import StageFigures
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
-
-
-class MeasuredKernel(Protocol):
-    """A run of a kernel: its table, for how long it ran, and the bytes that it read; why it was `declined`, or ''."""
-
-    @property
-    def table(self) -> str: ...
-
-    @property
-    def milliseconds(self) -> float: ...
-
-    @property
-    def bytes(self) -> int: ...
-
-    @property
-    def declined(self) -> str: ...
-
-
-class MeasuredExchange(Protocol):
-    """Rows that a stage's partition fetched from another worker: from when on (seconds since 1970 UTC), from where.
-
-    The milliseconds until they existed, of their encoding, and of their transfer.
-    """
-
-    @property
-    def stage(self) -> int: ...
-
-    @property
-    def source(self) -> int: ...
-
-    @property
-    def target(self) -> int: ...
-
-    @property
-    def started(self) -> float: ...
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def bytes(self) -> int: ...
-
-    @property
-    def waited(self) -> float: ...
-
-    @property
-    def encoded(self) -> float: ...
-
-    @property
-    def transferred(self) -> float: ...
-
-    @property
-    def transport(self) -> str: ...
-
-
-class MeasuredStage(Protocol):
-    """What a stage did on a partition: from when on (seconds since 1970 UTC), for how long, its output, its kernels,
-    and what it fetched before.
-    """
-
-    @property
-    def stage(self) -> int: ...
-
-    @property
-    def partition(self) -> int: ...
-
-    @property
-    def started(self) -> float: ...
-
-    @property
-    def milliseconds(self) -> float: ...
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def bytes(self) -> int: ...
-
-    @property
-    def kernels(self) -> Sequence[MeasuredKernel]: ...
-
-    @property
-    def exchanges(self) -> Sequence[MeasuredExchange]: ...
 
 
 class Measures(TypedDict, total=False):
@@ -111,7 +29,7 @@ class Measures(TypedDict, total=False):
     plan: float
     engine: str
     fallback: str
-    stages: Sequence[MeasuredStage]
+    stages: Sequence[StageFigures]
     spilled: int
     digest: bytes
 

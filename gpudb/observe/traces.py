@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudb.engine.protocol import MeasuredExchange, MeasuredStage
+from gpudb.engine.figures import ExchangeFigures, StageFigures
 from gpudb.errors import FeatureNotSupported
 from gpudb.observe.batches import Batch
 from gpudb.observe.query_texts import identify
@@ -128,7 +128,7 @@ class TraceExporter:
                 part.end(_to_nanoseconds(started))
         span.end(_to_nanoseconds(ended))
 
-    def _trace_stages(self, stages: Sequence[MeasuredStage], context: Context) -> None:
+    def _trace_stages(self, stages: Sequence[StageFigures], context: Context) -> None:
         from opentelemetry.trace import set_span_in_context
 
         for each in stages:
@@ -144,7 +144,7 @@ class TraceExporter:
             for exchange in each.exchanges:
                 self._trace_exchange(each, exchange, context)
 
-    def _trace_exchange(self, stage: MeasuredStage, exchange: MeasuredExchange, context: Context) -> None:
+    def _trace_exchange(self, stage: StageFigures, exchange: ExchangeFigures, context: Context) -> None:
         """An exchange is before the stage that reads its rows. Its parts stand one after another."""
         from opentelemetry.trace import set_span_in_context
 
@@ -170,7 +170,7 @@ class TraceExporter:
             part.end(_to_nanoseconds(started))
         span.end(_to_nanoseconds(started))
 
-    def _trace_kernels(self, stage: MeasuredStage, context: Context) -> None:
+    def _trace_kernels(self, stage: StageFigures, context: Context) -> None:
         """Of kernels only the durations are known, as of phases."""
         started = stage.started
         for each in stage.kernels:

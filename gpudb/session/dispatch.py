@@ -11,38 +11,22 @@ from gpudb.session.copy.copy_statement import copy
 from gpudb.session.copy.load_data import is_load_call, load_columns
 from gpudb.session.cursors import open_cursors
 from gpudb.session.cursors import statements as cursors
-from gpudb.session.ddl import (
-    alter_table,
-    comments,
-    create_table,
-    databases,
-    default_privileges,
-    domains,
-    drop,
-    extensions,
-    foreign_objects,
-    foreign_tables,
-    grant,
-    indexes,
-    initial_settings,
-    materialized_views,
-    owned_objects,
-    rename,
-    role_grants,
-    roles,
-    schemas,
-    sequences,
-    temporary_tables,
-    triggers,
-    types,
-    views,
-)
-from gpudb.session.ddl.default_privileges import apply_default_privileges
-from gpudb.session.ddl.register_table import call_procedure, describe_procedure
+from gpudb.session.ddl import sequences, triggers
+from gpudb.session.ddl.databases import databases, extensions, initial_settings, schemas
+from gpudb.session.ddl.foreign_data import foreign_objects
+from gpudb.session.ddl.foreign_data.register_table import call_procedure, describe_procedure
+from gpudb.session.ddl.generic import comments, drop, owned_objects, rename
+from gpudb.session.ddl.indexes import indexes
+from gpudb.session.ddl.privileges import default_privileges, grant
+from gpudb.session.ddl.privileges.default_privileges import apply_default_privileges
+from gpudb.session.ddl.roles import role_grants, roles
+from gpudb.session.ddl.tables import alter_table, create_table, foreign_tables, temporary_tables
+from gpudb.session.ddl.types import domains, types
+from gpudb.session.ddl.views import materialized_views, views
 from gpudb.session.dml import changes, set_constraints, truncate
-from gpudb.session.execution import row_locks
-from gpudb.session.execution.advisory_locks import unlock_all
-from gpudb.session.execution.binding import BINDABLE
+from gpudb.session.execution.binding.binding import BINDABLE
+from gpudb.session.execution.locks_and_snapshots import locking_clauses
+from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_all
 from gpudb.session.ownership.checks import CHECKS, authorize_definition
 from gpudb.session.plan_cache import Plan
 from gpudb.session.results import Result, ResultColumn
@@ -230,11 +214,11 @@ class StatementDispatcher:
 
     def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
         """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
-        return row_locks.lock_rows(context, locks)
+        return locking_clauses.lock_rows(context, locks)
 
     def skip_locked(self, context: Context, plan: Plan) -> Plan:
         """Returns a plan without the rows that it skips because others have locked them."""
-        return row_locks.skip_locked(context, plan)
+        return locking_clauses.skip_locked(context, plan)
 
     def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
         """Logs a statement that took so many seconds."""

@@ -33,14 +33,14 @@ from gpudb.session.authorization.authorize import authorize, check_schema, may_u
 from gpudb.session.authorization.session_role import CurrentRoles, begin_settings
 from gpudb.session.authorization.shown_values import hide_values
 from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
-from gpudb.session.execution.binding import bind_statement, parse_statements, transaction_controls
-from gpudb.session.execution.constant_checks import check_statement_constants
-from gpudb.session.execution.files import open_files
-from gpudb.session.execution.layouts import handle_in_layouts, read_ahead
-from gpudb.session.execution.moments import evaluate_integer
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements, transaction_controls
+from gpudb.session.execution.binding.wide_parameters import wide_parameters
+from gpudb.session.execution.foreign_data.files import open_files
+from gpudb.session.execution.queries.constant_checks import check_statement_constants
+from gpudb.session.execution.queries.queries import run_query
+from gpudb.session.execution.requests.layouts import handle_in_layouts, read_ahead
+from gpudb.session.execution.requests.moments import evaluate_integer
 from gpudb.session.execution.session_calls import has_session_calls
-from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox, Notification
 from gpudb.session.plan_cache import Key, Plan, PlanCache

@@ -27,7 +27,7 @@ EXAMPLES = {
 CALLERS = {
     "gpudb/catalog/postgres/macros.sql": "calls starts_with",
     "gpudb/pgdata/make.py": "asks PostgreSQL by bool_and",
-    "gpudb/session/execution/system_tables.py": "shows clients' addresses as inet",
+    "gpudb/session/execution/system/system_tables.py": "shows clients' addresses as inet",
     "gpudb/storage/constraints/keys.py": "asks DuckDB by any_value",
 }
 """Files that use an example as anybody may, and would not change if one were added."""

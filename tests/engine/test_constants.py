@@ -54,7 +54,7 @@ def rows(session: Session, sql: str, *parameters: object) -> list[tuple[object, 
 def test_one_parameter(session: Session, type_: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = f"SELECT $1::{type_} AS a, 1 AS b"
     got = rows(session, sql, value)
-    monkeypatch.setattr("gpudb.session.execution.requests.constant_row", lambda query, parameters: None)
+    monkeypatch.setattr("gpudb.session.execution.requests.requests.constant_row", lambda query, parameters: None)
     assert got == rows(session, sql, value)
 
 

@@ -14,7 +14,7 @@ from gpudb.catalog.tables import Table
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import DataChange
 from gpudb.storage import compaction

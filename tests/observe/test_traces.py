@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gpudb.engine.gpu.figures import KernelFigures, StageFigures
+from gpudb.engine.figures import KernelFigures, StageFigures
 from gpudb.engine.protocol import Measures
 from gpudb.observe.batches import make_batch
 from gpudb.observe.statement import FinishedTuple

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tables import queries, schema
-from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical.planner import plan_query

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.lower import recursion
-from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.relations import recursion
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical.planner import plan_query

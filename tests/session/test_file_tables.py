@@ -18,8 +18,8 @@ import pytest
 from psycopg import errors
 
 from gpudb.engine.protocol import Request
-from gpudb.session.execution import requests
-from gpudb.session.execution.requests import build_request
+from gpudb.session.execution.requests import requests
+from gpudb.session.execution.requests.requests import build_request
 from gpudb.sql.bound import Query
 from tests.support.lab import Lab
 from tests.support.session_fixtures import Connect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.sql import bound
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.traverse import children, replace_nodes, walk

@@ -15,13 +15,13 @@ from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
 from gpudb.engine.routing import RoutedEngine
 from gpudb.plan.dask.planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction

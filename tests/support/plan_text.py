@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpudb.engine.gpu.explain.operators import render_expression
-from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimize

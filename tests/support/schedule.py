@@ -60,7 +60,7 @@ SECONDS = {
     "catalog/test_psql.py": 12,
     "clients/test_statement_list.py": 12,
     "engine/gpu/fused/test_fast_path_cluster.py": 12,
-    "engine/gpu/worker/test_batching.py": 12,
+    "engine/gpu/stage/test_batching.py": 12,
     "benchmarks/test_machine.py": 11,
     "catalog/test_statements.py": 11,
     "cli/test_sql.py": 11,

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from gpudb.engine.admission import Admission
+from gpudb.engine.figures import StageFigures
 from gpudb.engine.gpu.cache.invalidation import CacheInvalidation
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.membership import Membership
@@ -21,8 +22,7 @@ from gpudb.engine.gpu.coordinator.coordinator import Execution, StageMeasurement
 from gpudb.engine.gpu.coordinator.fast_path import FastPath
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, result_schema
 from gpudb.engine.gpu.explain.plan import render_plan
-from gpudb.engine.gpu.figures import StageFigures
-from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner, exchange_costs
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan, Planner, exchange_costs
 from gpudb.engine.protocol import Engine, PlanNode, Request, SharedPart
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotSupportedOnWorkers

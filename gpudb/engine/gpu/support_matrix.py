@@ -1,8 +1,8 @@
 """Where workers compute each documented function and operator: generates `functions/WORKERS.md`.
 
 *lowered*: an operation on columns, which a GPU computes. *host*: the embedded engine's function, over columns that are
-copied to the host and back (`lower.host_fallback`). *once*: evaluated before the statement runs. *embedded*: a
-statement with it runs whole on the embedded engine, for a stated reason.
+copied to the host and back (`lower.expressions.host_fallback`). *once*: evaluated before the statement runs.
+*embedded*: a statement with it runs whole on the embedded engine, for a stated reason.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 from gpudb.duckdb.system_relations import reads_system_catalog
-from gpudb.engine.gpu.lower import percentiles
-from gpudb.engine.gpu.lower.aggregates import unsupported_reason
-from gpudb.engine.gpu.lower.registry import find_lowering
-from gpudb.engine.gpu.lower.windows import LOWERED
+from gpudb.engine.gpu.lower.functions.registry import find_lowering
+from gpudb.engine.gpu.lower.groups import percentiles
+from gpudb.engine.gpu.lower.groups.aggregates import unsupported_reason
+from gpudb.engine.gpu.lower.windows.windows import LOWERED
 from gpudb.functions.manual import README, Entry, list_entries
 from gpudb.functions.registry import Function, get_implementation
 from gpudb.plan.errors import NotSupportedOnWorkers

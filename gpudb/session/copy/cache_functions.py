@@ -16,7 +16,7 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
-from gpudb.session.execution.foreign_tables import open_foreign_parts
+from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_parts
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
 

@@ -21,7 +21,7 @@ from gpudb.session.copy.object_files import Input, open_object_input
 from gpudb.session.copy.rejects import find_rejects_table, list_columns, store_rejects
 from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.dml.generated_columns import compute_columns

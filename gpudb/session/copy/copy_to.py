@@ -19,8 +19,8 @@ from gpudb.session.context import Context
 from gpudb.session.copy.copy_from import NOT_IN_COPY
 from gpudb.session.copy.copy_partitions import PartitionedFiles
 from gpudb.session.copy.server_files import file_error
-from gpudb.session.execution.binding import bind_authorized
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.binding.binding import bind_authorized
+from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.progress import CopyProgress, SentRows
 from gpudb.session.results import CopyOut, Result, ResultColumn, result_columns
 from gpudb.sql.bind.query.sources import find_relation

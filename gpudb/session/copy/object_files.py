@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.object_stores import find_store
+from gpudb.session.execution.foreign_data.object_stores import find_store
 from gpudb.storage.object_stores.addresses import Address, has_pattern, read_address
 from gpudb.storage.object_stores.errors import convert_store_errors
 

@@ -15,7 +15,7 @@ from gpudb.engine.protocol import SharedPart
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, SessionState
 from gpudb.session.copy.copy_to import Source
-from gpudb.session.execution.requests import share_on_engine
+from gpudb.session.execution.requests.requests import share_on_engine
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.results import CopyOut, Result, ResultColumn
 from gpudb.values.number_columns import holds_numbers, make_null_error

@@ -12,10 +12,10 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.carried import LAYOUT
 from gpudb.session.context import Context, SessionState
 from gpudb.session.cursors.open_cursors import close_all
-from gpudb.session.execution.binding import bind_authorized, bind_statement
-from gpudb.session.execution.layouts import read_ahead
-from gpudb.session.execution.queries import run_query
-from gpudb.session.execution.row_locks import lock_rows
+from gpudb.session.execution.binding.binding import bind_authorized, bind_statement
+from gpudb.session.execution.locks_and_snapshots.locking_clauses import lock_rows
+from gpudb.session.execution.queries.queries import run_query
+from gpudb.session.execution.requests.layouts import read_ahead
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.scrolling import ScrolledRows

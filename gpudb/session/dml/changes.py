@@ -14,7 +14,7 @@ from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.row_checks import check_batches
-from gpudb.session.execution.queries import fetch_query, run_query
+from gpudb.session.execution.queries.queries import fetch_query, run_query
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, result_columns
 from gpudb.session.triggers.firing import fire_for_statement

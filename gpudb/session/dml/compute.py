@@ -14,7 +14,7 @@ from gpudb.session.context import Context
 from gpudb.session.dml.apply import append_rows
 from gpudb.session.dml.on_conflict import resolve_conflicts
 from gpudb.session.dml.outcomes import Batches, TableChange, exclude_removed
-from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_rows, fire_before_update, has_before_rows
 from gpudb.session.triggers.rows import as_rows, put_rows, rename_rows
 from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, Expr, FrameScan, Insert, Merge, Scan, Select, Update

@@ -14,7 +14,7 @@ from gpudb.session.context import Context
 from gpudb.session.dml.apply import append_rows, apply_changes, check_inserted
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.row_checks import check_batches
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.triggers.firing import fire_before_rows, fire_for_statement
 from gpudb.session.triggers.locks import lock_trigger_targets
 from gpudb.session.triggers.rows import as_rows

@@ -14,7 +14,7 @@ from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange, exclude_removed
 from gpudb.session.dml.row_checks import check_batches
-from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_update, has_before_rows
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, FrameScan, Insert, OnConflict
 from gpudb.sql.traverse import walk

@@ -9,7 +9,7 @@ import pyarrow as pa
 from gpudb.catalog.tables import ForeignKey, Table
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange
-from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.state.deferral import ReferencedChange
 from gpudb.sql.bind.base import Binder

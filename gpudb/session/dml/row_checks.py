@@ -14,7 +14,7 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.sql.bind.dml.checks import build_violation_query
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, Select
 from gpudb.storage.partitions.routing import Router

@@ -11,11 +11,11 @@ from gpudb.catalog.postgres.extension_objects import STATEMENTS_RESET
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
-from gpudb.session.execution.advisory_locks import ADVISORY_FUNCTIONS, call_advisory_function
-from gpudb.session.execution.session_functions import set_config
-from gpudb.session.execution.shared_snapshots import export_snapshot
+from gpudb.session.execution.locks_and_snapshots.advisory_locks import ADVISORY_FUNCTIONS, call_advisory_function
+from gpudb.session.execution.locks_and_snapshots.shared_snapshots import export_snapshot
 from gpudb.session.execution.signals import SIGNAL_FUNCTIONS, send_signal
-from gpudb.session.execution.statement_rows import reset_statistics
+from gpudb.session.execution.system.session_functions import set_config
+from gpudb.session.execution.system.statement_rows import reset_statistics
 from gpudb.sql.bound import (
     BoolOp,
     Call,

@@ -23,7 +23,7 @@ from gpudb.session.authorization.privileges import (
     make_owner_error,
 )
 from gpudb.session.context import Context
-from gpudb.session.ddl.indexes import find_index
+from gpudb.session.ddl.indexes.indexes import find_index
 from gpudb.session.objects.names import resolve_range
 from gpudb.session.routines.alter_drop import find_routine
 from gpudb.sql.parse.parser import inner, position, strings

@@ -13,9 +13,9 @@ from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
-from gpudb.session.execution.bodies import run_body
-from gpudb.session.execution.queries import fetch_query
-from gpudb.session.execution.routine_calls import (
+from gpudb.session.execution.queries.queries import fetch_query
+from gpudb.session.execution.routines.bodies import run_body
+from gpudb.session.execution.routines.routine_calls import (
     call_value,
     convert_rows,
     get_literal_value,

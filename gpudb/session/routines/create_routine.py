@@ -14,9 +14,9 @@ from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedObj
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
-from gpudb.session.execution.binding import BINDABLE, bind_statement
-from gpudb.session.execution.bodies import BLOCK, TRIGGER, parse_routine, run_body
-from gpudb.session.execution.routine_calls import call_value
+from gpudb.session.execution.binding.binding import BINDABLE, bind_statement
+from gpudb.session.execution.routines.bodies import BLOCK, TRIGGER, parse_routine, run_body
+from gpudb.session.execution.routines.routine_calls import call_value
 from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result

@@ -11,8 +11,8 @@ from typing import Any
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.binding import BINDABLE, bind_statement
-from gpudb.session.execution.requests import build_request
+from gpudb.session.execution.binding.binding import BINDABLE, bind_statement
+from gpudb.session.execution.requests.requests import build_request
 from gpudb.session.execution.session_calls import without_session_calls
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.statements.plan_costs import estimate_cost

@@ -14,7 +14,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import check_owner, get_current_role, is_owner, make_owner_error
 from gpudb.session.context import Context
-from gpudb.session.ddl.indexes import find_index
+from gpudb.session.ddl.indexes.indexes import find_index
 from gpudb.session.objects.names import range_text, resolve_range
 from gpudb.session.ownership.objects import own_schema
 from gpudb.session.results import Result

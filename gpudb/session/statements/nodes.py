@@ -15,7 +15,7 @@ from dataclasses import replace
 from gpudb.catalog.model import Node
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.cluster_tables import count_data_nodes, find_own_address
+from gpudb.session.execution.system.cluster_tables import count_data_nodes, find_own_address
 from gpudb.session.results import Result
 
 _OPTIONS = {"type", "host", "port", "primary", "preferred"}

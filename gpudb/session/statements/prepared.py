@@ -6,8 +6,8 @@ from typing import Any
 
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.binding import bind_statement
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.binding.binding import bind_statement
+from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.results import Prepared, Result, check_columns, statement_columns
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope

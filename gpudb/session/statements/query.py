@@ -6,8 +6,8 @@ from gpudb.engine.constants import OneRow
 from gpudb.session.context import Context
 from gpudb.session.copy.load_data import run_load_call
 from gpudb.session.dml.changes import select_with_changes
-from gpudb.session.execution.cluster_tables import find_worker
-from gpudb.session.execution.queries import run_query
+from gpudb.session.execution.queries.queries import run_query
+from gpudb.session.execution.system.cluster_tables import find_worker
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import changes_data

@@ -11,9 +11,9 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting, set_session_authorization
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
-from gpudb.session.ddl.temporary_tables import drop_relations
-from gpudb.session.execution.advisory_locks import unlock_all
-from gpudb.session.execution.shared_snapshots import import_snapshot
+from gpudb.session.ddl.tables.temporary_tables import drop_relations
+from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_all
+from gpudb.session.execution.locks_and_snapshots.shared_snapshots import import_snapshot
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text

@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.savepoints import restore_savepoint, take_savepoint
+from gpudb.session.execution.locks_and_snapshots.savepoints import restore_savepoint, take_savepoint
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.sources import find_relation

@@ -15,9 +15,9 @@ from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.plpgsql.records import NullRecord, Record, null_record
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
-from gpudb.session.execution.bodies import TriggerCall
-from gpudb.session.execution.queries import fetch_query
-from gpudb.session.execution.routine_calls import call_value
+from gpudb.session.execution.queries.queries import fetch_query
+from gpudb.session.execution.routines.bodies import TriggerCall
+from gpudb.session.execution.routines.routine_calls import call_value
 from gpudb.sql.bind.dml.trigger_conditions import build_condition_query, list_frame_columns
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bound import NEW_ROWS

@@ -13,7 +13,7 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, BEFORE, DELETE, INSERT, INSTEAD, UPDATE, Trigger
 from gpudb.plpgsql.records import Record
 from gpudb.session.context import Context
-from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.triggers.calls import Firing, Transition, check_condition, find_triggers
 from gpudb.session.triggers.rows import as_records, fetch_rows, from_records, put_rows, rename_rows
 from gpudb.session.triggers.set_based import Append, run_for_rows

@@ -19,7 +19,7 @@ from gpudb.lru import LruCache
 from gpudb.plpgsql.tree import Fragment, Handler, Statement
 from gpudb.session.authorization.privileges import get_current_role, list_object_privileges
 from gpudb.session.context import Context
-from gpudb.session.execution.bodies import parse_routine
+from gpudb.session.execution.routines.bodies import parse_routine
 from gpudb.session.objects.relations import lock_table
 from gpudb.sql.bind.dml.view_targets import find_base_table, view_as_table
 from gpudb.sql.parse.parser import inner, parse

@@ -11,7 +11,7 @@ import pyarrow as pa
 from gpudb.catalog.tables import Table
 from gpudb.plpgsql.records import Record, column_values, new_record
 from gpudb.session.context import Context
-from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.sql.bind.dml.targets import ROW_ID
 from gpudb.sql.bind.expressions.operators import apply_operator, conjunction
 from gpudb.sql.bind.query.sources import table_columns

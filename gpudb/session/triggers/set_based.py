@@ -24,8 +24,8 @@ from gpudb.plpgsql.tree import Assign, Body, Fragment, If, Null, Raise, Return, 
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
-from gpudb.session.execution.bodies import TRIGGER_VARIABLES, parse_routine
-from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.queries.queries import fetch_query
+from gpudb.session.execution.routines.bodies import TRIGGER_VARIABLES, parse_routine
 from gpudb.session.triggers.calls import list_variables
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.binder import StatementBinder

@@ -23,7 +23,7 @@ from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine, ClusterStream
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers

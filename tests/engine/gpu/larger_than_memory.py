@@ -29,7 +29,7 @@ from benchmarks.harness import Row, make_row, save_results, visible_gpus
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.worker.batching import MemorySpace
+from gpudb.engine.gpu.stage.batching import MemorySpace
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
 from gpudb.plan.dask.planner import warm_up

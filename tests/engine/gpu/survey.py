@@ -31,7 +31,7 @@ from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
-from gpudb.engine.gpu.worker.stage_executor import TableSource
+from gpudb.engine.gpu.stage.stage_executor import TableSource
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -117,7 +117,7 @@ def statements(
 def on_device() -> Backend:
     """Returns the backend of this process's GPU."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
-    from gpudb.engine.gpu.cudf.device_memory import open_device
+    from gpudb.engine.gpu.cudf.memory.device_memory import open_device
 
     print(open_device().name, flush=True)
     return CudfBackend()
@@ -130,7 +130,7 @@ def resident(frames: Any, **packing: Any) -> tuple[TableSource, NumpyRunner]:
     """
     if isinstance(frames, HostBackend):
         return ResidentTables(_ROOM), NumpyRunner(PackedTables(_ROOM, **packing))
-    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
+    from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
     from gpudb.engine.gpu.cudf.kernel_results import ResultFrameBuilder
     from gpudb.engine.gpu.cudf.resident_columns import CudfTableCache
 

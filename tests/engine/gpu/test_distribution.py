@@ -10,7 +10,7 @@ from gpudb.catalog.distribution import get_bucket_worker
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.fused.runner import NumpyRunner
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree import nodes

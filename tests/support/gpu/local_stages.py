@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from gpudb.engine.figures import NarrowedScan
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.routing import producers, stage_partitions
-from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Kernels, StageTask, TableSource, execute_stage, finish_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import Kernels, StageTask, TableSource, execute_stage, finish_stage
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.stages import Stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.engine.gpu.backend.host import HostBackend
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column, DataFile
-from gpudb.engine.gpu.figures import track_read
-from gpudb.engine.gpu.lower.arrow import series
+from gpudb.engine.figures import track_read
+from gpudb.engine.gpu.lower.expressions.arrow import series
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers

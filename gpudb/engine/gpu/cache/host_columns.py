@@ -33,9 +33,9 @@ from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import TextCodes
-from gpudb.engine.gpu.lower.arrow import series
-from gpudb.engine.gpu.lower.host_fallback import repeat_text_value, restore_columns
-from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.expressions.arrow import series
+from gpudb.engine.gpu.lower.expressions.host_fallback import repeat_text_value, restore_columns
+from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.values import Bounds, is_keyed, physical_columns, type_bounds, unscaled_digits
 from gpudb.errors import SqlError
 from gpudb.lru import IdentityKey, LruCache

@@ -12,7 +12,7 @@ from gpudb.catalog.tables import Column, Table
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import Dictionaries, GrowingDictionary
-from gpudb.engine.gpu.lower.text_codes import MAX_TEXTS
+from gpudb.engine.gpu.lower.expressions.text_codes import MAX_TEXTS
 
 SAMPLE_ROWS, MOSTLY = 1 << 16, 0.5
 """Rows of a sample, and the share of distinct texts in it above which a large column is not coded."""

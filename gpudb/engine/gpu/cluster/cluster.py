@@ -29,7 +29,7 @@ from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.authentication import create_secret
 from gpudb.engine.gpu.rpc.calls import Connections
 from gpudb.engine.gpu.rpc.messages import AliveRequest, EndRequest, Heartbeat, KillRequest, Ping, RpcRequest
-from gpudb.engine.gpu.worker.batching import MemorySpace
+from gpudb.engine.gpu.stage.batching import MemorySpace
 from gpudb.engine.gpu.worker.worker import StageWorker
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError

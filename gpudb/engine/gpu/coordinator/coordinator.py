@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from gpudb.engine.admission import Admission
+from gpudb.engine.figures import FileReads, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange.routing import stage_partitions
-from gpudb.engine.gpu.figures import FileReads, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
-from gpudb.engine.gpu.planning.planner import PhysicalPlan
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
 from gpudb.engine.gpu.rpc.messages import (
     ChunkRequest,
@@ -31,7 +31,7 @@ from gpudb.engine.gpu.rpc.messages import (
     RunRequest,
     RunResult,
 )
-from gpudb.engine.gpu.worker.batching import next_chunks
+from gpudb.engine.gpu.stage.batching import next_chunks
 from gpudb.engine.protocol import Request, SharedPart
 from gpudb.errors import OutOfMemory, SqlError, WorkerLost
 

@@ -17,7 +17,7 @@ from gpudb.engine.gpu.coordinator.coordinator import encode_parameters
 from gpudb.engine.gpu.exchange.result_codec import decode_batch
 from gpudb.engine.gpu.fastpath.server import FastPathRequest, reachable_endpoint
 from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, decode_output, finish_phases
-from gpudb.engine.gpu.planning.planner import PhysicalPlan
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan
 from gpudb.engine.protocol import Request
 
 _LOG = logging.getLogger(__name__)

@@ -29,26 +29,34 @@ from gpudb.engine.gpu.backend.exact_calls import ExactCall
 from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, collect
 from gpudb.engine.gpu.backend.nearest import NearestJoin
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
-from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device, to_host
-from gpudb.engine.gpu.cudf.declared_types import cast_to_declared
-from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
-from gpudb.engine.gpu.cudf.device_texts import DeviceTexts
-from gpudb.engine.gpu.cudf.distinct_rows import encode_rows, take_rows
-from gpudb.engine.gpu.cudf.exact_kernels import ExactKernels
-from gpudb.engine.gpu.cudf.frame import CudfFrame
-from gpudb.engine.gpu.cudf.integers import INT32, INT64, SUB, apply_operator, cast, int64_scalar, range_positions
-from gpudb.engine.gpu.cudf.nearest import join_nearest
-from gpudb.engine.gpu.cudf.pinned_memory import PinnedFrame, offload
-from gpudb.engine.gpu.cudf.slicing import copy_small_slices, estimate_own_bytes
-from gpudb.engine.gpu.cudf.streams import (
+from gpudb.engine.gpu.cudf.algorithms.distinct_rows import encode_rows, take_rows
+from gpudb.engine.gpu.cudf.algorithms.exact_kernels import ExactKernels
+from gpudb.engine.gpu.cudf.algorithms.integers import (
+    INT32,
+    INT64,
+    SUB,
+    apply_operator,
+    cast,
+    int64_scalar,
+    range_positions,
+)
+from gpudb.engine.gpu.cudf.algorithms.nearest import join_nearest
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type, to_device, to_host
+from gpudb.engine.gpu.cudf.columns.device_texts import DeviceTexts
+from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
+from gpudb.engine.gpu.cudf.columns.pinned_memory import PinnedFrame, offload
+from gpudb.engine.gpu.cudf.columns.slicing import copy_small_slices, estimate_own_bytes
+from gpudb.engine.gpu.cudf.memory.device_memory import is_out_of_memory
+from gpudb.engine.gpu.cudf.memory.streams import (
     current_stream,
     run_synchronized,
     set_priority,
     synchronize,
     synchronize_all,
 )
-from gpudb.engine.gpu.cudf.translation import reads_few_rows, translate
+from gpudb.engine.gpu.cudf.translation import dialect
+from gpudb.engine.gpu.cudf.translation.declared_types import cast_to_declared
+from gpudb.engine.gpu.cudf.translation.translation import reads_few_rows, translate
 from gpudb.engine.gpu.exchange.buffers import concat_on_host
 from gpudb.engine.gpu.limits import HOST_BYTES
 from gpudb.errors import OutOfMemory

@@ -10,10 +10,10 @@ from cuda.bindings import runtime
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.cudf.backend import CudfBackend
-from gpudb.engine.gpu.cudf.frame import CudfFrame
-from gpudb.engine.gpu.cudf.ipc_memory import MappedMemory
-from gpudb.engine.gpu.cudf.layout import PackedLayout
-from gpudb.engine.gpu.cudf.streams import synchronize
+from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
+from gpudb.engine.gpu.cudf.columns.layout import PackedLayout
+from gpudb.engine.gpu.cudf.memory.ipc_memory import MappedMemory
+from gpudb.engine.gpu.cudf.memory.streams import synchronize
 
 
 class ContiguousPacker:

@@ -11,11 +11,11 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.coded_frame import CodedFrame
-from gpudb.engine.gpu.cudf.arrays import KINDS, make_column
 from gpudb.engine.gpu.cudf.backend import CudfBackend
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type
-from gpudb.engine.gpu.cudf.frame import CudfFrame
-from gpudb.engine.gpu.cudf.streams import synchronize
+from gpudb.engine.gpu.cudf.columns.arrays import KINDS, make_column
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
+from gpudb.engine.gpu.cudf.memory.streams import synchronize
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, dictionaries_of, keeps_codes
 
 

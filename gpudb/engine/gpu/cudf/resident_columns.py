@@ -20,16 +20,16 @@ from gpudb.engine.gpu.cache.file_parts import merge_parts
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import MOSTLY, SAMPLE_ROWS
-from gpudb.engine.gpu.cudf.arrays import encode_column
 from gpudb.engine.gpu.cudf.backend import CudfBackend
-from gpudb.engine.gpu.cudf.convert import build_frame, data_type
-from gpudb.engine.gpu.cudf.frame import CudfFrame
-from gpudb.engine.gpu.cudf.reader import empty_columns, read_columns
-from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.cudf.columns.arrays import encode_column
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
+from gpudb.engine.gpu.cudf.files.reader import empty_columns, read_columns
+from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.packed_cache.read_batches import CONCURRENT_READS, count_readers
-from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
-from gpudb.engine.gpu.lower.text_codes import MAX_TEXTS
+from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.expressions.text_codes import MAX_TEXTS
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType

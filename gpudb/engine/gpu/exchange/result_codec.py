@@ -8,7 +8,7 @@ from functools import lru_cache
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.gpu.lower.arrow import to_arrow
+from gpudb.engine.gpu.lower.expressions.arrow import to_arrow
 from gpudb.types import SqlType
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.gpu.lower.arrow import to_arrow
+from gpudb.engine.gpu.lower.expressions.arrow import to_arrow
 from gpudb.engine.host_name import get_host_name
 from gpudb.engine.protocol import SharedColumn, SharedPart
 from gpudb.errors import OutOfMemory

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gpudb.engine.figures import FileReads, KernelFigures, OperatorFigures
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
-from gpudb.engine.gpu.figures import FileReads, KernelFigures, OperatorFigures
 from gpudb.engine.gpu.fused.planning.matching import find_scan
-from gpudb.engine.gpu.worker.profiling import number_nodes
+from gpudb.engine.gpu.stage.profiling import number_nodes
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.profile import row_width

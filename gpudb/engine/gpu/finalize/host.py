@@ -28,9 +28,9 @@ from gpudb.engine.gpu.finalize.merge import (
     States,
 )
 from gpudb.engine.gpu.fused.planning.top_n import constant_count
-from gpudb.engine.gpu.lower.aggregates import DEVIATIONS, deviation_options, has_wide_squares, is_exact_deviation
-from gpudb.engine.gpu.lower.arrow import to_numerics
-from gpudb.engine.gpu.lower.groups import Aggregation
+from gpudb.engine.gpu.lower.expressions.arrow import to_numerics
+from gpudb.engine.gpu.lower.groups.aggregates import DEVIATIONS, deviation_options, has_wide_squares, is_exact_deviation
+from gpudb.engine.gpu.lower.groups.groups import Aggregation
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.errors import GpudbError
 from gpudb.exact import words

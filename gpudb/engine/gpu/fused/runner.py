@@ -18,12 +18,12 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.figures import KernelFigures
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.backend.coded_frame import CodedFrame
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.figures import KernelFigures
 from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.cuda.compile_pool import CompilePool, Jobs, KernelsCompiling
 from gpudb.engine.gpu.fused.cuda.launch import Launcher

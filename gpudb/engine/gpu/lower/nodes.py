@@ -16,27 +16,29 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.backend.dictionary import Dictionary
-from gpudb.engine.gpu.lower import late_materialization, set_functions, windows
-from gpudb.engine.gpu.lower.asof_joins import lower_asof_join
-from gpudb.engine.gpu.lower.coded_keys import group_codes, join_values
-from gpudb.engine.gpu.lower.constants import comparison_key
-from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import Error, first_error
-from gpudb.engine.gpu.lower.expressions import ExpressionLowering
-from gpudb.engine.gpu.lower.groups import Aggregation, has_sketches
-from gpudb.engine.gpu.lower.host_fallback import HostFallback
-from gpudb.engine.gpu.lower.joins import anti_join_not_in, join, key_columns
-from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringContext, drop_deferred
-from gpudb.engine.gpu.lower.recursion import run_recursion
-from gpudb.engine.gpu.lower.set_operations import combine
-from gpudb.engine.gpu.lower.text_codes import (
+from gpudb.engine.gpu.lower.expressions.constants import comparison_key
+from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
+from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, LoweringContext, drop_deferred
+from gpudb.engine.gpu.lower.expressions.text_codes import (
     NOTHING,
     is_coded,
     null_codes,
     rank_of,
     use_codes,
 )
+from gpudb.engine.gpu.lower.groups.groups import Aggregation, has_sketches
+from gpudb.engine.gpu.lower.relations import set_functions
+from gpudb.engine.gpu.lower.relations.asof_joins import lower_asof_join
+from gpudb.engine.gpu.lower.relations.joins import anti_join_not_in, join, key_columns
+from gpudb.engine.gpu.lower.relations.recursion import run_recursion
+from gpudb.engine.gpu.lower.relations.set_operations import combine
+from gpudb.engine.gpu.lower.texts import late_materialization
+from gpudb.engine.gpu.lower.texts.coded_keys import group_codes, join_values
 from gpudb.engine.gpu.lower.values import Value, column_value, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.windows import windows
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes

@@ -11,8 +11,8 @@ from gpudb.engine.gpu.backend.base import ComputedFrame, SortOrder
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.lower.host_fallback import HostFallback
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.fused_nodes import Fused

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from gpudb.engine.gpu.figures import StageFigures, Wire
+from gpudb.engine.figures import StageFigures, Wire
 
 R = TypeVar("R", covariant=True)
 

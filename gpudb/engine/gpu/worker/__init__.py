@@ -1,6 +1,6 @@
-"""What runs in a worker process: the handlers, the statements under way, their stages, and the process's limits.
+"""What runs in a worker process: the handlers, the statements under way, and the process's limits.
 
-Imports every layer below it. The server's process imports its plugin, its limits and the dry run of stages.
+Imports every layer below it. The server's process imports its plugin and its limits.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from gpudb.engine.gpu.exchange.client import BufferPacker
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.planning.matching import MANY_ROWS
 from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
+from gpudb.engine.gpu.stage.stage_executor import TableSource
 from gpudb.engine.gpu.worker import memory_watchdog
-from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.storage.lockfile import LockFile
 
 
@@ -58,13 +58,13 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     fraction for 0. With `peers` there are GPUs of other workers. Up to `host` bytes of host memory are page-locked for
     rows that the GPU has no room for.
     """
-    from gpudb.engine.gpu.cudf import reduction_warmup
+    from gpudb.engine.gpu.cudf.algorithms import reduction_warmup
     from gpudb.engine.gpu.cudf.backend import CudfBackend
-    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
+    from gpudb.engine.gpu.cudf.columns.pinned_memory import pinned_pool
     from gpudb.engine.gpu.cudf.contiguous import ContiguousPacker
-    from gpudb.engine.gpu.cudf.device_memory import RESIDENT_SHARE, context_error, open_device
+    from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
     from gpudb.engine.gpu.cudf.kernel_results import ResultFrameBuilder
-    from gpudb.engine.gpu.cudf.pinned_memory import pinned_pool
+    from gpudb.engine.gpu.cudf.memory.device_memory import RESIDENT_SHARE, context_error, open_device
     from gpudb.engine.gpu.cudf.resident_columns import CudfTableCache
 
     device = open_device(peers=peers, bound=bound)

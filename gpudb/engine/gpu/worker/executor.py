@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from gpudb.engine.figures import KernelFigures, StageFigures, record_reads, sum_reads
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
 from gpudb.engine.gpu.backend.coded_frame import decode_rows
@@ -23,14 +24,13 @@ from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.shared_rows import remove_stale_files, share_rows
-from gpudb.engine.gpu.figures import KernelFigures, StageFigures, record_reads, sum_reads
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.rpc.errors import encode_error
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed
+from gpudb.engine.gpu.stage.stage_executor import BoundPart, StageTask, execute_stage, finish_stage
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
-from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask, execute_stage, finish_stage
 from gpudb.engine.gpu.worker.warmup import warm_up
 from gpudb.errors import OutOfMemory, WorkerLost
 from gpudb.plan.tree.fused_nodes import Fused

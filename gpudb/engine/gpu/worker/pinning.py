@@ -13,8 +13,8 @@ from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.rpc.messages import CacheAction, DeviceFacts
+from gpudb.engine.gpu.stage.stage_executor import TableSource
 from gpudb.engine.gpu.worker import memory_watchdog
-from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Scan
 

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
+from gpudb.engine.figures import ExchangeFigures, StageFigures
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.cache.build_cache import binding_key, fused_parts, is_bound, prune_stages, required_stages
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
@@ -19,16 +20,15 @@ from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
 from gpudb.engine.gpu.fastpath.server import FastPathRequest
 from gpudb.engine.gpu.fastpath.single_kernel import SingleKernelPlan
-from gpudb.engine.gpu.figures import ExchangeFigures, StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.rpc.errors import PartitionLost, TooLarge, encode_error
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, Refusal, Refused, RunReply, RunResult
+from gpudb.engine.gpu.stage.stage_executor import BoundPart, StageTask
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
-from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask
 from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import OutOfMemory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Hashable, Mapping, Sequence
 
+from gpudb.engine.figures import StageFigures
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cache.build_cache import binding_key, is_bound
@@ -13,10 +14,9 @@ from gpudb.engine.gpu.exchange.buffers import encode_frame
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
 from gpudb.engine.gpu.fastpath.two_phase import MAX_BYTES, decode_output
-from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.limits import HOST_ROWS
+from gpudb.engine.gpu.stage.stage_executor import StageTask
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
-from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.plan.tree.fused_nodes import Fused
 

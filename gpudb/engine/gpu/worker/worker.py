@@ -272,7 +272,7 @@ class StageWorker(WorkerPlugin):
     def _device_facts(self) -> DeviceFacts:
         if not self._gpu:
             return host_facts(self._limit, self._resident)
-        from gpudb.engine.gpu.cudf.device_memory import device_facts
+        from gpudb.engine.gpu.cudf.memory.device_memory import device_facts
 
         return device_facts()
 

@@ -12,7 +12,7 @@ import pytest
 from gpudb.engine.admission import Cost, Ticket
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
 from gpudb.engine.gpu.coordinator import coordinator
-from gpudb.engine.gpu.planning import planner
+from gpudb.engine.gpu.planning import request_planner
 from gpudb.errors import GpudbError, WorkerLost
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -33,7 +33,7 @@ def database() -> Iterator[Database]:
     faults.install(cluster_of(made))
     with pytest.MonkeyPatch.context() as patch:
         # The next statement is planned as usual: its result is too large to be part of the reply.
-        patch.setattr(planner, "CHUNKED_SECONDS", 0.0)
+        patch.setattr(request_planner, "CHUNKED_SECONDS", 0.0)
         yield made
     made.close()
 

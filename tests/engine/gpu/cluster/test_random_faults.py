@@ -15,7 +15,7 @@ from collections import Counter
 import psycopg
 import pytest
 
-from gpudb.engine.gpu.planning import planner
+from gpudb.engine.gpu.planning import request_planner
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from tests.support.gpu import faults
@@ -180,7 +180,7 @@ def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  
 @pytest.fixture(autouse=True)
 def _as_if_memory_had_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """The injected memory is not the statement's: the next statement must not run in smaller chunks."""
-    monkeypatch.setattr(planner, "CHUNKED_SECONDS", 0.0)
+    monkeypatch.setattr(request_planner, "CHUNKED_SECONDS", 0.0)
 
 
 @pytest.mark.timeout(400)

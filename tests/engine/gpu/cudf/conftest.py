@@ -11,7 +11,7 @@ import pytest
 def frames() -> Any:
     """A GPU's backend."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
-    from gpudb.engine.gpu.cudf.device_memory import open_device
+    from gpudb.engine.gpu.cudf.memory.device_memory import open_device
 
     open_device()
     return CudfBackend()

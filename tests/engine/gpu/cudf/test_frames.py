@@ -16,7 +16,7 @@ from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, Qu
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.limits import HOST_ROWS
-from gpudb.engine.gpu.lower.joins import key_columns
+from gpudb.engine.gpu.lower.relations.joins import key_columns
 from gpudb.errors import GpudbError
 from tests.support.exact_numbers import pick
 
@@ -126,7 +126,7 @@ SLICED = {
 @pytest.fixture
 def _cut_out(monkeypatch: pytest.MonkeyPatch, frames: Any) -> None:
     """A slice of a frame shares its memory."""
-    from gpudb.engine.gpu.cudf import slicing
+    from gpudb.engine.gpu.cudf.columns import slicing
 
     monkeypatch.setattr(slicing, "SMALL", -1)
 
@@ -414,7 +414,7 @@ def _sorted_rows(rows: int) -> pl.DataFrame:
 @pytest.mark.parametrize("keys", [("i", "s"), ("x",), ("l", "x", "b"), ("f", "d", "i"), ("b", "l"), ("s", "x", "f")])
 def test_radix_sorts(frames: Any, keys: tuple[str, ...], limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts by several keys are those of Polars: NULLs, NaN and zeros, both directions, and equal rows in order."""
-    from gpudb.engine.gpu.cudf import radix_sort
+    from gpudb.engine.gpu.cudf.algorithms import radix_sort
 
     monkeypatch.setattr(radix_sort, "MIN_ROWS", 1)
     rows = _sorted_rows(3000)
@@ -436,7 +436,7 @@ def test_radix_sorts(frames: Any, keys: tuple[str, ...], limit: int | None, monk
 def test_few_rows_are_computed_on_the_host(frames: Any) -> None:
     """Few rows stay on the host from the first step over them alone on; beside many rows they go to the GPU."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
-    from gpudb.engine.gpu.cudf.frame import CudfFrame
+    from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
 
     adaptive = CudfBackend(None, few_rows=100)
     many = pl.DataFrame({"k": pl.Series(range(5000), dtype=pl.Int64), "w": pl.Series(range(5000), dtype=pl.Int128)})

@@ -25,7 +25,7 @@ def _on_host(made: PackedColumn | NotFused) -> PackedColumn:
 def test_columns_are_packed_and_joined_as_by_their_twins(frames: Any) -> None:
     import cupy
 
-    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
+    from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
 
     draws, rows = np.random.default_rng(9), 3 * zones.ZONE_ROWS + 77
     many = draws.integers(-(10**6), 10**6, rows) * 1000

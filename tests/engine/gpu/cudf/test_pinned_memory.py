@@ -23,7 +23,7 @@ DAY = datetime.date(1999, 2, 28)
 def _near(frames: Any, limit: int) -> Any:
     """A backend with a limit of pinned memory, once `frames` has opened the GPU."""
     from gpudb.engine.gpu.cudf.backend import CudfBackend
-    from gpudb.engine.gpu.cudf.pinned_memory import pinned_pool
+    from gpudb.engine.gpu.cudf.columns.pinned_memory import pinned_pool
 
     return CudfBackend(pinned_pool(limit))
 

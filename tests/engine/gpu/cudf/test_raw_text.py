@@ -32,7 +32,7 @@ def lab(request: pytest.FixtureRequest) -> Any:
 def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
     import cupy
 
-    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
+    from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
 
     table = next(each for each in lab.request("SELECT 1").snapshot.relations.values() if each.name == "x")
     for column in table.columns[-2:]:

@@ -16,8 +16,8 @@ from gpudb.engine.gpu.fastpath.two_phase import finish_phases, split_phases
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.stages import Stage

@@ -18,8 +18,8 @@ from gpudb.engine.gpu.fastpath import two_phase
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage, finish_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage, finish_stage
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import sorted_rows

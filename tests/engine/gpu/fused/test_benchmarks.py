@@ -10,7 +10,7 @@ import pytest
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
 from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.cuda import nvrtc
-from gpudb.engine.gpu.planning.planner import Planner, exchange_costs
+from gpudb.engine.gpu.planning.request_planner import Planner, exchange_costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes

@@ -20,8 +20,8 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import PreparedPipeline
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
-from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import PlanNode
 from gpudb.errors import InternalError
 from gpudb.plan.physical.exchange_planning import Costs

@@ -15,8 +15,8 @@ from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.fused.translate.result_columns import to_frame
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages

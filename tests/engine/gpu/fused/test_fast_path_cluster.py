@@ -19,7 +19,7 @@ from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Cancel, Request
 from gpudb.engine.routing import RoutedEngine
 from gpudb.errors import GpudbError, QueryCanceled

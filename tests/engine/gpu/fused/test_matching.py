@@ -13,8 +13,8 @@ from gpudb.catalog.tables import Table
 from gpudb.engine.gpu.explain.operators import describe_operator
 from gpudb.engine.gpu.fused.planning import matching
 from gpudb.engine.gpu.fused.planning.matching import find_scan
-from gpudb.engine.gpu.planning.planner import Planner, exchange_costs
-from gpudb.engine.gpu.worker.batching import MemorySpace, max_cached_build_rows
+from gpudb.engine.gpu.planning.request_planner import Planner, exchange_costs
+from gpudb.engine.gpu.stage.batching import MemorySpace, max_cached_build_rows
 from gpudb.engine.protocol import Request
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.physical.exchange_planning import Costs

@@ -20,8 +20,8 @@ from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.packed_cache.segments import FileRuns
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from tests.support.gpu import local_stages

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
 from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.cuda import nvrtc
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import PlanNode
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.fused.recording import Recording

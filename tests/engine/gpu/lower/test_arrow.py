@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, encode_batch, result_schema, to_batch
-from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
+from gpudb.engine.gpu.lower.expressions.arrow import to_arrow, to_physical_columns
 from gpudb.types import INT4, TEXT
 from tests.support.gpu.lowering import fetched
 from tests.support.lab import Lab

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.lower import host_fallback
-from gpudb.engine.gpu.lower.host_fallback import HostStep
+from gpudb.engine.gpu.lower.expressions import host_fallback
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostStep
 from gpudb.errors import GpudbError
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, sorted_rows

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from gpudb.engine.gpu.backend.host import HostBackend
-from gpudb.engine.gpu.lower.deferred import DeferredSteps
-from gpudb.engine.gpu.lower.host_fallback import HostFallback
-from gpudb.engine.gpu.lower.lowered_frame import LoweringContext
+from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.expressions.lowered_frame import LoweringContext
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import INT8, SqlType
 

@@ -10,8 +10,8 @@ import pytest
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.runner import NumpyRunner
-from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.physical.exchange_planning import Costs

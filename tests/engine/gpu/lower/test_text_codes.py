@@ -7,9 +7,9 @@ import pytest
 from gpudb.engine.gpu.backend.coded_frame import CodedFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.fused import runner
-from gpudb.engine.gpu.lower import code_uses
-from gpudb.engine.gpu.lower.host_fallback import HostStep
-from gpudb.engine.gpu.worker import stage_executor
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostStep
+from gpudb.engine.gpu.lower.texts import code_uses
+from gpudb.engine.gpu.stage import stage_executor
 from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.lower import window_aggregates
+from gpudb.engine.gpu.lower.windows import window_aggregates
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, outcome

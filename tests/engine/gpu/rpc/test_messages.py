@@ -13,8 +13,8 @@ import msgpack
 import pytest
 from distributed import Security
 
+from gpudb.engine.figures import ExchangeFigures, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.cluster.launcher import NannyHandlers
-from gpudb.engine.gpu.figures import ExchangeFigures, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.rpc import messages
 from gpudb.engine.gpu.rpc.calls import wrap_handler
 from gpudb.engine.gpu.rpc.errors import PartitionLost, encode_error

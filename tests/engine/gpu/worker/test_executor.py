@@ -17,11 +17,11 @@ from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import SpilledFrame, concat_on_host, encode_frame
-from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.planning.request_planner import Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask
 from gpudb.engine.gpu.worker.device import open_host
 from gpudb.engine.gpu.worker.executor import Executor, reads_few_rows
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
-from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.lab import Lab
 

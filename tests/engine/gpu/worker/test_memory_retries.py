@@ -12,18 +12,18 @@ from typing import Any
 import polars as pl
 import pytest
 
+from gpudb.engine.figures import StageFigures
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
-from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.planning.request_planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.stage.stage_executor import StageTask
 from gpudb.engine.gpu.worker import executor
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.executor import Executor
-from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.errors import OutOfMemory
 from gpudb.plan.tree.nodes import Scan
 from tests.support.gpu import local_stages

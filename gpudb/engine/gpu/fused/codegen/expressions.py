@@ -149,15 +149,13 @@ class Emitter(StatementWriter):
         if not step.payloads[column]:
             return self.variable("double", array), hit
         raw = first if column == 0 and first is not None else self.variable("u64", array)
-        bias, base = step.biases[column], step.bases[column]
-        # Distances from the base may need all 64 bits.
-        made = self.variable(kind, f"({kind})(i64)((u64){raw} + {self.parameter((base - bias) % 2**64, 'u64')})")
-        direct = column == 0 and step.unique and not step.hashed and not step.presence
-        valid = hit
-        if bias > direct:
-            known = f"({raw} != {bias - 1})"
-            valid = known if hit is None else f"({hit} & {known})"
-        return made, valid
+        offset = self.parameter(step.payload_offset(column), "u64")
+        value = self.variable(kind, f"({kind})(i64)((u64){raw} + {offset})")
+        null = step.null_payload(column)
+        if null is None:
+            return value, hit
+        known = f"({raw} != {null})"
+        return value, known if hit is None else f"({hit} & {known})"
 
     def _and_valid(self, *valid: str | None) -> str | None:
         found = sorted({each for each in valid if each is not None})

@@ -49,15 +49,6 @@ def _library() -> ctypes.CDLL:
     raise InternalError("NVRTC is not there: install nvidia-cuda-nvrtc, or the CUDA toolkit")
 
 
-def is_available() -> bool:
-    """Whether NVRTC can be loaded."""
-    try:
-        _library()
-    except InternalError:
-        return False
-    return True
-
-
 _LOCK = threading.Lock()
 _CACHE: dict[str, CompiledKernel] = {}
 

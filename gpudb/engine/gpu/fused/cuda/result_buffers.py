@@ -78,11 +78,6 @@ class ResultBuffers:
         )
 
     @property
-    def is_compacted(self) -> bool:
-        """Whether groups are compacted before they are fetched, since there are many slots."""
-        return self._compacted
-
-    @property
     def transfer_words(self) -> int:
         """Number of 64-bit words in the first transfer to the host."""
         return min(len(self._buffer), _STATE_WORDS + _COPIED_WORDS)

@@ -251,6 +251,15 @@ class Lookup:
     presence: bool
     condition: Expr | None = None
 
+    def payload_offset(self, column: int) -> int:
+        """Returns what is added to a stored payload, modulo 2⁶⁴: distances from the base may need all 64 bits."""
+        return (self.bases[column] - self.biases[column]) % 2**64
+
+    def null_payload(self, column: int) -> int | None:
+        """Returns the stored payload that means NULL; None if no payload of this column does."""
+        direct = column == 0 and self.unique and not self.hashed and not self.presence
+        return self.biases[column] - 1 if self.biases[column] > direct else None
+
 
 @dataclass(frozen=True, slots=True)
 class Key:

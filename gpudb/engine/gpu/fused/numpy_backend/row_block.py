@@ -174,14 +174,12 @@ class RowBlock:
         raw = array[position] if len(array) else np.zeros(len(position), array.dtype)
         if not step.payloads[number]:
             return raw, valid
-        bias = step.biases[number]
         stored = raw.astype(np.uint64)
-        direct = number == 0 and step.unique and not step.hashed and not step.presence
-        if bias > direct:
-            known = stored != bias - 1
+        null = step.null_payload(number)
+        if null is not None:
+            known = stored != null
             valid = known if valid is None else known & valid
-        # Distances from the base may need all 64 bits.
-        return (stored + np.uint64((step.bases[number] - bias) % 2**64)).astype(np.int64), valid
+        return (stored + np.uint64(step.payload_offset(number))).astype(np.int64), valid
 
     # -------------------------------------------------------------------------------------------- values
 

@@ -1,6 +1,6 @@
 """Chunks of table columns, as packing reads them: rows of a file as integers, floats or indexes of distinct texts.
 
-`HostChunkReader` reads them on CPU workers; `cudf.column_chunks` decodes them with libcudf into the GPU's memory.
+`HostChunkReader` reads them on CPU workers; `cudf.files.column_chunks` decodes them with libcudf into the GPU's memory.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from gpudb.engine.gpu.fused.planning.prepare import prepare
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
 from gpudb.engine.gpu.fused.planning.top_n import needed_rows
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
-from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.cost.estimate import copy_profile, profile
 from gpudb.plan.errors import NotSupportedOnWorkers

@@ -1,7 +1,7 @@
 """Translates aggregate calls to accumulators, and groups to the partial states that the general engine merges.
 
-The columns are those of `lower.aggregates`: k0, k1, … (with the suffix "s" a numeric key's display scale), a0, a0n, …
-by call.
+The columns are those of `lower.groups.aggregates`: k0, k1, … (with the suffix "s" a numeric key's display scale), a0,
+a0n, … by call.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, array_module
 from gpudb.engine.gpu.fused.translate.translator import Translator
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, TypedValue
-from gpudb.engine.gpu.lower import co_moments
-from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM, has_wide_squares, is_exact_deviation
+from gpudb.engine.gpu.lower.groups import co_moments
+from gpudb.engine.gpu.lower.groups.aggregates import MAX_PARTIAL_SUM, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.sql import bound
 from gpudb.types import SqlType

@@ -39,8 +39,8 @@ from gpudb.engine.gpu.fused.translate.typed_values import (
     TypedValue,
     translate_constant,
 )
-from gpudb.engine.gpu.lower.expressions import ExpressionLowering
-from gpudb.engine.gpu.lower.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import INPUT, column

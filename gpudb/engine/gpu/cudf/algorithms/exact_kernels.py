@@ -1,0 +1,152 @@
+"""Exact functions (kernels/exact.cu) over the columns of a frame in GPU memory; see `backend.exact_calls`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock, Thread
+from typing import Any
+
+import cupy
+import numpy as np
+import polars as pl
+import pylibcudf as plc
+
+from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
+from gpudb.engine.gpu.cudf.columns.arrays import integer_halves, make_column, validity_mask, values_array
+from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.errors import numeric_overflow
+
+_BLOCK_THREADS = 256
+_LOST = 2  # the flag of lost decimals, without that of an overflow
+_MAX_BLOCKS = 1 << 16
+_WIDE, _SCALE = plc.DataType(plc.TypeId.DECIMAL128, scale=0), plc.DataType(plc.TypeId.INT8)
+_REAL = plc.DataType(plc.TypeId.FLOAT64)
+
+
+class ExactKernels:
+    """The kernels, compiled in the background and loaded when one is first started; thread-safe."""
+
+    def __init__(self) -> None:
+        self._architecture = f"sm_{cupy.cuda.Device().compute_capability}"
+        self._module: Any = None
+        self._lock = Lock()
+        Thread(target=self._compile, name="exact arithmetic").start()
+
+    def compute(self, table: Any, calls: Sequence[ExactCall]) -> Any:
+        """Returns the frame of the results of calls over a frame's columns. Raises 22003 beyond 38 digits.
+
+        The kernels run on the calling thread's stream, which the caller synchronizes.
+        """
+        columns = {column.name: column.obj for column in table.columns}
+        flags = cupy.zeros(1 + len(calls), np.uint32)
+        started = [_STARTS[type(call)](self, columns, call, flags, place) for place, call in enumerate(calls, 1)]
+        failed, *nulls = flags.get().tolist()
+        if failed:
+            raise numeric_overflow(lost=failed == _LOST)
+        made = [each for results, count in zip(started, nulls, strict=True) for each in results.columns(count)]
+        names, kinds = [name for name, _, _ in made], [data_type(kind) for _, kind, _ in made]
+        return build_frame([column for _, _, column in made], names, kinds, table.num_rows)
+
+    def start(self, name: str, rows: int, arguments: Sequence[Any]) -> None:
+        """Starts a kernel over rows."""
+        if rows:
+            blocks = min(-(-rows // _BLOCK_THREADS), _MAX_BLOCKS)
+            self._function(name)((blocks,), (_BLOCK_THREADS,), tuple(arguments))
+
+    def _compile(self) -> nvrtc.CompiledKernel:
+        return nvrtc.compile_source(read_source("exact.cu"), load_headers(), self._architecture)
+
+    def _function(self, name: str) -> Any:
+        with self._lock:
+            if self._module is None:
+                module = cupy.cuda.function.Module()
+                module.load(self._compile().cubin)
+                self._module = module
+            return self._module.get_function(name)
+
+
+class _Results:
+    """The arrays that a kernel fills: values, display scales of numerics, and which rows have a result."""
+
+    def __init__(self, name: str, rows: int, *, real: bool = False) -> None:
+        self._name = name
+        self.values = cupy.empty(rows, np.float64) if real else cupy.empty((rows, 2), np.int64)
+        self.shown = None if real else cupy.empty(rows, np.int8)
+        self.valid = cupy.empty(rows, np.bool_)
+
+    def columns(self, nulls: int) -> list[tuple[str, pl.DataType, Any]]:
+        """Returns the results as named columns, of which `nulls` rows are NULL."""
+        rows, valid = len(self.valid), self.valid if nulls else None
+        if self.shown is None:
+            return [(self._name, pl.Float64(), make_column(_REAL, rows, self.values, valid))]
+        return [
+            (self._name, pl.Int128(), make_column(_WIDE, rows, self.values, valid)),
+            (self._name + "s", pl.Int8(), make_column(_SCALE, rows, self.shown, valid)),
+        ]
+
+
+Columns = dict[str, Any]
+
+
+def _start_quotient(kernels: ExactKernels, columns: Columns, call: QuotientCall, flags: Any, place: int) -> _Results:
+    a, b = columns[call.dividend], columns[call.divisor]
+    rows = a.size()
+    valid = _all_valid(a, b)
+    made = _Results(call.name, rows)
+    kernels.start(
+        "quotients",
+        rows,
+        (
+            *(integer_halves(a), np.int32(call.dividend_scale), integer_halves(b), np.int32(call.divisor_scale)),
+            *(values_array(columns[call.shown]), np.int32(call.carried)),
+            *(np.uint64(0) if valid is None else valid, np.int64(rows)),
+            *(made.values, made.shown, made.valid, flags, np.int32(place)),
+        ),
+    )
+    return made
+
+
+def _start_deviation(kernels: ExactKernels, columns: Columns, call: DeviationCall, flags: Any, place: int) -> _Results:
+    counts, total, squares = (columns[name] for name in (call.count, call.total, call.squares))
+    rows = counts.size()
+    high = np.uint64(0) if call.high is None else integer_halves(columns[call.high])
+    made = _Results(call.name, rows)
+    kernels.start(
+        "deviations",
+        rows,
+        (
+            *(values_array(counts), integer_halves(total), integer_halves(squares), high, np.int32(call.scale)),
+            *(np.int32(call.sample), np.int32(call.root), np.int32(call.carried), np.int64(rows)),
+            *(made.values, made.shown, made.valid, flags, np.int32(place)),
+        ),
+    )
+    return made
+
+
+def _start_co_moment(kernels: ExactKernels, columns: Columns, call: CoMomentCall, flags: Any, place: int) -> _Results:
+    counts = values_array(columns[call.count])
+    rows = len(counts)
+    made = _Results(call.name, rows, real=True)
+    sums = (integer_halves(columns[name]) for name in (call.x, call.y, call.products))
+    kernels.start("co_moments", rows, (counts, *sums, np.int64(rows), made.values, made.valid, flags, np.int32(place)))
+    return made
+
+
+_STARTS: dict[type, Callable[[ExactKernels, Columns, Any, Any, int], _Results]] = {
+    QuotientCall: _start_quotient,
+    DeviationCall: _start_deviation,
+    CoMomentCall: _start_co_moment,
+}
+
+
+def _all_valid(*columns: Any) -> Any | None:
+    """Returns which rows are valid in all columns; None for all."""
+    masks = [mask for mask in map(validity_mask, columns) if mask is not None]
+    if not masks:
+        return None
+    result = masks[0]
+    for mask in masks[1:]:
+        result = result & mask
+    return result

@@ -1,0 +1,110 @@
+"""Deferred steps: what a lazy frame cannot compute, and adds columns to the frame after it is collected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.lower.error_codes import DIVISION, error_if
+from gpudb.engine.gpu.lower.expressions.exact_steps import (
+    ExactStep,
+    add_exact,
+    co_moment_step,
+    deviation_step,
+    quotient_step,
+)
+from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostStep
+from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
+from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
+from gpudb.types import MAX_DIGITS, SqlType
+
+_LIMIT = 10**MAX_DIGITS
+
+
+@dataclass
+class DeferredSteps:
+    """The deferred steps of expressions over one frame; names of their columns start with `prefix`."""
+
+    prefix: str = "h"
+    steps: list[ExactStep | HostStep] = field(default_factory=list)
+    _host_values: list[tuple[int, Any, Value]] = field(default_factory=list)
+
+    def defer_quotient(self, dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
+        """Defers a carried quotient; returns its future columns. 22012 for a divisor of 0."""
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(quotient_step(name, dividend, divisor, shown, kind.numeric_digits[1]))
+        known = divisor.constant and divisor.bounds != (0, 0)
+        error = None if known else error_if((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
+        return Value(kind, pl.col(name), error, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
+
+    def defer_deviation(self, state: str, scale: int, kind: SqlType, *, wide: bool, sample: bool, root: bool) -> Value:
+        """Defers a variance or standard deviation of the columns of a state; returns its future columns."""
+        name = f"{self.prefix}{len(self.steps)}"
+        carried = kind.numeric_digits[1]
+        self.steps.append(deviation_step(name, state, scale, carried, wide=wide, sample=sample, root=root))
+        return Value(kind, pl.col(name), None, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
+
+    def defer_co_moment(self, state: str, one: str, other: str) -> pl.Expr:
+        """Defers a co-moment of the sums of a state; returns its future column, a float."""
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(co_moment_step(name, state, one, other))
+        return pl.col(name)
+
+    def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:
+        """Defers an expression to the host; returns its future columns. The step raises its errors."""
+        for _, known, value in self._host_values:
+            if known == expr:
+                return value
+        kind = expr.type
+        step = host.expression_step(f"{self.prefix}{len(self.steps)}", expr, texts)
+        self.steps.append(step)
+        others = tuple((suffix, pl.col(step.name + suffix)) for suffix in physical_columns(kind) if suffix)
+        value = Value(kind, pl.col(step.name), None, type_bounds(kind), others)
+        self._host_values.append((len(self.steps) - 1, expr, value))
+        return value
+
+    def has_host_steps(self, first: int) -> bool:
+        """Whether a step from number `first` on runs on the host."""
+        return any(isinstance(step, HostStep) for step in self.steps[first:])
+
+    def roll_back(self, count: int) -> None:
+        """Removes all steps but the first `count`."""
+        del self.steps[count:]
+        self._host_values = [each for each in self._host_values if each[0] < count]
+
+    def run(self, lazy: pl.LazyFrame, frames: Backend) -> ComputedFrame:
+        """Collects the frame and adds every step's columns."""
+        result = frames.compute(lazy)
+        for together in self._batches():
+            first = together[0]
+            if isinstance(first, HostStep):
+                result = first.add_to(result, frames)
+            else:
+                result = add_exact(result, [each for each in together if isinstance(each, ExactStep)], frames)
+        return result
+
+    def _batches(self) -> list[list[ExactStep | HostStep]]:
+        """Returns the steps in order, exact ones together while none of them reads another's columns."""
+        batches: list[list[ExactStep | HostStep]] = []
+        added: set[str] = set()
+        for each in self.steps:
+            if (
+                batches
+                and isinstance(each, ExactStep)
+                and isinstance(batches[-1][0], ExactStep)
+                and not each.reads(added)
+            ):
+                batches[-1].append(each)
+            else:
+                batches.append([each])
+                added = set()
+            added.update(each.output_names)
+        return batches
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the steps add."""
+        return [name for each in self.steps for name in each.output_names]

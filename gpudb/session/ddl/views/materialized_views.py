@@ -1,0 +1,125 @@
+"""CREATE and REFRESH MATERIALIZED VIEW: a table with the rows of a query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.tables import Column, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.privileges import act_as, check_column_types
+from gpudb.session.context import Context
+from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
+from gpudb.session.execution.queries.queries import run_query
+from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
+from gpudb.session.objects.relations import lock_table, put_relation
+from gpudb.session.results import Result
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bound import Query, Scan
+from gpudb.sql.parse.parser import deparse, inner, parse, strings
+from gpudb.sql.rewrite import rewrite_stored
+from gpudb.sql.traverse import walk
+
+
+def create_materialized_view(context: Context) -> Result:
+    """CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(column, …)] AS query [WITH NO DATA]."""
+    node: Any = context.statement.node
+    context.check_writable("CREATE MATERIALIZED VIEW")
+    into = node.into
+    if len(into.options) or into.access_method not in ("", "iceberg") or into.table_space_name:
+        raise FeatureNotSupported("storage options of a materialized view are not supported")
+    if context.statement.distribution is not None:
+        raise FeatureNotSupported("DISTRIBUTE BY of a materialized view is not supported")
+    schema = target_schema(context, into.rel.schemaname)
+    name = truncate_identifier(into.rel.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return Result("CREATE MATERIALIZED VIEW")
+    check_name_free(context.transaction.catalog, schema, name)
+    body = inner(node.query)
+    if body.DESCRIPTOR.name != "SelectStmt":
+        raise FeatureNotSupported("CREATE MATERIALIZED VIEW … AS EXECUTE is not supported")
+    binder = context.binder()
+    binder.stars = {}
+    query = bind_query(binder, body, None)
+    if not into.skip_data:
+        check_accesses(context, binder.accesses)
+    if binder.parameters:
+        raise FeatureNotSupported("materialized views may not be defined using bound parameters")
+    if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
+        raise FeatureNotSupported("materialized views must not use temporary tables or views")
+    columns = query_columns(query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
+    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
+    for column in columns:
+        check_column_type(column.name, column.type)
+    body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
+    text = deparse(body)
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    view = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
+    context.transaction.set_catalog(catalog.with_relation(view))
+    if into.skip_data:
+        return Result("CREATE MATERIALIZED VIEW")
+    return Result(f"SELECT {_fill(context, context.transaction.table(oid), query)}")
+
+
+def refresh(context: Context) -> Result:
+    """REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH NO DATA].
+
+    Readers keep their snapshot in any case, so CONCURRENTLY only adds its checks.
+    """
+    node: Any = context.statement.node
+    context.check_writable("REFRESH MATERIALIZED VIEW")
+    if node.concurrent and node.skip_data:
+        message = "CONCURRENTLY and WITH NO DATA options cannot be used together"
+        raise SqlError.of("syntax_error", message)
+    relation = resolve_range(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
+    if not isinstance(relation, Table) or relation.query is None:
+        raise FeatureNotSupported(f'"{relation.name}" is not a materialized view')
+    if node.concurrent:
+        _check_concurrent(relation)
+    lock_table(context, relation)
+    table = context.transaction.table(relation.oid)
+    if table.populated is bool(node.skip_data):
+        table = replace(table, populated=not node.skip_data)
+        put_relation(context, table)
+    if node.skip_data:
+        context.transaction.truncate(table.oid)
+    else:
+        # Not with the privileges of a superuser who refreshes it: the query is its owner's
+        with act_as(context.session, table.owner):
+            _fill(context, context.transaction.table(table.oid), _bind_stored_query(context, table))
+    return Result("REFRESH MATERIALIZED VIEW")
+
+
+def _check_concurrent(table: Table) -> None:
+    if not table.populated:
+        message = "CONCURRENTLY cannot be used when the materialized view is not populated"
+        raise SqlError.of("feature_not_supported", message)
+    if not any(isinstance(each, Unique) for each in table.constraints):
+        message = f'cannot refresh materialized view "{table.schema}.{table.name}" concurrently'
+        hint = "Create a unique index with no WHERE clause on one or more columns of the materialized view."
+        raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
+
+
+def _bind_stored_query(context: Context, table: Table) -> Query:
+    """Binds the stored query, whose names are qualified; it reads with the privileges of the view's owner."""
+    assert table.query is not None
+    binder = context.binder()
+    binder.text, binder.search_path = table.query, (table.schema, "public")
+    with binder.accesses.run_as(table.owner):
+        result = bind_query(binder, parse(table.query)[0].node, None)
+    check_accesses(context, binder.accesses)
+    return result
+
+
+def _fill(context: Context, table: Table, query: Query) -> int:
+    """Replaces the rows by those of the query; returns their number."""
+    columns: tuple[Column, ...] = table.columns
+    stream = run_query(context, cast_to_columns(query, columns))
+    try:
+        return context.transaction.replace(table.oid, table.files, iter(stream))
+    finally:
+        stream.close()

@@ -111,16 +111,13 @@ def _number(grants: Iterable[tuple[str, str]], numbers: dict[str, int]) -> list[
 @cache
 def _list_guarded_relations() -> list[tuple[int, list[tuple[str, str]]]]:
     """Returns OIDs and grants of PostgreSQL's system relations on which not every role has SELECT alone."""
-    stored = pgdata.load_system_table("pg_class")
-    assert stored is not None
-    header, lines = stored
-    oid, acl = header.index("oid"), header.index("relacl")
+    relations = pgdata.load_table("pg_class")
     found = []
-    for line in lines:
-        items = [item.strip('"').partition("/")[0] for item in (str(line[acl] or "")).strip("[]").split(",")]
-        if items != [""] and "=r" not in items:
+    for oid, acl in zip(relations.column("oid"), relations.arrays("relacl"), strict=True):
+        items = [item.partition("/")[0] for item in acl]
+        if items and "=r" not in items:
             parts = (item.partition("=") for item in items)
             # The first is the owner's, a superuser
             grants = [(letter, role or PUBLIC) for role, _, letters in list(parts)[1:] for letter in letters]
-            found.append((int(str(line[oid])), grants))
+            found.append((int(str(oid)), grants))
     return found

@@ -38,20 +38,20 @@ class TypeFacts(NamedTuple):
 
 
 @cache
-def _load_type_facts() -> Mapping[int, TypeFacts]:
-    columns = "oid", "typlen", "typbyval", "typalign", "typstorage", "typcollation", "typoutput", "typsend"
+def _load_type_facts() -> Mapping[str, TypeFacts]:
+    columns = "typname", "typlen", "typbyval", "typalign", "typstorage", "typcollation", "typoutput", "typsend"
     rows = pgdata.load_table("pg_type").select(*columns)
     return {
-        int(oid): TypeFacts(int(length), by_value == "t", align, storage, int(collation), int(output), int(send))
-        for oid, length, by_value, align, storage, collation, output, send in rows
+        name: TypeFacts(int(length), by_value == "t", align, storage, int(collation), int(output), int(send))
+        for name, length, by_value, align, storage, collation, output, send in rows
     }
 
 
 def get_type_facts(item: SqlType) -> TypeFacts:
     """Returns how a type is stored; for a user-defined type, what holds of its kind."""
     if item.user is None:
-        return _load_type_facts()[item.oid]
-    return _load_type_facts()[1007 if item.element is not None else 3500 if item.user.kind == "e" else 2249]
+        return _load_type_facts()[item.name]
+    return _load_type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
 
 
 def add_column(

@@ -14,7 +14,7 @@ from gpudb.catalog.model import Catalog, Schema
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.role_memberships import list_roles_of
-from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner
+from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner, list_secured_objects
 from gpudb.catalog.tables import Table
 from gpudb.values.acl import APPLICABLE, PUBLIC, Acl, format_acl
 
@@ -41,7 +41,7 @@ def show_acl(acl: Acl | None) -> list[str] | None:
 def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
     """Adds the grants on every object."""
     numbers = _number_roles(catalog)
-    for found in _list_objects(catalog):
+    for found in list_secured_objects(catalog):
         oid, kind, grants = found.oid, get_kind(found), _list_grants(catalog, found)
         rows.add("acl_lists", kind=_CODES[kind], oid=oid, number=0, grants=_number(grants, numbers))
         if isinstance(found, Table | View):
@@ -67,16 +67,6 @@ def list_held_privileges(catalog: Catalog, role: str) -> dict[str, list[str]]:
         pairs = (grant.partition(":") for grant in row["grants"])
         held[key] = [privilege for privilege, _, number in pairs if number in roles]
     return held
-
-
-def _list_objects(catalog: Catalog) -> Iterable[SecuredObject]:
-    yield from catalog.relations.values()
-    yield from catalog.schemas.values()
-    yield from catalog.routines.values()
-    yield from catalog.types.values()
-    yield from catalog.wrappers.values()
-    yield from catalog.servers.values()
-    yield from catalog.databases.values()
 
 
 def _list_grants(catalog: Catalog, found: SecuredObject) -> list[tuple[str, str]]:

@@ -18,10 +18,10 @@ from gpudb import pgdata
 @cache
 def sqlstates() -> dict[str, str]:
     """PostgreSQL 16's SQLSTATE of each condition name."""
-    rows = [row for row in pgdata.load_table("errcodes") if row["condition"]]
+    rows = [row for row in pgdata.load_table("errcodes").select("sqlstate", "condition") if row[1]]
     # Some names also belong to a warning (class 01) or an external routine (38, 39); here they mean the plain error.
-    rows.sort(key=lambda row: row["sqlstate"][:2] not in {"01", "38", "39"})
-    return {row["condition"]: row["sqlstate"] for row in rows}
+    rows.sort(key=lambda row: row[0][:2] not in {"01", "38", "39"})
+    return {condition: sqlstate for sqlstate, condition in rows}
 
 
 @dataclass(frozen=True, slots=True)

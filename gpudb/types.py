@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MAX_DIGITS = 38
 CARRIED_SCALE = 20
+_FIRST_INITDB_OID = 12000
+"""From here on are the OIDs of what initdb's scripts create: the types of information_schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class SqlType:
             return self.domain.array_oid
         if self.user is not None:
             return self.user.array_oid if self.name[0] == "_" else self.user.oid
-        return int(_get_row(self.name)["oid"])
+        return _get_row(self.name).oid
 
     @property
     def declared_oid(self) -> int:
@@ -149,12 +151,12 @@ class SqlType:
         """PostgreSQL's typcategory: Number, String, Date/time, T interval, Boolean, Array, U other, X unknown."""
         if self.user is not None:
             return "A" if self.name[0] == "_" else self.user.kind.upper()
-        return _get_row(self.name)["typcategory"]
+        return _get_row(self.name).category
 
     @property
     def is_preferred(self) -> bool:
         """Whether PostgreSQL prefers this type within its category."""
-        return self.user is None and _get_row(self.name)["typispreferred"] == "t"
+        return self.user is None and _get_row(self.name).is_preferred
 
     @property
     def plain(self) -> SqlType:
@@ -508,15 +510,20 @@ def exact_numeric(precision: int, scale: int, *, varying: bool = False) -> SqlTy
 @cache
 def type_by_oid(oid: int) -> SqlType:
     """Returns the type of an OID; 42704 if PostgreSQL has none."""
-    for row in pgdata.load_table("type"):
-        if int(row["oid"]) == oid:
-            return SqlType(row["typname"])
+    for row in _load_rows().values():
+        if row.oid == oid:
+            return SqlType(row.name)
     raise UndefinedObject(f"type with OID {oid} does not exist")
 
 
-def get_output_function(name: str) -> str:
-    """Returns the name of the type's output function."""
-    return _get_row(name)["typoutput"]
+def get_output_function(name: str) -> int:
+    """Returns the OID of a type's output function."""
+    return _get_row(name).output
+
+
+def get_type_length(name: str) -> int:
+    """Returns the bytes of a type's values in PostgreSQL; -1 if they vary, or if there is no such type."""
+    return _load_rows()[name].length if type_exists(name) else -1
 
 
 @cache
@@ -525,12 +532,29 @@ def type_exists(name: str) -> bool:
     return name in _load_rows()
 
 
+class _TypeRow(NamedTuple):
+    """What pg_type says of a type."""
+
+    name: str
+    oid: int
+    category: str
+    is_preferred: bool
+    length: int
+    output: int
+
+
 @cache
-def _load_rows() -> dict[str, dict[str, str]]:
-    return {row["typname"]: row for row in pgdata.load_table("type")}
+def _load_rows() -> dict[str, _TypeRow]:
+    """Returns PostgreSQL's types by name, without those that initdb's scripts create and those of relations' rows."""
+    columns = "typname", "oid", "typcategory", "typispreferred", "typlen", "typoutput", "typrelid"
+    return {
+        name: _TypeRow(name, int(oid), category, preferred == "t", int(length), int(output))
+        for name, oid, category, preferred, length, output, relation in pgdata.load_table("pg_type").select(*columns)
+        if relation == "0" and int(oid) < _FIRST_INITDB_OID
+    }
 
 
-def _get_row(name: str) -> dict[str, str]:
+def _get_row(name: str) -> _TypeRow:
     try:
         return _load_rows()[name]
     except KeyError:

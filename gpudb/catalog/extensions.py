@@ -32,6 +32,11 @@ class Extension:
     version: str
     comment: str | None = None
 
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.extensions`: the name."""
+        return self.name
+
 
 _AVAILABLE = (
     AvailableExtension(

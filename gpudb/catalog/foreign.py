@@ -24,6 +24,11 @@ class ForeignDataWrapper:
     comment: str | None = None
     acl: Acl | None = None
 
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.wrappers`: the name."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignServer:
@@ -38,6 +43,11 @@ class ForeignServer:
     options: Options = ()
     comment: str | None = None
     acl: Acl | None = None
+
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.servers`: the name."""
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)

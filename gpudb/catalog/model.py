@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from gpudb.catalog.extensions import Extension
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
-from gpudb.catalog.relations import Relation, Sequence
+from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.roles import DefaultAcl, Membership, Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table, TableSnapshot
@@ -34,6 +35,11 @@ class Schema:
     comment: str | None = None
     acl: Acl | None = None
 
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.schemas`: the name."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Database:
@@ -57,6 +63,11 @@ class Database:
     comment: str | None = None
     template: str = "template1"
 
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.databases`: the name."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -73,6 +84,48 @@ class Node:
     port: int | None = None
     primary: bool = False
     preferred: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.nodes`: the name."""
+        return self.name
+
+
+CatalogObject = (
+    Relation
+    | Schema
+    | Role
+    | TypeDefinition
+    | Routine
+    | Node
+    | Extension
+    | ForeignDataWrapper
+    | ForeignServer
+    | UserMapping
+    | Membership
+    | Database
+    | DefaultAcl
+)
+Item = TypeVar("Item", bound=CatalogObject)
+
+COLLECTIONS: Mapping[type[object], str] = {
+    Table: "relations",
+    View: "relations",
+    Sequence: "relations",
+    Schema: "schemas",
+    Role: "roles",
+    TypeDefinition: "types",
+    Routine: "routines",
+    Node: "nodes",
+    Extension: "extensions",
+    ForeignDataWrapper: "wrappers",
+    ForeignServer: "servers",
+    UserMapping: "user_mappings",
+    Membership: "memberships",
+    Database: "databases",
+    DefaultAcl: "default_acls",
+}
+"""The mapping of a catalog in which an object is, under its `key`, by the object's class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +181,24 @@ class Catalog:
         """All sequences."""
         return (relation for relation in self.relations.values() if isinstance(relation, Sequence))
 
-    def with_relation(self, relation: Relation) -> Catalog:
-        """Returns a catalog with a relation added, or replaced if schema and name exist."""
-        relations = {**self.relations, (relation.schema, relation.name): relation}
-        return replace(self, relations=MappingProxyType(relations))
+    def put(self, item: CatalogObject) -> Catalog:
+        """Returns a catalog with an object added, or replaced if its collection has its key."""
+        kind = COLLECTIONS[type(item)]
+        return self._replace(kind, {**getattr(self, kind), item.key: item})
 
-    def without_relation(self, schema: str, name: str) -> Catalog:
-        """Returns a catalog without one relation."""
-        relations = {key: value for key, value in self.relations.items() if key != (schema, name)}
-        return replace(self, relations=MappingProxyType(relations))
+    def drop(self, item: CatalogObject) -> Catalog:
+        """Returns a catalog without the object that has an object's key; what it contains or owns stays."""
+        kind = COLLECTIONS[type(item)]
+        return self._replace(kind, {key: kept for key, kept in getattr(self, kind).items() if key != item.key})
+
+    def current(self, item: Item) -> Item:
+        """Returns the object that has an object's key in this catalog."""
+        found: Item = getattr(self, COLLECTIONS[type(item)])[item.key]
+        return found
+
+    def _replace(self, kind: str, items: dict[Any, CatalogObject]) -> Catalog:
+        collection: Any = MappingProxyType(items)
+        return replace(self, **{kind: collection})
 
     def find_type(self, name: str, search_path: tuple[str, ...]) -> TypeDefinition | None:
         """Returns the first user-defined type with a name on the search path."""
@@ -154,14 +216,6 @@ class Catalog:
                 return definition.type.array
         return None
 
-    def with_type(self, definition: TypeDefinition) -> Catalog:
-        """Returns a catalog with a type added or replaced."""
-        return replace(self, types=MappingProxyType({**self.types, definition.key: definition}))
-
-    def without_type(self, key: str) -> Catalog:
-        """Returns a catalog without a type."""
-        return replace(self, types=MappingProxyType({k: v for k, v in self.types.items() if k != key}))
-
     def find_routines(self, name: str, search_path: tuple[str, ...]) -> tuple[Routine, ...]:
         """Returns the routines with a name on the search path; of those with the same argument types only the first."""
         routines: dict[tuple[SqlType, ...], Routine] = {}
@@ -174,97 +228,6 @@ class Catalog:
     def find_routine_by_oid(self, oid: int) -> Routine | None:
         """Returns the routine with an OID."""
         return next((routine for routine in self.routines.values() if routine.oid == oid), None)
-
-    def with_routine(self, routine: Routine) -> Catalog:
-        """Returns a catalog with a routine added or replaced."""
-        return replace(self, routines=MappingProxyType({**self.routines, routine.key: routine}))
-
-    def without_routine(self, key: str) -> Catalog:
-        """Returns a catalog without a routine."""
-        return replace(self, routines=MappingProxyType({k: v for k, v in self.routines.items() if k != key}))
-
-    def with_schema(self, schema: Schema) -> Catalog:
-        """Returns a catalog with a schema added or replaced."""
-        return replace(self, schemas=MappingProxyType({**self.schemas, schema.name: schema}))
-
-    def without_schema(self, name: str) -> Catalog:
-        """Returns a catalog without a schema, which must be empty."""
-        return replace(self, schemas=MappingProxyType({k: v for k, v in self.schemas.items() if k != name}))
-
-    def with_role(self, role: Role) -> Catalog:
-        """Returns a catalog with a role added or replaced."""
-        return replace(self, roles=MappingProxyType({**self.roles, role.name: role}))
-
-    def without_role(self, name: str) -> Catalog:
-        """Returns a catalog without a role."""
-        return replace(self, roles=MappingProxyType({k: v for k, v in self.roles.items() if k != name}))
-
-    def with_membership(self, membership: Membership) -> Catalog:
-        """Returns a catalog with a grant of a role added or replaced."""
-        return replace(self, memberships=MappingProxyType({**self.memberships, membership.key: membership}))
-
-    def without_membership(self, key: str) -> Catalog:
-        """Returns a catalog without a grant of a role."""
-        return replace(self, memberships=MappingProxyType({k: v for k, v in self.memberships.items() if k != key}))
-
-    def with_database(self, database: Database) -> Catalog:
-        """Returns a catalog with what is known of a database replaced."""
-        return replace(self, databases=MappingProxyType({**self.databases, database.name: database}))
-
-    def without_database(self, name: str) -> Catalog:
-        """Returns a catalog without a database."""
-        return replace(self, databases=MappingProxyType({k: v for k, v in self.databases.items() if k != name}))
-
-    def with_default_acl(self, default: DefaultAcl) -> Catalog:
-        """Returns a catalog with default privileges added or replaced."""
-        return replace(self, default_acls=MappingProxyType({**self.default_acls, default.key: default}))
-
-    def without_default_acl(self, key: str) -> Catalog:
-        """Returns a catalog without default privileges."""
-        return replace(self, default_acls=MappingProxyType({k: v for k, v in self.default_acls.items() if k != key}))
-
-    def with_node(self, node: Node) -> Catalog:
-        """Returns a catalog with a node added or replaced."""
-        return replace(self, nodes=MappingProxyType({**self.nodes, node.name: node}))
-
-    def without_node(self, name: str) -> Catalog:
-        """Returns a catalog without a node."""
-        return replace(self, nodes=MappingProxyType({k: v for k, v in self.nodes.items() if k != name}))
-
-    def with_extension(self, extension: Extension) -> Catalog:
-        """Returns a catalog with an extension added or replaced."""
-        return replace(self, extensions=MappingProxyType({**self.extensions, extension.name: extension}))
-
-    def without_extension(self, name: str) -> Catalog:
-        """Returns a catalog without an extension."""
-        return replace(self, extensions=MappingProxyType({k: v for k, v in self.extensions.items() if k != name}))
-
-    def with_wrapper(self, wrapper: ForeignDataWrapper) -> Catalog:
-        """Returns a catalog with a foreign-data wrapper added or replaced, under its name alone."""
-        others = {key: each for key, each in self.wrappers.items() if each.oid != wrapper.oid}
-        return replace(self, wrappers=MappingProxyType({**others, wrapper.name: wrapper}))
-
-    def without_wrapper(self, name: str) -> Catalog:
-        """Returns a catalog without a foreign-data wrapper."""
-        return replace(self, wrappers=MappingProxyType({k: v for k, v in self.wrappers.items() if k != name}))
-
-    def with_server(self, server: ForeignServer) -> Catalog:
-        """Returns a catalog with a foreign server added or replaced, under its name alone."""
-        others = {key: each for key, each in self.servers.items() if each.oid != server.oid}
-        return replace(self, servers=MappingProxyType({**others, server.name: server}))
-
-    def without_server(self, name: str) -> Catalog:
-        """Returns a catalog without a foreign server."""
-        return replace(self, servers=MappingProxyType({k: v for k, v in self.servers.items() if k != name}))
-
-    def with_user_mapping(self, mapping: UserMapping) -> Catalog:
-        """Returns a catalog with a user mapping added or replaced."""
-        return replace(self, user_mappings=MappingProxyType({**self.user_mappings, mapping.key: mapping}))
-
-    def without_user_mapping(self, key: str) -> Catalog:
-        """Returns a catalog without a user mapping."""
-        kept = {k: v for k, v in self.user_mappings.items() if k != key}
-        return replace(self, user_mappings=MappingProxyType(kept))
 
     def find_server(self, oid: int) -> ForeignServer | None:
         """Returns the foreign server with an OID."""

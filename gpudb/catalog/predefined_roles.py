@@ -20,7 +20,7 @@ def load_predefined_roles() -> tuple[Role, ...]:
     """Returns the predefined roles with PostgreSQL's OIDs; none can log in."""
     return tuple(
         Role(int(str(row["oid"])), str(row["rolname"]), login=False)
-        for row in _load_rows("pg_authid")
+        for row in pgdata.load_table("pg_authid").rows()
         if row["oid"] != str(BOOTSTRAP_ROLE_OID)
     )
 
@@ -45,14 +45,7 @@ def with_predefined_roles(catalog: Catalog) -> Catalog:
 
 def _list_grants(names: dict[str, str]) -> Iterator[Membership]:
     """Yields the grants between predefined roles, whose names are by OID."""
-    for row in _load_rows("pg_auth_members"):
+    for row in pgdata.load_table("pg_auth_members").rows():
         role, member, grantor = (names[str(row[column])] for column in ("roleid", "member", "grantor"))
         options = (row[f"{option}_option"] == "t" for option in ("admin", "inherit", "set"))
         yield Membership(int(str(row["oid"])), role, member, grantor, *options)
-
-
-def _load_rows(name: str) -> list[dict[str, str | None]]:
-    stored = pgdata.load_system_table(name)
-    assert stored is not None
-    header, rows = stored
-    return [dict(zip(header, row, strict=True)) for row in rows]

@@ -32,6 +32,11 @@ class View:
     triggers: tuple[Trigger, ...] = ()
 
     @property
+    def key(self) -> tuple[str, str]:
+        """The key in `Catalog.relations`: schema and name."""
+        return self.schema, self.name
+
+    @property
     def security_invoker(self) -> bool:
         """Whether the query reads with the privileges of the role that reads the view."""
         return self._is_on("security_invoker")
@@ -83,6 +88,11 @@ class Sequence:
     comment: str | None = None
     kind: str = "S"
     acl: Acl | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key in `Catalog.relations`: schema and name."""
+        return self.schema, self.name
 
     @property
     def columns(self) -> tuple[Column, ...]:

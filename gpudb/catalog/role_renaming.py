@@ -13,18 +13,18 @@ from gpudb.values.acl import rename_role as rename_role_in_acl
 
 def rename_role(catalog: Catalog, role: Role, new: str) -> Catalog:
     """Returns the catalog in which a role, and every reference to it, has another name."""
-    catalog = rename_references(catalog.without_role(role.name).with_role(replace(role, name=new)), role.name, new)
+    catalog = rename_references(catalog.drop(role).put(replace(role, name=new)), role.name, new)
     for database in catalog.databases.values():
         owner = new if database.owner == role.name else database.owner
         acl = None if database.acl is None else rename_role_in_acl(database.acl, role.name, new)
-        catalog = catalog.with_database(replace(database, owner=owner, acl=acl))
+        catalog = catalog.put(replace(database, owner=owner, acl=acl))
     for grant in catalog.memberships.values():
         if role.name in (grant.role, grant.member, grant.grantor):
             names: dict[str, Any] = {
                 field: new if getattr(grant, field) == role.name else getattr(grant, field)
                 for field in ("role", "member", "grantor")
             }
-            catalog = catalog.without_membership(grant.key).with_membership(replace(grant, **names))
+            catalog = catalog.drop(grant).put(replace(grant, **names))
     return catalog
 
 
@@ -38,5 +38,5 @@ def rename_references(catalog: Catalog, old: str, new: str) -> Catalog:
         renamed = replace(
             default, role=new if default.role == old else default.role, acl=rename_role_in_acl(default.acl, old, new)
         )
-        catalog = catalog.without_default_acl(default.key).with_default_acl(renamed)
+        catalog = catalog.drop(default).put(renamed)
     return catalog

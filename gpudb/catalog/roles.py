@@ -36,6 +36,11 @@ class Role:
     connection_limit: int = -1
     valid_until: int | None = None
 
+    @property
+    def key(self) -> str:
+        """The key in `Catalog.roles`: the name."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Membership:

@@ -89,21 +89,7 @@ def get_stored_acl(catalog: Catalog, found: SecuredObject) -> Acl | None:
 
 def replace_acl(catalog: Catalog, found: SecuredObject, acl: Acl) -> Catalog:
     """Returns a catalog in which an object has another access control list."""
-    match found:
-        case Table() | View() | Sequence():
-            return catalog.with_relation(replace(found, acl=acl))
-        case Schema():
-            return catalog.with_schema(replace(found, acl=acl))
-        case Routine():
-            return catalog.with_routine(replace(found, acl=acl))
-        case TypeDefinition():
-            return catalog.with_type(replace(found, acl=acl))
-        case Database():
-            return catalog.with_database(replace(found, acl=acl))
-        case ForeignDataWrapper():
-            return catalog.with_wrapper(replace(found, acl=acl))
-        case ForeignServer():
-            return catalog.with_server(replace(found, acl=acl))
+    return catalog.put(replace(found, acl=acl))
 
 
 def list_secured_objects(catalog: Catalog) -> Iterator[SecuredObject]:
@@ -141,7 +127,7 @@ def map_object_acls(catalog: Catalog, found: SecuredObject, change: Callable[[Ac
         )
         found = replace(found, columns=columns)
         if found.acl is None:
-            return catalog.with_relation(found)
+            return catalog.put(found)
     return catalog if found.acl is None else replace_acl(catalog, found, change(found.acl))
 
 
@@ -149,18 +135,4 @@ def replace_owner(catalog: Catalog, found: SecuredObject, owner: str) -> Catalog
     """Returns a catalog in which an object has another owner, who takes the old one's place in its lists."""
     old = get_owner(catalog, found)
     catalog = map_object_acls(catalog, found, lambda acl: rename_role(acl, old, owner))
-    match found:
-        case Table() | View() | Sequence():
-            return catalog.with_relation(replace(catalog.relations[found.schema, found.name], owner=owner))
-        case Schema():
-            return catalog.with_schema(replace(catalog.schemas[found.name], owner=owner))
-        case Routine():
-            return catalog.with_routine(replace(catalog.routines[found.key], owner=owner))
-        case TypeDefinition():
-            return catalog.with_type(replace(catalog.types[found.key], owner=owner))
-        case ForeignDataWrapper():
-            return catalog.with_wrapper(replace(catalog.wrappers[found.name], owner=owner))
-        case ForeignServer():
-            return catalog.with_server(replace(catalog.servers[found.name], owner=owner))
-        case Database():
-            return catalog.with_database(replace(catalog.databases[found.name], owner=owner))
+    return catalog.put(replace(catalog.current(found), owner=owner))

@@ -22,7 +22,7 @@ class Column:
     """A column of a table or view. `field_id` is Iceberg's and stable over renames; `default` is SQL text.
 
     With `field_id` 0 storage assigns a new one. `initial` is the value of rows that were written before the column
-    existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None is NULL.
+    existed, as text that DuckDB casts to the stored type; None is NULL.
     `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; the `default` then draws from the
     column's sequence. `generated` is the expression of a stored generated column. Texts name sequences by OID:
     `nextval('16390'::regclass)`. `acl` is the column's own list, which adds to that of its relation.
@@ -317,6 +317,11 @@ class Table:
     partitioned_by: PartitionKey | None = None
     partition_bound: PartitionBound | None = None
     tree: PartitionTree | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key in `Catalog.relations`: schema and name."""
+        return self.schema, self.name
 
     @property
     def is_elsewhere(self) -> bool:

@@ -20,8 +20,8 @@ def contains_type(item: SqlType, user: UserType) -> bool:
 
 def replace_type_definition(catalog: Catalog, definition: TypeDefinition) -> Catalog:
     """Returns a catalog in which a type's definition is replaced, also in columns and types that contain it."""
-    old_key = next(key for key, old_definition in catalog.types.items() if old_definition.oid == definition.oid)
-    catalog = catalog.without_type(old_key).with_type(definition)
+    old = next(each for each in catalog.types.values() if each.oid == definition.oid)
+    catalog = catalog.drop(old).put(definition)
     types = {
         key: replace(old_definition, type=_replace_in_type(old_definition.type, definition))
         for key, old_definition in catalog.types.items()

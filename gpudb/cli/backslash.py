@@ -9,14 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from gpudb.api.connection import Connection
+from gpudb.cli.screen import Screen
 from gpudb.errors import GpudbError, SqlError
-
-if TYPE_CHECKING:
-    from gpudb.cli.script import Runner
 
 HELP = r"""
   \d               tables and views            \d NAME   columns of a table or view
@@ -86,6 +85,21 @@ COMMANDS = (
     "\\?", "\\copy", "\\d", "\\df", "\\dn", "\\dt", "\\du", "\\dv", "\\e", "\\g", "\\gx", "\\i", "\\l", "\\o", "\\pset",
     "\\q", "\\timing", "\\watch", "\\x",
 )  # fmt: skip
+
+
+class Runner(Protocol):
+    """What the commands act on: a connection, its screen, and the texts of the last and of the next statement."""
+
+    connection: Connection
+    screen: Screen
+    last: str
+    edited: str
+
+    def run(self, text: str) -> None:
+        """Runs a script."""
+
+    def copy_from(self, statement: str, chunks: Iterable[bytes]) -> int:
+        """Runs COPY … FROM STDIN; returns the number of rows."""
 
 
 def run(runner: Runner, line: str) -> None:

@@ -40,11 +40,6 @@ def check_dimensions(name: str, types: Sequence[SqlType]) -> None:
     raise FeatureNotSupported(_REFUSED.get(name, message))
 
 
-def add_dimensions(item: SqlType, by: int = 1) -> SqlType:
-    """Returns an array of arrays: the same type in PostgreSQL, a list of lists here."""
-    return replace(item, dims=item.dims + by)
-
-
 def flatten(sql: str, item: SqlType) -> str:
     """Returns the elements of an array of any dimensions in one list."""
     for _ in range(item.dims - 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -53,58 +53,59 @@ class Operator:
 
 @cache
 def _load_aggregate_kinds() -> Mapping[int, str]:
-    return {int(row["oid"]): row["aggkind"] for row in pgdata.load_table("aggregate")}
+    return {int(oid): kind for oid, kind in pgdata.load_table("pg_aggregate").select("aggfnoid", "aggkind")}
 
 
 @cache
 def _load_functions() -> Mapping[int, Function]:
-    kinds = _load_aggregate_kinds()
-    rows = (*pgdata.load_table("proc"), *_load_added())
-    return {int(row["oid"]): _make_function(row, kinds) for row in rows}
+    functions = (*_make_functions(pgdata.load_table("pg_proc")), *_make_functions(_load_added()))
+    return {function.oid: function for function in functions}
 
 
 @cache
 def added_names() -> frozenset[str]:
     """Returns the names of the aggregates that PostgreSQL lacks."""
-    return frozenset(row["proname"] for row in _load_added() if row["prokind"] == "a")
+    return frozenset(name for name, kind in _load_added().select("proname", "prokind") if kind == "a")
 
 
-def _load_added() -> tuple[dict[str, str], ...]:
+def _load_added() -> pgdata.Table:
     """Returns aggregates that PostgreSQL lacks and functions of extensions, in the columns of its functions."""
     return pgdata.parse_table(files("gpudb.functions").joinpath("added.tsv").read_text(encoding="utf-8"))
 
 
-def _make_function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
-    oid = int(row["oid"])
-    modes = row["proargmodes"].split()
-    names = row["proargnames"].split(" ") if row["proargnames"] else []
-    outs = [index for index, mode in enumerate(modes) if mode in {"o", "t"}]
-    all_types = [int(oid_) for oid_ in row["proallargtypes"].split()]
-    variadic = int(row["provariadic"])
-    return Function(
-        oid=oid,
-        name=row["proname"],
-        args=tuple(type_by_oid(int(oid_)) for oid_ in row["proargtypes"].split()),
-        result=type_by_oid(int(row["prorettype"])),
-        kind=row["prokind"],
-        returns_set=row["proretset"] == "t",
-        variadic=type_by_oid(variadic) if variadic else None,
-        defaults=int(row["pronargdefaults"]),
-        strict=row["proisstrict"] == "t",
-        volatile=row["provolatile"] == "v",
-        immutable=row["provolatile"] == "i",
-        out_names=tuple(names[index] for index in outs) if names else (),
-        out_types=tuple(type_by_oid(all_types[index]) for index in outs),
-        ordered_set=kinds.get(oid, "n") != "n",
-        arg_names=tuple(names[index] for index in range(len(names)) if index not in outs),
-    )
+def _make_functions(table: pgdata.Table) -> Iterator[Function]:
+    """Yields the functions of a table with pg_proc's columns, without those of rows of system relations."""
+    kinds = _load_aggregate_kinds()
+    plain = "oid", "proname", "prokind", "proretset", "prorettype", "provariadic", "pronargdefaults", "proisstrict"
+    arrays = "proargtypes", "proallargtypes", "proargmodes", "proargnames"
+    rows = zip(table.select(*plain, "provolatile"), *map(table.arrays, arrays), strict=True)
+    for (oid, name, kind, is_set, result, variadic, defaults, strict, volatility), args, all_args, modes, names in rows:
+        if name.startswith("_pg_truetyp"):
+            continue
+        outs = [index for index, mode in enumerate(modes) if mode in {"o", "t"}] if modes else []
+        yield Function(
+            oid=int(oid),
+            name=name,
+            args=tuple(map(type_by_oid, map(int, args))),
+            result=type_by_oid(int(result)),
+            kind=kind,
+            returns_set=is_set == "t",
+            variadic=type_by_oid(int(variadic)) if variadic != "0" else None,
+            defaults=int(defaults),
+            strict=strict == "t",
+            volatile=volatility == "v",
+            immutable=volatility == "i",
+            out_names=tuple([names[index] for index in outs]) if names else (),
+            out_types=tuple([type_by_oid(int(all_args[index])) for index in outs]),
+            ordered_set=kinds.get(int(oid), "n") != "n",
+            arg_names=tuple(names[index] for index in range(len(names)) if index not in outs) if outs else tuple(names),
+        )
 
 
 @cache
 def _load_signatures() -> Mapping[int, str]:
-    rows = pgdata.load_system_table("function_signatures")
-    assert rows is not None
-    return {int(row[0] or 0): row[2] or "" for row in rows[1]}
+    signatures = pgdata.load_table("function_signatures").select("oid", "arguments")
+    return {int(oid): arguments for oid, arguments in signatures}
 
 
 def get_default_text(function: Function, position: int) -> str:
@@ -132,14 +133,11 @@ def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
     """Returns all operators by name, prefix ones included."""
     groups: dict[str, list[Operator]] = {}
     functions = _load_functions()
-    for row in pgdata.load_table("operator"):
-        left = int(row["oprleft"])
-        function = functions.get(int(row["oprcode"]))
-        if function is not None and int(row["oprright"]):
-            operator = Operator(
-                row["oprname"], type_by_oid(left) if left else None, type_by_oid(int(row["oprright"])), function
-            )
-            groups.setdefault(operator.name, []).append(operator)
+    for name, left, right, oid in pgdata.load_table("pg_operator").select("oprname", "oprleft", "oprright", "oprcode"):
+        function = functions.get(int(oid))
+        if function is not None and right != "0":
+            left_type = type_by_oid(int(left)) if left != "0" else None
+            groups.setdefault(name, []).append(Operator(name, left_type, type_by_oid(int(right)), function))
     return {name: tuple(group) for name, group in groups.items()}
 
 
@@ -161,10 +159,8 @@ COMMUTATORS: Mapping[str, str] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">
 @cache
 def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
     """Returns (source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""
+    rows = pgdata.load_table("pg_cast").select("castsource", "casttarget", "castcontext", "castmethod")
     return {
-        (type_by_oid(int(row["castsource"])).name, type_by_oid(int(row["casttarget"])).name): (
-            row["castcontext"],
-            row["castmethod"],
-        )
-        for row in pgdata.load_table("cast")
+        (type_by_oid(int(source)).name, type_by_oid(int(target)).name): (context, method)
+        for source, target, context, method in rows
     }

@@ -55,7 +55,6 @@ _SECTIONS: dict[str, tuple[str, str, str]] = {
     "9.25": ("Set returning functions", "", ""),
 }
 _KINDS = {"function": "f", "aggregate": "a", "ordered": "a", "hypothetical": "a", "window": "w"}
-_SHOWN_OPERATORS = {"|": r"\|"}
 
 
 @dataclass(frozen=True, slots=True)

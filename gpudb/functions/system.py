@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 
 from gpudb.functions.registry import MISSING, Operands, declare
-from gpudb.types import SqlType
 
 _REGCLASS = re.compile(r'pg_regclass_name\(([\w."]+)\)')
 
@@ -165,7 +164,6 @@ declare(
     _render_privilege_test,
 )
 declare("acldefault", _make_macro_call("sys_default_acl", 2))
-_ACL_ROW = SqlType("record")
 declare("aclexplode", _make_macro_call("sys_acl_rows"))
 
 # ---------------------------------------------------------------------------------------------- the rest

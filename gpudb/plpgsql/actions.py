@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.plpgsql.plans import bind_statically
 from gpudb.plpgsql.references import NeedsRecord
-from gpudb.plpgsql.scope import Reference, Variable
+from gpudb.plpgsql.scope import Fragment, Reference, Variable
 from gpudb.plpgsql.tree import (
     Assert,
     Assign,
@@ -17,7 +17,6 @@ from gpudb.plpgsql.tree import (
     EndTransaction,
     Execute,
     Fetch,
-    Fragment,
     GetDiagnostics,
     Open,
     Perform,

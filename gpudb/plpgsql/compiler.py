@@ -14,8 +14,8 @@ from gpudb.plpgsql.expressions import Code, Emitter, Names, NotSimple, is_too_de
 from gpudb.plpgsql.host import Host
 from gpudb.plpgsql.plans import Sql, bind_statically, parameter_codes
 from gpudb.plpgsql.scanner import Scanner
-from gpudb.plpgsql.scope import Reference, Scope, Variable, find_reference
-from gpudb.plpgsql.tree import Body, Fragment, Statement, Target, statement_name
+from gpudb.plpgsql.scope import Fragment, Reference, Scope, Variable, find_reference
+from gpudb.plpgsql.tree import Body, Statement, Target, statement_name
 from gpudb.sql.bound import Call
 from gpudb.types import BOOL, SqlType
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudb.plpgsql.reader import Reader
-from gpudb.plpgsql.scope import Reference, Variable, find_reference
-from gpudb.plpgsql.tree import CursorQuery, Fragment
+from gpudb.plpgsql.scope import CursorQuery, Fragment, Reference, Variable, find_reference
 from gpudb.types import SqlType
 
 REFCURSOR = SqlType("refcursor")
@@ -95,7 +94,7 @@ def _resolve(reader: Reader, text: str, offset: int) -> SqlType | None:
         lowered = text.rstrip().lower()
     if lowered.endswith("type") and "%" in lowered:
         name = text[: text.rindex("%")].strip()
-        inner = Reader(name, reader.scope, reader.resolve_type)
+        inner = Reader(name, reader.scope, reader.resolve_type, reader.declared)
         _, names = inner.read_name()
         known = find_reference(reader.scope, names) if "rowtype" not in lowered else None
         if known is not None:

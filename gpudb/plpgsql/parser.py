@@ -7,14 +7,14 @@ variables nor composite types, which this tree has; expressions and statements o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpudb.errors import GpudbError
 from gpudb.plpgsql import statements
 from gpudb.plpgsql.declarations import read_declarations
+from gpudb.plpgsql.declared import Declared
 from gpudb.plpgsql.reader import Reader, TypeResolver
 from gpudb.plpgsql.scanner import Token
-from gpudb.plpgsql.scope import Scope, Variable
+from gpudb.plpgsql.scope import Fragment, Scope, Variable
 from gpudb.plpgsql.tree import (
     Block,
     Body,
@@ -25,40 +25,13 @@ from gpudb.plpgsql.tree import (
     ForExecute,
     ForQuery,
     ForRange,
-    Fragment,
     Handler,
     If,
     Loop,
     Statement,
     Target,
 )
-from gpudb.types import BOOL, INT4, TEXT, SqlType
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a body: `is_input` has a value at the call."""
-
-    name: str
-    type: SqlType
-    is_input: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What a routine declares: its name, and whether it returns a set, nothing, or the OUT parameters' values.
-
-    `implicit` are the names and types of variables that a trigger's body has beside its own; None is a record.
-    """
-
-    name: str
-    parameters: tuple[Parameter, ...] = ()
-    implicit: tuple[tuple[str, SqlType | None], ...] = ()
-    returns_set: bool = False
-    returns_nothing: bool = False
-    has_outputs: bool = False
-    is_procedure: bool = False
-    is_block: bool = False
+from gpudb.types import BOOL, INT4, TEXT
 
 
 def parse_body(text: str, declared: Declared, resolve_type: TypeResolver) -> Body:
@@ -70,12 +43,10 @@ class Parser(Reader):
     """Parser of one body."""
 
     def __init__(self, text: str, declared: Declared, resolve_type: TypeResolver) -> None:
-        super().__init__(text, Scope(label=declared.name).enter(declared.name), resolve_type)
-        self.declared = declared
+        super().__init__(text, Scope(label=declared.name).enter(declared.name), resolve_type, declared)
         self.labels: list[tuple[str, bool]] = []
         self.conflict = "error"
         self.prints_parameters = False
-        self.ends_transactions = False
 
     def parse(self) -> Body:
         """Parses the whole text."""

@@ -16,8 +16,7 @@ from gpudb.plpgsql.expressions import Code, Emitter, Names, NotSimple, is_too_de
 from gpudb.plpgsql.host import Bound, Host
 from gpudb.plpgsql.records import Record, show_value
 from gpudb.plpgsql.references import NeedsRecord, References
-from gpudb.plpgsql.scope import Variable
-from gpudb.plpgsql.tree import Fragment
+from gpudb.plpgsql.scope import Fragment, Variable
 from gpudb.sql.bind.expressions.records import get_field
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bound import (

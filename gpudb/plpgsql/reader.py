@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import postgast
 
 from gpudb.errors import GpudbError, SqlError, sqlstates
+from gpudb.plpgsql.declared import Declared
 from gpudb.plpgsql.scanner import Scanner, Token
-from gpudb.plpgsql.scope import Reference, Scope, Variable, find_reference
-from gpudb.plpgsql.tree import Fragment, Target
+from gpudb.plpgsql.scope import Fragment, Reference, Scope, Variable, find_reference
+from gpudb.plpgsql.tree import Target
 from gpudb.sql.parse.parser import parse
 from gpudb.types import SqlType
 
@@ -22,12 +23,16 @@ _CLOSING = {"(": ")", "[": "]"}
 class Reader:
     """The state of parsing: tokens, the scope, and the variables so far."""
 
-    def __init__(self, text: str, scope: Scope, resolve_type: TypeResolver, *, checks: bool = True) -> None:
+    def __init__(
+        self, text: str, scope: Scope, resolve_type: TypeResolver, declared: Declared, *, checks: bool = True
+    ) -> None:
         self.scanner = Scanner(text)
         self.scope = scope
         self.resolve_type = resolve_type
+        self.declared = declared
         self.checks = checks
         self.count = 0
+        self.ends_transactions = False
 
     def new_variable(self, name: str, item: SqlType | None, line: int = 0) -> Variable:
         """Returns a variable with a new number; the caller adds it to the scope."""

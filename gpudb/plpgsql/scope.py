@@ -1,15 +1,11 @@
-"""Variables of PL/pgSQL blocks, and the scopes in which their names are found."""
+"""Variables of PL/pgSQL blocks, the scopes in which their names are found, and the SQL that names them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpudb.types import SqlType
-
-if TYPE_CHECKING:
-    from gpudb.plpgsql.tree import CursorQuery, Fragment
 
 
 @dataclass(slots=True, eq=False)
@@ -71,15 +67,29 @@ class Scope:
         """Whether the innermost block declares a name."""
         return any(each.block is self.block and each.variable and each.alias == name for each in self._chain())
 
-    def has_label(self, label: str) -> bool:
-        """Whether a block around this place has a label."""
-        return any(each.label == label for each in self._chain())
-
     def _chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment:
+    """SQL text within a body: an expression or a statement, and the scope of its names."""
+
+    text: str
+    scope: Scope
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CursorQuery:
+    """The query of a bound cursor, and its parameters."""
+
+    parameters: tuple[Variable, ...]
+    query: Fragment
+    scroll: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

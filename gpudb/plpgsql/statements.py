@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.plpgsql.declarations import REFCURSOR
-from gpudb.plpgsql.reader import is_row, unquote
+from gpudb.plpgsql.reader import Reader, is_row, unquote
 from gpudb.plpgsql.scanner import Token
-from gpudb.plpgsql.scope import Reference, Variable, find_reference
+from gpudb.plpgsql.scope import Fragment, Reference, Variable, find_reference
 from gpudb.plpgsql.tree import (
     Assert,
     Assign,
@@ -18,7 +17,6 @@ from gpudb.plpgsql.tree import (
     EndTransaction,
     Execute,
     Fetch,
-    Fragment,
     GetDiagnostics,
     Null,
     Open,
@@ -31,9 +29,6 @@ from gpudb.plpgsql.tree import (
     Statement,
     Target,
 )
-
-if TYPE_CHECKING:
-    from gpudb.plpgsql.parser import Parser
 
 _LEVELS = ("debug", "log", "info", "notice", "warning", "exception")
 _OPTIONS = ("errcode", "message", "detail", "hint", "column", "constraint", "datatype", "table", "schema")
@@ -50,26 +45,26 @@ def whole(variable: Variable) -> Reference:
     return Reference(variable)
 
 
-def read_assignment(parser: Parser, line: int) -> Statement | None:
+def read_assignment(reader: Reader, line: int) -> Statement | None:
     """Reads `variable := expression` with fields and subscripts; None, without moving, for another statement."""
-    scanner = parser.scanner
+    scanner = reader.scanner
     mark, token = scanner.mark(), scanner.token
-    _, names = parser.read_name()
+    _, names = reader.read_name()
     after = scanner.token
-    found = find_reference(parser.scope, names)
+    found = find_reference(reader.scope, names)
     if after.text not in {":=", "=", "["}:
         scanner.reset(mark)
         return None
     if found is None:
-        raise parser.unknown(token, names)
-    parser.check_assignable(found, token)
+        raise reader.unknown(token, names)
+    reader.check_assignable(found, token)
     subscripts: list[tuple[Fragment | None, Fragment | None, bool]] = []
     while scanner.take("["):
         low: Fragment | None = None
         if scanner.token.text != ":":
-            low = parser.read_sql(":", "]", missing="]")
+            low = reader.read_sql(":", "]", missing="]")
         if scanner.take(":"):
-            high = None if scanner.token.text == "]" else parser.read_sql("]")
+            high = None if scanner.token.text == "]" else reader.read_sql("]")
             subscripts.append((low, high, True))
         else:
             subscripts.append((None, low, False))
@@ -78,24 +73,24 @@ def read_assignment(parser: Parser, line: int) -> Statement | None:
         raise FeatureNotSupported("assignments to a field of an array's item are not supported")
     if not (scanner.take(":=") or scanner.take("=")):
         raise scanner.error()
-    value = parser.read_sql(";")
+    value = reader.read_sql(";")
     source = scanner.text[token.start : scanner.token.start].rstrip()
     scanner.next()
     return Assign(line, found, tuple(subscripts), value, source)
 
 
-def read_statement(parser: Parser, line: int) -> Statement:
+def read_statement(reader: Reader, line: int) -> Statement:
     """Reads a statement by its first word; any that is not PL/pgSQL's own is SQL."""
-    token = parser.scanner.token
+    token = reader.scanner.token
     read = _READERS.get(token.word or "") if not token.quoted else None
     if read is None:
-        return _read_sql_statement(parser, line)
-    parser.scanner.next()
-    return read(parser, line)
+        return _read_sql_statement(reader, line)
+    reader.scanner.next()
+    return read(reader, line)
 
 
-def _read_sql_statement(parser: Parser, line: int) -> Statement:
-    scanner = parser.scanner
+def _read_sql_statement(reader: Reader, line: int) -> Statement:
+    scanner = reader.scanner
     first = scanner.token
     into: Target | None = None
     strict = False
@@ -111,7 +106,7 @@ def _read_sql_statement(parser: Parser, line: int) -> Statement:
                 raise scanner.error(token, "INTO specified more than once")
             scanner.next()
             strict = scanner.take("strict")
-            into = parser.read_target()
+            into = reader.read_target()
             cut = token.start, scanner.peek(-1).end
             previous = scanner.peek(-1)
             end = previous.end
@@ -124,39 +119,39 @@ def _read_sql_statement(parser: Parser, line: int) -> Statement:
         blank = " " * (cut[1] - cut[0])
         text = text[: cut[0]] + blank + text[cut[1] :]
     part = text[first.start : end].rstrip()
-    if parser.checks:
-        parser.check_sql(part, first.start)
-    return Sql(line, Fragment(part, parser.scope, first.start), into, strict)
+    if reader.checks:
+        reader.check_sql(part, first.start)
+    return Sql(line, Fragment(part, reader.scope, first.start), into, strict)
 
 
 # ---- statements of PL/pgSQL
 
 
-def _read_null(parser: Parser, line: int) -> Statement:
-    parser.scanner.expect(";")
+def _read_null(reader: Reader, line: int) -> Statement:
+    reader.scanner.expect(";")
     return Null(line)
 
 
-def _read_perform(parser: Parser, line: int) -> Statement:
-    if parser.scanner.token.text == ";":
-        parser.scanner.next()
+def _read_perform(reader: Reader, line: int) -> Statement:
+    if reader.scanner.token.text == ";":
+        reader.scanner.next()
         return Null(line)  # SELECT without a list, which PostgreSQL allows
-    return Perform(line, parser.read_expression(";"))
+    return Perform(line, reader.read_expression(";"))
 
 
-def _read_return(parser: Parser, line: int) -> Statement:
-    scanner, declared = parser.scanner, parser.declared
+def _read_return(reader: Reader, line: int) -> Statement:
+    scanner, declared = reader.scanner, reader.declared
     start, token = scanner.peek(-1), scanner.token
     if scanner.take("next"):
-        return _read_return_next(parser, line, start)
+        return _read_return_next(reader, line, start)
     if scanner.take("query"):
         if not declared.returns_set:
             message = "cannot use RETURN QUERY in a non-SETOF function"
             raise scanner.error_at(message, start, "datatype_mismatch")
         if scanner.take("execute"):
-            query, using = parser.read_dynamic_query(";", ";")
+            query, using = reader.read_dynamic_query(";", ";")
             return ReturnQuery(line, query, True, using)
-        query = parser.read_sql(";", prefix="")
+        query = reader.read_sql(";", prefix="")
         scanner.expect(";")
         return ReturnQuery(line, query, False)
     if scanner.take(";"):
@@ -175,11 +170,11 @@ def _read_return(parser: Parser, line: int) -> Statement:
     if declared.returns_nothing:
         message = "RETURN cannot have a parameter in function returning void"
         raise scanner.error_at(message, token, "datatype_mismatch")
-    return Return(line, parser.read_expression(";"))
+    return Return(line, reader.read_expression(";"))
 
 
-def _read_return_next(parser: Parser, line: int, token: Token) -> Statement:
-    scanner, declared = parser.scanner, parser.declared
+def _read_return_next(reader: Reader, line: int, token: Token) -> Statement:
+    scanner, declared = reader.scanner, reader.declared
     if not declared.returns_set:
         message = "cannot use RETURN NEXT in a non-SETOF function"
         raise scanner.error_at(message, token, "datatype_mismatch")
@@ -190,11 +185,11 @@ def _read_return_next(parser: Parser, line: int, token: Token) -> Statement:
     if declared.has_outputs:
         message = "RETURN NEXT cannot have a parameter in function with OUT parameters"
         raise scanner.error_at(message, scanner.token, "datatype_mismatch")
-    return ReturnNext(line, parser.read_expression(";"))
+    return ReturnNext(line, reader.read_expression(";"))
 
 
-def _read_raise(parser: Parser, line: int) -> Statement:
-    scanner = parser.scanner
+def _read_raise(reader: Reader, line: int) -> Statement:
+    scanner = reader.scanner
     if scanner.take(";"):
         return Raise(line, "exception", "", "", None, (), (), again=True)
     level = "exception"
@@ -208,33 +203,33 @@ def _read_raise(parser: Parser, line: int) -> Statement:
         token = scanner.next()
         message = unquote(token)
         if scanner.take(","):
-            arguments, ended = parser.read_list(";", "using")
-        _check_arguments(parser, message, len(arguments))
+            arguments, ended = reader.read_list(";", "using")
+        _check_arguments(reader, message, len(arguments))
     elif scanner.token.word is not None and not scanner.token.is_keyword("using"):
         if scanner.take("sqlstate"):
-            condition = name = parser.read_sqlstate()
+            condition = name = reader.read_sqlstate()
         else:
             name = scanner.next().word or ""
-            condition = parser.resolve_condition(name)
+            condition = reader.resolve_condition(name)
     if not ended:
         if scanner.take("using"):
             ended = "using"
         else:
             scanner.expect(";")
     if ended == "using":
-        options = _read_options(parser)
+        options = _read_options(reader)
     return Raise(line, level, condition, name, message, arguments, tuple(options))
 
 
-def _check_arguments(parser: Parser, message: str, count: int) -> None:
+def _check_arguments(reader: Reader, message: str, count: int) -> None:
     expected = message.replace("%%", "").count("%")
     if expected != count:
         many = "few" if expected > count else "many"
-        raise parser.scanner.error_at(f"too {many} parameters specified for RAISE", Token("", -1, -1))
+        raise reader.scanner.error_at(f"too {many} parameters specified for RAISE", Token("", -1, -1))
 
 
-def _read_options(parser: Parser) -> list[tuple[str, Fragment]]:
-    scanner = parser.scanner
+def _read_options(reader: Reader) -> list[tuple[str, Fragment]]:
+    scanner = reader.scanner
     result: list[tuple[str, Fragment]] = []
     while True:
         token = scanner.next()
@@ -242,34 +237,34 @@ def _read_options(parser: Parser) -> list[tuple[str, Fragment]]:
             raise scanner.error(token, "unrecognized RAISE statement option")
         if not (scanner.take("=") or scanner.take(":=")):
             raise scanner.error(None, 'syntax error, expected "="')
-        value = parser.read_sql(",", ";", missing=";")
+        value = reader.read_sql(",", ";", missing=";")
         result.append((token.word, value))
         if scanner.next().text == ";":
             return result
 
 
-def _read_assert(parser: Parser, line: int) -> Statement:
-    condition = parser.read_sql(",", ";", missing=";")
-    if parser.scanner.next().text == ";":
+def _read_assert(reader: Reader, line: int) -> Statement:
+    condition = reader.read_sql(",", ";", missing=";")
+    if reader.scanner.next().text == ";":
         return Assert(line, condition, None)
-    return Assert(line, condition, parser.read_expression(";"))
+    return Assert(line, condition, reader.read_expression(";"))
 
 
-def _read_call(parser: Parser, line: int, *, is_call: bool) -> Statement:
-    scanner = parser.scanner
+def _read_call(reader: Reader, line: int, *, is_call: bool) -> Statement:
+    scanner = reader.scanner
     start = scanner.peek(-1)
     while scanner.token.text != ";":
         if not scanner.next().text:
             raise scanner.error()
     end = scanner.token.start
     scanner.next()
-    parser.ends_transactions = True  # what it calls may
-    return Call(line, parser.fragment(start.start, end, ""), is_call)
+    reader.ends_transactions = True  # what it calls may
+    return Call(line, reader.fragment(start.start, end, ""), is_call)
 
 
-def _read_execute(parser: Parser, line: int) -> Statement:
-    scanner = parser.scanner
-    query = parser.read_sql("into", "using", ";", missing=";")
+def _read_execute(reader: Reader, line: int) -> Statement:
+    scanner = reader.scanner
+    query = reader.read_sql("into", "using", ";", missing=";")
     into: Target | None = None
     strict = False
     using: tuple[Fragment, ...] = ()
@@ -279,13 +274,13 @@ def _read_execute(parser: Parser, line: int) -> Statement:
             if into is not None:
                 raise scanner.error(token)
             strict = scanner.take("strict")
-            into = parser.read_target()
+            into = reader.read_target()
         elif scanner.take("using"):
             if using:
                 raise scanner.error(token)
             result = []
             while True:
-                result.append(parser.read_sql(",", "into", ";", missing=";"))
+                result.append(reader.read_sql(",", "into", ";", missing=";"))
                 if not scanner.take(","):
                     break
             using = tuple(result)
@@ -294,8 +289,8 @@ def _read_execute(parser: Parser, line: int) -> Statement:
             return Execute(line, query, into, strict, using)
 
 
-def _read_get(parser: Parser, line: int) -> Statement:
-    scanner = parser.scanner
+def _read_get(reader: Reader, line: int) -> Statement:
+    scanner = reader.scanner
     stacked = scanner.take("stacked")
     if not stacked:
         scanner.take("current")
@@ -303,8 +298,8 @@ def _read_get(parser: Parser, line: int) -> Statement:
     items: list[tuple[Reference, str]] = []
     while True:
         token = scanner.token
-        target = parser.read_variable()
-        parser.check_assignable(target, token)
+        target = reader.read_variable()
+        reader.check_assignable(target, token)
         if is_row(target):
             raise scanner.error_at(f'"{target.variable.name}" is not a scalar variable', token)
         if not (scanner.take(":=") or scanner.take("=")):
@@ -327,13 +322,13 @@ def _read_get(parser: Parser, line: int) -> Statement:
 # ---- cursors
 
 
-def _read_cursor_variable(parser: Parser) -> Variable:
-    scanner = parser.scanner
+def _read_cursor_variable(reader: Reader) -> Variable:
+    scanner = reader.scanner
     token = scanner.token
-    found = parser.peek_reference()
+    found = reader.peek_reference()
     if found is None:
-        _, names = parser.read_name()
-        raise parser.unknown(token, names)
+        _, names = reader.read_name()
+        raise reader.unknown(token, names)
     if found.path or found.variable.type is None:
         raise scanner.error_at("cursor variable must be a simple variable", token, "datatype_mismatch")
     if found.variable.type.name != "refcursor":
@@ -342,9 +337,9 @@ def _read_cursor_variable(parser: Parser) -> Variable:
     return found.variable
 
 
-def read_cursor_arguments(parser: Parser, cursor: Variable, token: Token) -> tuple[Fragment, ...]:
+def read_cursor_arguments(reader: Reader, cursor: Variable, token: Token) -> tuple[Fragment, ...]:
     """Reads the arguments of a bound cursor, by position or by name, in the order of its parameters."""
-    scanner = parser.scanner
+    scanner = reader.scanner
     assert cursor.cursor is not None
     parameters = cursor.cursor.parameters
     if not parameters:
@@ -373,7 +368,7 @@ def read_cursor_arguments(parser: Parser, cursor: Variable, token: Token) -> tup
         if at in values:
             message = f'value for parameter "{names[at]}" of cursor "{cursor.name}" specified more than once'
             raise scanner.error_at(message, here)
-        values[at] = parser.read_sql(",", ")", missing=")")
+        values[at] = reader.read_sql(",", ")", missing=")")
         if scanner.next().text == ")":
             break
     if len(values) < len(parameters):
@@ -381,12 +376,12 @@ def read_cursor_arguments(parser: Parser, cursor: Variable, token: Token) -> tup
     return tuple(values[at] for at in range(len(parameters)))
 
 
-def _read_open(parser: Parser, line: int) -> Statement:
-    scanner = parser.scanner
+def _read_open(reader: Reader, line: int) -> Statement:
+    scanner = reader.scanner
     token = scanner.token
-    cursor = _read_cursor_variable(parser)
+    cursor = _read_cursor_variable(reader)
     if cursor.cursor is not None:
-        arguments = read_cursor_arguments(parser, cursor, token)
+        arguments = read_cursor_arguments(reader, cursor, token)
         scanner.expect(";")
         return Open(line, cursor, arguments, None, False, (), cursor.cursor.scroll)
     scroll: bool | None = None
@@ -396,34 +391,34 @@ def _read_open(parser: Parser, line: int) -> Statement:
         scroll = True
     scanner.expect("for")
     if scanner.take("execute"):
-        query, using = parser.read_dynamic_query(";", ";")
+        query, using = reader.read_dynamic_query(";", ";")
         return Open(line, cursor, (), query, True, using, scroll)
-    query = parser.read_sql(";", prefix="")
+    query = reader.read_sql(";", prefix="")
     scanner.expect(";")
     return Open(line, cursor, (), query, False, (), scroll)
 
 
-def _read_fetch(parser: Parser, line: int, *, is_move: bool) -> Statement:
-    scanner = parser.scanner
+def _read_fetch(reader: Reader, line: int, *, is_move: bool) -> Statement:
+    scanner = reader.scanner
     direction, count = "next", None
     several = False
-    if scanner.token.is_keyword(*_DIRECTIONS) and not _is_cursor_name(parser):
+    if scanner.token.is_keyword(*_DIRECTIONS) and not _is_cursor_name(reader):
         direction = scanner.next().word or ""
         if direction in {"absolute", "relative"} or (
             direction in {"forward", "backward"} and not scanner.token.is_keyword("from", "in", "all")
-            and not _is_cursor_name(parser)
+            and not _is_cursor_name(reader)
         ):  # fmt: skip
             several = direction in {"forward", "backward"}
-            count = parser.read_sql("from", "in", missing="FROM")
+            count = reader.read_sql("from", "in", missing="FROM")
         elif scanner.take("all"):
             direction, several = f"{direction} all", True
     elif scanner.take("all"):
         direction, several = "forward all", True
-    elif not _is_cursor_name(parser) and not scanner.token.is_keyword("from", "in"):
-        count, direction, several = parser.read_sql("from", "in", missing="FROM"), "forward", True
+    elif not _is_cursor_name(reader) and not scanner.token.is_keyword("from", "in"):
+        count, direction, several = reader.read_sql("from", "in", missing="FROM"), "forward", True
     if not scanner.take("from"):
         scanner.take("in")
-    cursor = _read_cursor_variable(parser)
+    cursor = _read_cursor_variable(reader)
     if is_move:
         scanner.expect(";")
         return Fetch(line, cursor, direction, count, None, True)
@@ -431,51 +426,51 @@ def _read_fetch(parser: Parser, line: int, *, is_move: bool) -> Statement:
         message = "FETCH statement cannot return multiple rows"
         raise scanner.error_at(message, Token("", -1, -1), "feature_not_supported")
     scanner.expect("into")
-    target = parser.read_target()
+    target = reader.read_target()
     scanner.expect(";")
     return Fetch(line, cursor, direction, count, target, False)
 
 
-def _is_cursor_name(parser: Parser) -> bool:
+def _is_cursor_name(reader: Reader) -> bool:
     """Whether the next token is a cursor that ends the direction."""
-    token, after = parser.scanner.token, parser.scanner.peek(1)
+    token, after = reader.scanner.token, reader.scanner.peek(1)
     if token.word is None or not (after.text == ";" or after.is_keyword("into")):
         return False
-    found = parser.scope.find(token.word)
+    found = reader.scope.find(token.word)
     return found is not None and found.type == REFCURSOR
 
 
-def _read_close(parser: Parser, line: int) -> Statement:
-    cursor = _read_cursor_variable(parser)
-    parser.scanner.expect(";")
+def _read_close(reader: Reader, line: int) -> Statement:
+    cursor = _read_cursor_variable(reader)
+    reader.scanner.expect(";")
     return Close(line, cursor)
 
 
-def _read_end(parser: Parser, line: int, *, commit: bool) -> Statement:
-    scanner = parser.scanner
+def _read_end(reader: Reader, line: int, *, commit: bool) -> Statement:
+    scanner = reader.scanner
     chain = False
     if scanner.take("and"):
         chain = not scanner.take("no")
         scanner.expect("chain")
     scanner.expect(";")
-    parser.ends_transactions = True
+    reader.ends_transactions = True
     return EndTransaction(line, commit, chain)
 
 
-_READERS: dict[str, Callable[[Parser, int], Statement]] = {
+_READERS: dict[str, Callable[[Reader, int], Statement]] = {
     "null": _read_null,
     "perform": _read_perform,
     "return": _read_return,
     "raise": _read_raise,
     "assert": _read_assert,
-    "call": lambda parser, line: _read_call(parser, line, is_call=True),
-    "do": lambda parser, line: _read_call(parser, line, is_call=False),
+    "call": lambda reader, line: _read_call(reader, line, is_call=True),
+    "do": lambda reader, line: _read_call(reader, line, is_call=False),
     "execute": _read_execute,
     "get": _read_get,
     "open": _read_open,
-    "fetch": lambda parser, line: _read_fetch(parser, line, is_move=False),
-    "move": lambda parser, line: _read_fetch(parser, line, is_move=True),
+    "fetch": lambda reader, line: _read_fetch(reader, line, is_move=False),
+    "move": lambda reader, line: _read_fetch(reader, line, is_move=True),
     "close": _read_close,
-    "commit": lambda parser, line: _read_end(parser, line, commit=True),
-    "rollback": lambda parser, line: _read_end(parser, line, commit=False),
+    "commit": lambda reader, line: _read_end(reader, line, commit=True),
+    "rollback": lambda reader, line: _read_end(reader, line, commit=False),
 }

@@ -1,29 +1,11 @@
-"""Nodes of a PL/pgSQL body: blocks, declarations, statements, and the fragments of SQL within them."""
+"""Nodes of a PL/pgSQL body: blocks, declarations and statements."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gpudb.plpgsql.scope import Reference, Scope, Variable
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fragment:
-    """SQL text within a body: an expression or a statement, and the scope of its names."""
-
-    text: str
-    scope: Scope
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CursorQuery:
-    """The query of a bound cursor, and its parameters."""
-
-    parameters: tuple[Variable, ...]
-    query: Fragment
-    scroll: bool | None = None
+from gpudb.plpgsql.scope import Fragment, Reference, Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,5 +2,5 @@
 
 `database` opens sessions, `session` runs their statements, `dispatch` maps statements to handlers in the packages, and
 `context` declares what handlers use of a session. The wire server and the Python API see `interfaces` alone. Imports
-every room left of it, never the server.
+the rooms below it, never the server.
 """

@@ -280,7 +280,7 @@ class Transaction:
             raise
         self._written += [Path(file.path) for file in files]
         if kept + files != table.files:
-            self._catalog = self._catalog.with_relation(replace(table, files=kept + files))
+            self._catalog = self._catalog.put(replace(table, files=kept + files))
 
     def restore(self, oid: int, files: tuple[DataFile, ...]) -> None:
         """Makes the files of one of a table's kept snapshots its files; 23502 or 23505 if its rows violate a key."""
@@ -290,7 +290,7 @@ class Transaction:
         for column in table.columns:
             if column.not_null:
                 self._store.key_checker.check_no_nulls(table, column.name)
-        self._catalog = self._catalog.with_relation(table)
+        self._catalog = self._catalog.put(table)
 
     def check_references(self, oid: int, known: Iterable[DataFile], foreign: ForeignKey) -> None:
         """Raises 23503 if a row of the table's files, except the `known` ones, references no row visible to this
@@ -306,7 +306,7 @@ class Transaction:
         table = self.table(oid)
         for each in (table, *list_partitions(self._catalog, table)):
             if each.partitioned_by is None and each.files:
-                self._catalog = self._catalog.with_relation(replace(each, files=()))
+                self._catalog = self._catalog.put(replace(each, files=()))
 
     def table(self, oid: int) -> Table:
         """Returns the table of an OID as this transaction sees it; raises 42P01 if there is none.

@@ -180,10 +180,3 @@ def to_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int]]
         (0, None, 0) if low is None else (1, low, 0 if value.lower_inc else 1),
         (2, None, 0) if high is None else (1, high, 0 if value.upper_inc else -1),
     )
-
-
-def from_bounds(lower: tuple[int, Any, int], upper: tuple[int, Any, int]) -> Range:
-    """Returns the range of two bounds in that representation."""
-    if lower[0] == -1:
-        return EMPTY
-    return Range(lower[1], upper[1], lower[0] == 1 and lower[2] == 0, upper[0] == 1 and upper[2] == 0)

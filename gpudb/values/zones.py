@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import groupby
 from zoneinfo import ZoneInfo, available_timezones
@@ -40,22 +40,23 @@ def get_abbreviations() -> dict[str, Zone]:
     four hours east from 2011 to 2014.
     """
     zones_by_name: dict[str, Zone] = {}
-    for row in pgdata.load_table("timezone_abbrev"):
-        zones_by_name[row["abbrev"].lower()] = fixed_offset_zone(int(row["seconds"]))
-    for abbreviation, rows in groupby(pgdata.load_table("moving_abbrev"), lambda row: row["abbrev"]):
-        first, *more = rows
-        zones_by_name[abbreviation.lower()] = AbbreviationZone([first, *more]) if more else ZoneInfo(first["zone"])
+    for abbreviation, seconds in pgdata.load_table("timezone_abbrev").select("abbrev", "seconds"):
+        zones_by_name[abbreviation.lower()] = fixed_offset_zone(int(seconds))
+    moving = pgdata.load_table("moving_abbrev").select("abbrev", "zone", "since", "seconds")
+    for (abbreviation, zone), rows in groupby(moving, lambda row: row[:2]):
+        spans = [(since, seconds) for _, _, since, seconds in rows]
+        zones_by_name[abbreviation.lower()] = AbbreviationZone(spans) if len(spans) > 1 else ZoneInfo(zone)
     return zones_by_name
 
 
 class AbbreviationZone(dt.tzinfo):
-    """The offsets of an abbreviation over time: `seconds` east, each from a local time (`since`) on."""
+    """The offsets of an abbreviation over time: seconds east, each from a local time on."""
 
-    def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
-        offsets = [dt.timedelta(seconds=int(row["seconds"])) for row in rows]
+    def __init__(self, spans: Sequence[tuple[str, str]]) -> None:
+        offsets = [dt.timedelta(seconds=int(seconds)) for _, seconds in spans]
         self._spans = [
-            (dt.datetime.fromisoformat(row["since"]), before, after)
-            for row, before, after in zip(rows[1:], offsets[:-1], offsets[1:], strict=True)
+            (dt.datetime.fromisoformat(since), before, after)
+            for (since, _), before, after in zip(spans[1:], offsets[:-1], offsets[1:], strict=True)
         ]
         self._first = offsets[0]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.plpgsql.parser import Declared, parse_body
+from gpudb.plpgsql.declared import Declared
+from gpudb.plpgsql.parser import parse_body
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ def _catalog() -> Catalog:
         for number, (schema, name) in enumerate((("public", "t"), ("public", "u"), ("s", "t"), ("s", "lone")), 20_000)
     }
     for table in relations.values():
-        catalog = catalog.with_relation(table)
+        catalog = catalog.put(table)
     assert isinstance(catalog.relations, MappingProxyType)
-    return catalog.with_routine(Routine(20_100, "s", "plus", "gpudb", (Argument("n", INT4),), INT4, "SELECT n + 1"))
+    return catalog.put(Routine(20_100, "s", "plus", "gpudb", (Argument("n", INT4),), INT4, "SELECT n + 1"))
 
 
 def _names(node: Any) -> NameSource:

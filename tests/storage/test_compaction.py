@@ -125,7 +125,7 @@ def test_columns_added_later_get_their_values(store: Store) -> None:
     with store.begin() as transaction:
         table = transaction.table(oid)
         added = Column("i", INTERVAL, initial="{'months': 1, 'days': 0, 'microseconds': 0}")
-        catalog = transaction.catalog.with_relation(replace(table, columns=(*table.columns, added)))
+        catalog = transaction.catalog.put(replace(table, columns=(*table.columns, added)))
         transaction.set_catalog(catalog)
         transaction.commit()
     assert compact(store, oid)

@@ -38,7 +38,7 @@ UPDATE gpudb_state SET value = '1' WHERE key = 'format';
 def make_database(store: Store, name: str) -> None:
     with store.begin() as transaction:
         oid, catalog = transaction.catalog.allocate_oid()
-        transaction.set_catalog(catalog.with_database(Database(name, oid=oid)))
+        transaction.set_catalog(catalog.put(Database(name, oid=oid)))
         transaction.commit()
 
 
@@ -113,7 +113,7 @@ def test_a_dropped_database_takes_its_tables_along(tmp_path: Path) -> None:
         oid = make_table(store, "shop", "t", 1, 2)
         assert (tmp_path / "data" / "tables" / str(oid)).exists()
         with store.begin() as transaction:
-            transaction.set_catalog(transaction.catalog.without_database("shop"))
+            transaction.set_catalog(transaction.catalog.drop(transaction.catalog.databases["shop"]))
             transaction.commit()
         assert not (tmp_path / "data" / "tables" / str(oid)).exists()
         assert "shop" not in store.catalogs()
@@ -127,14 +127,16 @@ def test_a_renamed_role_is_renamed_in_every_database(tmp_path: Path) -> None:
         with store.begin() as transaction:
             oid, catalog = transaction.catalog.allocate_oid()
             role = replace(catalog.roles["gpudb"], oid=oid, name="anna", superuser=False)
-            transaction.set_catalog(catalog.with_role(role))
+            transaction.set_catalog(catalog.put(role))
             transaction.commit()
         table = make_table(store, "postgres", "t", 1)
         with store.begin("postgres") as transaction:
-            transaction.set_catalog(transaction.catalog.with_relation(replace(transaction.table(table), owner="anna")))
+            transaction.set_catalog(transaction.catalog.put(replace(transaction.table(table), owner="anna")))
             transaction.commit()
         with store.begin() as transaction:
-            transaction.set_catalog(transaction.catalog.without_role("anna").with_role(replace(role, name="bella")))
+            transaction.set_catalog(
+                transaction.catalog.drop(transaction.catalog.roles["anna"]).put(replace(role, name="bella"))
+            )
             transaction.commit()
     with Store(tmp_path / "data") as store:
         found = store.catalog("postgres").find_relation_by_oid(table)
@@ -151,21 +153,19 @@ def change(store: Store, make: Callable[[Catalog], Catalog], database: str = "gp
 
 def rename(catalog: Catalog, old: str, new: str) -> Catalog:
     database = catalog.databases[old]
-    return catalog.without_database(old).with_database(replace(database, name=new))
+    return catalog.drop(database).put(replace(database, name=new))
 
 
 def with_owned_table(store: Store, database: str, table: str, owner: str) -> int:
     oid = make_table(store, database, table, 1)
-    change(
-        store, lambda catalog: catalog.with_relation(replace(catalog.relations["public", table], owner=owner)), database
-    )
+    change(store, lambda catalog: catalog.put(replace(catalog.relations["public", table], owner=owner)), database)
     return oid
 
 
 def make_role(store: Store, name: str) -> None:
     def add(catalog: Catalog) -> Catalog:
         oid, catalog = catalog.allocate_oid()
-        return catalog.with_role(replace(catalog.roles["gpudb"], oid=oid, name=name, superuser=False))
+        return catalog.put(replace(catalog.roles["gpudb"], oid=oid, name=name, superuser=False))
 
     change(store, add)
 
@@ -186,7 +186,7 @@ def test_oids_are_never_drawn_twice(tmp_path: Path) -> None:
 def test_a_dropped_or_renamed_database_does_not_come_back(tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store:
         make_table(store, "postgres", "t", 1)
-        change(store, lambda catalog: rename(catalog, "postgres", "app").without_database("template1"))
+        change(store, lambda catalog: rename(catalog, "postgres", "app").drop(catalog.databases["template1"]))
     for _ in range(2):
         with Store(tmp_path / "data") as store:
             assert store.catalogs().keys() == {"gpudb", "app", "template0"}
@@ -227,8 +227,8 @@ def test_names_pass_from_one_role_to_another(tmp_path: Path) -> None:
         def swap(catalog: Catalog) -> Catalog:
             anna, bella = catalog.roles["anna"], catalog.roles["bella"]
             for old, new in ((anna, "x"), (bella, "anna")):
-                catalog = catalog.without_role(old.name).with_role(replace(old, name=new))
-            return catalog.without_role("x").with_role(replace(anna, name="bella"))
+                catalog = catalog.drop(old).put(replace(old, name=new))
+            return catalog.drop(catalog.roles["x"]).put(replace(anna, name="bella"))
 
         change(store, swap)
     with Store(tmp_path / "data") as store:
@@ -240,7 +240,7 @@ def test_a_role_is_not_dropped_while_another_database_begins_to_use_it(tmp_path:
     with Store(tmp_path / "data") as store:
         make_role(store, "anna")
         with store.begin() as transaction:
-            transaction.set_catalog(transaction.catalog.without_role("anna"))
+            transaction.set_catalog(transaction.catalog.drop(transaction.catalog.roles["anna"]))
             with_owned_table(store, "postgres", "t", "anna")
             with pytest.raises(SerializationFailure, match="could not serialize"):
                 transaction.commit()
@@ -250,14 +250,14 @@ def test_a_role_is_not_dropped_while_another_database_begins_to_use_it(tmp_path:
 def test_views_of_a_template_stay_there(tmp_path: Path) -> None:
     def add(catalog: Catalog) -> Catalog:
         oid, catalog = catalog.allocate_oid()
-        return catalog.with_relation(View(oid, "public", "v", (), "gpudb", "SELECT 1"))
+        return catalog.put(View(oid, "public", "v", (), "gpudb", "SELECT 1"))
 
     with Store(tmp_path / "data") as store:
         change(store, add, "template1")
         make_database(store, "shop")
     with Store(tmp_path / "data") as store:
         assert all(store.catalog(name).relation("public", "v") is not None for name in ("template1", "shop"))
-        change(store, lambda catalog: catalog.without_database("shop"))
+        change(store, lambda catalog: catalog.drop(catalog.databases["shop"]))
     with Store(tmp_path / "data") as store:
         assert store.catalog("template1").relation("public", "v") is not None
         assert "shop" not in store.catalogs()

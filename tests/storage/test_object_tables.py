@@ -191,7 +191,7 @@ def test_objects_of_dropped_tables_are_removed(storage: Proxy, environment: Mapp
         insert(store, oid, (1, "one"))
         assert any("/data/" in name for name in _list_objects(storage, "lake/removed"))
         with store.begin() as transaction:
-            transaction.set_catalog(transaction.catalog.without_relation("public", "t"))
+            transaction.set_catalog(transaction.catalog.drop(transaction.catalog.relations["public", "t"]))
             transaction.commit()
         store.garbage.collect(at_once=True)
         wait_until(lambda: _list_objects(storage, "lake/removed") == {"gpudb-tables"}, "only the note of the owner")

@@ -27,7 +27,7 @@ from tests.support.store_tables import ab, arrow, batch, created, insert, rows, 
 
 def _alter(transaction: Transaction, oid: int, columns: Sequence[Column]) -> Table:
     table = replace(transaction.table(oid), columns=tuple(columns))
-    transaction.set_catalog(transaction.catalog.with_relation(table))
+    transaction.set_catalog(transaction.catalog.put(table))
     return transaction.table(oid)
 
 

@@ -88,7 +88,7 @@ def test_definitions_are_those_of_their_time(tmp_path: Path) -> None:
         with store.begin() as transaction:
             table = transaction.table(oid)
             renamed = (replace(table.columns[0], name="number"), Column("c", INT4, initial="7"))
-            transaction.set_catalog(transaction.catalog.with_relation(replace(table, columns=renamed)))
+            transaction.set_catalog(transaction.catalog.put(replace(table, columns=renamed)))
             transaction.commit()
     for _ in range(2):
         with _open(tmp_path) as store:
@@ -180,7 +180,7 @@ def test_a_dropped_table_has_none(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
         oid = _changed(store)
         with store.begin() as transaction:
-            transaction.set_catalog(transaction.catalog.without_relation("public", "t"))
+            transaction.set_catalog(transaction.catalog.drop(transaction.catalog.relations["public", "t"]))
             transaction.commit()
         assert oid not in store.catalog().snapshots
         assert not files_under(tmp_path)

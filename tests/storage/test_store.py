@@ -33,9 +33,9 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
         with store.begin() as transaction:
             distribution = Distribution("hash", ("a",))
             oid = create(transaction, 'odd "name".x', primary_key=("a",), distribution=distribution, comment="ü")
-            catalog = transaction.catalog.with_schema(Schema(7, "s", "gpudb", "notes"))
-            catalog = catalog.with_role(Role(8, "r", login=False, verifier="SCRAM", settings={"TimeZone": "UTC"}))
-            catalog = catalog.with_relation(View(9, "s", "v", (), "r", "SELECT 1 AS a"))
+            catalog = transaction.catalog.put(Schema(7, "s", "gpudb", "notes"))
+            catalog = catalog.put(Role(8, "r", login=False, verifier="SCRAM", settings={"TimeZone": "UTC"}))
+            catalog = catalog.put(View(9, "s", "v", (), "r", "SELECT 1 AS a"))
             transaction.set_catalog(catalog)
             transaction.append(oid, [ab((1, "x"), (2, None))])
             transaction.commit()
@@ -56,9 +56,9 @@ def test_drops_renames_and_swaps_are_there_again(tmp_path: Path) -> None:
         one, two, gone = created(store, "one"), created(store, "two"), created(store, "gone")
         insert(store, one, (1, "one"))
         with store.begin() as transaction:
-            catalog = transaction.catalog.without_relation("public", "gone")
+            catalog = transaction.catalog.drop(transaction.catalog.relations["public", "gone"])
             first, second = transaction.table(one), transaction.table(two)
-            catalog = catalog.with_relation(replace(first, name="two")).with_relation(replace(second, name="one"))
+            catalog = catalog.put(replace(first, name="two")).put(replace(second, name="one"))
             transaction.set_catalog(catalog)
             transaction.commit()
     with Store(directory) as store:
@@ -71,14 +71,14 @@ def test_drops_renames_and_swaps_are_there_again(tmp_path: Path) -> None:
 
 def test_temporary_objects_end_with_the_store(tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store, store.begin() as transaction:
-        catalog = transaction.catalog.with_schema(Schema(5, "pg_temp_1", "gpudb"))
+        catalog = transaction.catalog.put(Schema(5, "pg_temp_1", "gpudb"))
         temporary = Routine(6, "pg_temp_1", "f", "gpudb", (), INT4, "SELECT 1")
-        catalog = catalog.with_routine(temporary).with_routine(replace(temporary, oid=7, schema="public"))
+        catalog = catalog.put(temporary).put(replace(temporary, oid=7, schema="public"))
         transaction.set_catalog(catalog)
         oid = create(transaction, "t", temporary=True)
         table = transaction.table(oid)
-        catalog = transaction.catalog.without_relation("public", "t")
-        transaction.set_catalog(catalog.with_relation(replace(table, schema="pg_temp_1")))
+        catalog = transaction.catalog.drop(transaction.catalog.relations["public", "t"])
+        transaction.set_catalog(catalog.put(replace(table, schema="pg_temp_1")))
         transaction.append(oid, [ab((1, "x"))])
         transaction.commit()
         assert rows(store, oid) == [(1, "x")]

@@ -103,7 +103,7 @@ def test_a_dropped_table_can_be_read_until_its_readers_end(store: Store) -> None
     folder = store.folder(oid)
     with store.begin() as reader:
         with store.begin() as dropping:
-            dropping.set_catalog(dropping.catalog.without_relation("public", "t"))
+            dropping.set_catalog(dropping.catalog.drop(dropping.catalog.relations["public", "t"]))
             dropping.commit()
         assert store.catalog().find_relation_by_oid(oid) is None
         assert rows(reader, oid) == [(1, "x")]
@@ -247,11 +247,11 @@ def test_a_changed_definition_conflicts_with_an_append(store: Store, change: str
     with store.begin() as append, store.begin() as definition:
         append.append(oid, [ab((1, "x"))])
         table = definition.table(oid)
-        catalog = definition.catalog.without_relation("public", "t")
+        catalog = definition.catalog.drop(definition.catalog.relations["public", "t"])
         if change == "rename":
-            catalog = catalog.with_relation(replace(table, name="renamed"))
+            catalog = catalog.put(replace(table, name="renamed"))
         elif change == "add column":
-            catalog = catalog.with_relation(replace(table, columns=(*AB, replace(AB[1], name="c"))))
+            catalog = catalog.put(replace(table, columns=(*AB, replace(AB[1], name="c"))))
         definition.set_catalog(catalog)
         definition.commit()
         with pytest.raises(GpudbError) as caught:
@@ -267,11 +267,11 @@ def test_statistics_join_whatever_the_table_is_meanwhile(store: Store) -> None:
         for each in (oid, gone):
             table = analyzing.table(each)
             statistics = tuple(ColumnStatistics(column.field_id, 1, 0, 1, 4) for column in table.columns)
-            analyzing.set_catalog(analyzing.catalog.with_relation(replace(table, statistics=statistics)))
+            analyzing.set_catalog(analyzing.catalog.put(replace(table, statistics=statistics)))
         with store.begin() as other:
             table = other.table(oid)
-            other.set_catalog(other.catalog.without_relation("public", "gone"))
-            other.set_catalog(other.catalog.with_relation(replace(table, columns=table.columns[:1])))
+            other.set_catalog(other.catalog.drop(other.catalog.relations["public", "gone"]))
+            other.set_catalog(other.catalog.put(replace(table, columns=table.columns[:1])))
             other.commit()
         insert_first = pa.record_batch([pa.array([2], pa.int32())], names=["a"])
         with store.begin() as other:
@@ -299,8 +299,8 @@ def test_a_name_taken_meanwhile(store: Store) -> None:
 
 def test_schemas_and_roles_taken_meanwhile(store: Store) -> None:
     for make, sqlstate in (
-        (lambda c, oid: c.with_schema(Schema(oid, "s", "gpudb")), "42P06"),
-        (lambda c, oid: c.with_role(Role(oid, "r")), "42710"),
+        (lambda c, oid: c.put(Schema(oid, "s", "gpudb")), "42P06"),
+        (lambda c, oid: c.put(Role(oid, "r")), "42710"),
     ):
         with store.begin() as one, store.begin() as two:
             one.set_catalog(make(one.catalog, 1))
@@ -313,22 +313,22 @@ def test_schemas_and_roles_taken_meanwhile(store: Store) -> None:
 
 def test_a_table_in_a_schema_that_is_dropped_meanwhile(store: Store) -> None:
     with store.begin() as transaction:
-        transaction.set_catalog(transaction.catalog.with_schema(Schema(1, "s", "gpudb")))
+        transaction.set_catalog(transaction.catalog.put(Schema(1, "s", "gpudb")))
         transaction.commit()
     with store.begin() as one, store.begin() as two:
-        one.set_catalog(one.catalog.without_schema("s"))
+        one.set_catalog(one.catalog.drop(one.catalog.schemas["s"]))
         view = View(7, "s", "v", (), "gpudb", "SELECT 1")
-        two.set_catalog(two.catalog.with_relation(view))
+        two.set_catalog(two.catalog.put(view))
         one.commit()
         with pytest.raises(GpudbError) as caught:
             two.commit()
     assert caught.value.sqlstate == "3F000"
     with store.begin() as transaction:
-        transaction.set_catalog(transaction.catalog.with_schema(Schema(2, "s", "gpudb")))
+        transaction.set_catalog(transaction.catalog.put(Schema(2, "s", "gpudb")))
         transaction.commit()
     with store.begin() as one, store.begin() as two:
-        one.set_catalog(one.catalog.without_schema("s"))
-        two.set_catalog(two.catalog.with_relation(view))
+        one.set_catalog(one.catalog.drop(one.catalog.schemas["s"]))
+        two.set_catalog(two.catalog.put(view))
         two.commit()
         with pytest.raises(GpudbError) as caught:
             one.commit()
@@ -430,13 +430,13 @@ def test_new_constraints_look_at_old_rows(store: Store) -> None:
         table = transaction.table(oid)
         strict = replace(table, columns=(table.columns[0], replace(table.columns[1], not_null=True)))
         with pytest.raises(GpudbError) as caught:
-            transaction.set_catalog(transaction.catalog.with_relation(strict))
+            transaction.set_catalog(transaction.catalog.put(strict))
         assert (caught.value.sqlstate, caught.value.message) == (
             "23502",
             'column "b" of relation "t" contains null values',
         )
         with pytest.raises(GpudbError) as caught:
-            transaction.set_catalog(transaction.catalog.with_relation(replace(table, primary_key=("a",))))
+            transaction.set_catalog(transaction.catalog.put(replace(table, primary_key=("a",))))
         assert (caught.value.sqlstate, caught.value.detail) == ("23505", "Key (a)=(1) is duplicated.")
         assert caught.value.message == 'could not create unique index "t_pkey"'
 

@@ -220,7 +220,7 @@ def test_an_added_column_has_its_default_in_old_rows(name: str, durable: Store) 
         with durable.begin() as transaction:
             table = transaction.table(oid)
             column = Column(f"v{i}", type, initial=encode_initial(type, value))
-            transaction.set_catalog(transaction.catalog.with_relation(replace(table, columns=(*table.columns, column))))
+            transaction.set_catalog(transaction.catalog.put(replace(table, columns=(*table.columns, column))))
             transaction.commit()
     found = arrow(table_of(durable, oid))
     for i in range(len(values)):

@@ -117,10 +117,10 @@ def run(directory: Path, seed: int) -> None:
                 transaction.append(oid, [ab((1, name))])
             elif isinstance(table, Table) and len(table.columns) < 4:
                 added = Column(f"c{len(table.columns)}", INT4, initial="7")
-                catalog = transaction.catalog.with_relation(replace(table, columns=(*table.columns, added)))
+                catalog = transaction.catalog.put(replace(table, columns=(*table.columns, added)))
                 transaction.set_catalog(catalog)
             else:
-                transaction.set_catalog(transaction.catalog.without_relation("public", name))
+                transaction.set_catalog(transaction.catalog.drop(transaction.catalog.relations["public", name]))
             transaction.commit()
         say(f"version {store.catalog().version}")
 

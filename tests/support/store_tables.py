@@ -27,7 +27,7 @@ def create(
     """Creates a table in schema public and returns its OID."""
     oid, catalog = transaction.catalog.allocate_oid()
     table = Table(oid, "public", name, tuple(columns), "gpudb", primary_key=primary_key, **more)  # type: ignore[arg-type]
-    transaction.set_catalog(catalog.with_relation(table))
+    transaction.set_catalog(catalog.put(table))
     return oid
 
 

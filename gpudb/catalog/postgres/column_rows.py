@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 from gpudb import pgdata
 from gpudb.catalog.postgres import oids
@@ -24,13 +25,30 @@ _HIDDEN = (
 )
 
 
+class TypeFacts(NamedTuple):
+    """How pg_type says that a type's values are stored and written."""
+
+    length: int
+    by_value: bool
+    alignment: str
+    storage: str
+    collation: int
+    output: int
+    send: int
+
+
 @cache
-def _load_type_facts() -> Mapping[str, dict[str, str]]:
-    return {row["typname"]: row for row in pgdata.load_table("type")}
+def _load_type_facts() -> Mapping[str, TypeFacts]:
+    columns = "typname", "typlen", "typbyval", "typalign", "typstorage", "typcollation", "typoutput", "typsend"
+    rows = pgdata.load_table("pg_type").select(*columns)
+    return {
+        name: TypeFacts(int(length), by_value == "t", align, storage, int(collation), int(output), int(send))
+        for name, length, by_value, align, storage, collation, output, send in rows
+    }
 
 
-def get_type_facts(item: SqlType) -> Mapping[str, str]:
-    """Returns pg_type's storage columns of a type; for a user-defined type those of its kind."""
+def get_type_facts(item: SqlType) -> TypeFacts:
+    """Returns how a type is stored; for a user-defined type, what holds of its kind."""
     if item.user is None:
         return _load_type_facts()[item.name]
     return _load_type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
@@ -50,20 +68,20 @@ def add_column(
         attrelid=relation,
         attname=column.name,
         atttypid=column.type.declared_oid,
-        attlen=int(facts["typlen"]),
+        attlen=facts.length,
         attnum=number,
         atttypmod=column.type.modifier if column.type.domain is None else -1,
         attndims=column.type.dims if array else 0,
-        attbyval=facts["typbyval"] == "t",
-        attalign=facts["typalign"],
-        attstorage=facts["typstorage"],
+        attbyval=facts.by_value,
+        attalign=facts.alignment,
+        attstorage=facts.storage,
         attnotnull=column.not_null and not nullable,
         atthasdef=_get_expression(column) is not None,
         attidentity=column.identity,
         attislocal=not inherited,
         attinhcount=int(inherited),
         attgenerated="s" if column.generated is not None else "",
-        attcollation=int(facts["typcollation"]),
+        attcollation=facts.collation,
         attacl=show_acl(column.acl),
         attfdwoptions=list(column.options) or None,
     )

@@ -64,7 +64,7 @@ def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFac
         indisunique=index.unique, indisprimary=index.primary, indkey=numbers,
         indisvalid=not partitioned or has_index_on_all(catalog, table, index),
         indnullsnotdistinct=not index.nulls_distinct,
-        indcollation=[int(get_type_facts(column.type)["typcollation"]) for column in columns],
+        indcollation=[get_type_facts(column.type).collation for column in columns],
         indclass=[get_operator_class(column.type) for column in columns[: len(details.keys)]],
         indoption=list(index.options) or [0] * len(details.keys),
         indexprs=", ".join(expressions) or None,

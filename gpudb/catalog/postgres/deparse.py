@@ -8,6 +8,7 @@ from functools import cache
 import postgast
 from postgast import pg_query_pb2 as pg
 
+from gpudb import pgdata
 from gpudb.errors import GpudbError
 from gpudb.types import BIT, SqlType
 from gpudb.values.bit_strings import parse_bits
@@ -21,17 +22,15 @@ _CURRENT = {"now", "today", "tomorrow", "yesterday"}
 
 
 @cache
-def _load_reserved_words() -> frozenset[str]:
-    from gpudb import pgdata
-
-    stored = pgdata.load_system_table("keywords")
-    assert stored is not None
-    return frozenset(str(row[0]) for row in stored[1] if row[1] != "U")
+def load_reserved_words() -> frozenset[str]:
+    """Returns the keywords that are reserved somewhere, which quote_identifier quotes."""
+    keywords = pgdata.load_table("keywords").select("word", "catcode")
+    return frozenset(word for word, category in keywords if category != "U")
 
 
 def quote_name(name: str) -> str:
     """Returns an identifier, quoted if PostgreSQL's quote_identifier quotes it."""
-    if _PLAIN.fullmatch(name) and name not in _load_reserved_words():
+    if _PLAIN.fullmatch(name) and name not in load_reserved_words():
         return name
     return '"' + name.replace('"', '""') + '"'
 

@@ -73,14 +73,11 @@ def is_same_index(one: IndexFacts, other: IndexFacts) -> bool:
 
 @cache
 def _load_operator_classes() -> dict[int, int]:
-    stored = pgdata.load_system_table("pg_opclass")
-    assert stored is not None
-    header, rows = stored
-    opclasses = [dict(zip(header, row, strict=True)) for row in rows]
+    classes = pgdata.load_table("pg_opclass").select("opcintype", "oid", "opcmethod", "opcdefault")
     return {
-        int(row["opcintype"] or 0): int(row["oid"] or 0)
-        for row in opclasses
-        if row["opcmethod"] == str(oids.BTREE_AM) and row["opcdefault"] == "t"
+        int(item): int(oid)
+        for item, oid, method, is_default in classes
+        if method == str(oids.BTREE_AM) and is_default == "t"
     }
 
 
@@ -96,8 +93,5 @@ def get_operator_class(item: SqlType) -> int:
 
 def get_operator_class_name(item: SqlType) -> str:
     """Returns the name of a type's operator class for btree that is used by default."""
-    stored = pgdata.load_system_table("pg_opclass")
-    assert stored is not None
-    header, rows = stored
-    oid = str(get_operator_class(item))
-    return next(str(row[header.index("opcname")]) for row in rows if row[header.index("oid")] == oid)
+    wanted = str(get_operator_class(item))
+    return next(name for oid, name in pgdata.load_table("pg_opclass").select("oid", "opcname") if oid == wanted)

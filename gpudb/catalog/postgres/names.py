@@ -38,11 +38,7 @@ class NamedObject(NamedTuple):
 
 @cache
 def _load_columns(name: str, *columns: str) -> tuple[tuple[str, ...], ...]:
-    stored = pgdata.load_system_table(name)
-    assert stored is not None
-    header, rows = stored
-    indices = [header.index(column) for column in columns]
-    return tuple(tuple(str(row[index]) for index in indices) for row in rows)
+    return tuple(pgdata.load_table(name).select(*columns))
 
 
 @cache

@@ -77,7 +77,7 @@ def add_partition(rows: SystemRows, catalog: Catalog, table: Table) -> None:
             "pg_partitioned_table", partrelid=table.oid, partstrat=key.strategy, partnatts=len(key.columns),
             partdefid=next(default, 0), partattrs=[names.index(name) + 1 for name in key.columns],
             partclass=[get_operator_class(each) for each in types],
-            partcollation=[int(get_type_facts(each)["typcollation"]) for each in types],
+            partcollation=[get_type_facts(each).collation for each in types],
         )  # fmt: skip
     if key is not None or bound is not None:
         chain = _list_constraints(catalog, table)

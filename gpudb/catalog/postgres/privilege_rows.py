@@ -14,7 +14,7 @@ from gpudb.catalog.model import Catalog, Schema
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.role_memberships import list_roles_of
-from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner
+from gpudb.catalog.secured_objects import SecuredObject, get_acl, get_kind, get_owner, list_secured_objects
 from gpudb.catalog.tables import Table
 from gpudb.values.acl import APPLICABLE, PUBLIC, Acl, format_acl
 
@@ -41,7 +41,7 @@ def show_acl(acl: Acl | None) -> list[str] | None:
 def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
     """Adds the grants on every object."""
     numbers = _number_roles(catalog)
-    for found in _list_objects(catalog):
+    for found in list_secured_objects(catalog):
         oid, kind, grants = found.oid, get_kind(found), _list_grants(catalog, found)
         rows.add("acl_lists", kind=_CODES[kind], oid=oid, number=0, grants=_number(grants, numbers))
         if isinstance(found, Table | View):
@@ -67,16 +67,6 @@ def list_held_privileges(catalog: Catalog, role: str) -> dict[str, list[str]]:
         pairs = (grant.partition(":") for grant in row["grants"])
         held[key] = [privilege for privilege, _, number in pairs if number in roles]
     return held
-
-
-def _list_objects(catalog: Catalog) -> Iterable[SecuredObject]:
-    yield from catalog.relations.values()
-    yield from catalog.schemas.values()
-    yield from catalog.routines.values()
-    yield from catalog.types.values()
-    yield from catalog.wrappers.values()
-    yield from catalog.servers.values()
-    yield from catalog.databases.values()
 
 
 def _list_grants(catalog: Catalog, found: SecuredObject) -> list[tuple[str, str]]:
@@ -111,16 +101,13 @@ def _number(grants: Iterable[tuple[str, str]], numbers: dict[str, int]) -> list[
 @cache
 def _list_guarded_relations() -> list[tuple[int, list[tuple[str, str]]]]:
     """Returns OIDs and grants of PostgreSQL's system relations on which not every role has SELECT alone."""
-    stored = pgdata.load_system_table("pg_class")
-    assert stored is not None
-    header, lines = stored
-    oid, acl = header.index("oid"), header.index("relacl")
+    relations = pgdata.load_table("pg_class")
     found = []
-    for line in lines:
-        items = [item.strip('"').partition("/")[0] for item in (str(line[acl] or "")).strip("[]").split(",")]
-        if items != [""] and "=r" not in items:
+    for oid, acl in zip(relations.column("oid"), relations.arrays("relacl"), strict=True):
+        items = [item.partition("/")[0] for item in acl]
+        if items and "=r" not in items:
             parts = (item.partition("=") for item in items)
             # The first is the owner's, a superuser
             grants = [(letter, role or PUBLIC) for role, _, letters in list(parts)[1:] for letter in letters]
-            found.append((int(str(line[oid])), grants))
+            found.append((int(str(oid)), grants))
     return found

@@ -35,11 +35,13 @@ def load_relations() -> Mapping[tuple[str, str], SystemRelation]:
     """Returns all relations of both schemas, by schema and name."""
     columns: dict[tuple[str, str], list[tuple[str, SqlType]]] = {}
     facts: dict[tuple[str, str], tuple[str, int]] = {}
-    for schema, name, kind, oid, _, column, type_name, modifier in _load_rows("columns"):
+    listed = "schema", "relation", "kind", "relation_oid", "name", "type", "modifier"
+    for schema, name, kind, oid, column, type_name, modifier in pgdata.load_table("columns").select(*listed):
         key = (schema, name)
         facts[key] = kind, int(oid)
         columns.setdefault(key, []).append((column, _parse_type(type_name, int(modifier))))
-    definitions = {(schema, name): text for schema, name, text in _load_rows("views")}
+    views = pgdata.load_table("views").select("schema", "name", "definition")
+    definitions = {(schema, name): text for schema, name, text in views}
     return {
         key: SystemRelation(*key, kind, oid, tuple(columns[key]), definitions.get(key))
         for key, (kind, oid) in facts.items()
@@ -49,12 +51,6 @@ def load_relations() -> Mapping[tuple[str, str], SystemRelation]:
 def get_system_relation(schema: str, name: str) -> SystemRelation | None:
     """Returns a relation by schema and name."""
     return load_relations().get((schema, name))
-
-
-def _load_rows(name: str) -> list[list[str]]:
-    stored = pgdata.load_system_table(name)
-    assert stored is not None
-    return [[cell or "" for cell in row] for row in stored[1]]
 
 
 def _parse_type(name: str, modifier: int) -> SqlType:

@@ -7,8 +7,8 @@ from functools import cache
 
 import pyarrow as pa
 
-from gpudb import pgdata
 from gpudb.catalog.postgres.relations import get_system_relation
+from gpudb.functions.library import functions_by_name
 from gpudb.types import BOOL, OID, TEXT, SqlType
 
 # Default values of a relation's columns; columns without one are NULL.
@@ -96,7 +96,7 @@ def get_stored_columns(name: str) -> tuple[tuple[str, SqlType], ...]:
 
 @cache
 def _load_function_oids() -> Mapping[str, int]:
-    return {row["proname"]: int(row["oid"]) for row in pgdata.load_table("proc")}
+    return {name: functions[-1].oid for name, functions in functions_by_name().items()}
 
 
 def get_collected_type(item: SqlType) -> pa.DataType:

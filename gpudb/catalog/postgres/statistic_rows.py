@@ -17,7 +17,7 @@ def add_statistics(rows: SystemRows, table: Table) -> None:
         statistics = statistics_by_field.get(column.field_id)
         if statistics is None:
             continue
-        length = int(get_type_facts(column.type)["typlen"])
+        length = get_type_facts(column.type).length
         distinct = float(statistics.distinct)
         if distinct > statistics.rows / 10:
             # PostgreSQL's form of a number of distinct values that grows with the table.

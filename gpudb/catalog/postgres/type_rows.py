@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 
-from gpudb import pgdata
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.column_rows import add_column
+from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import deparse_default
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.tables import Column
 from gpudb.catalog.user_types import TypeDefinition
-from gpudb.types import SqlType
 
 _FUNCTIONS = {
     "e": ("enum_in", "enum_out", "enum_recv", "enum_send"),
@@ -76,20 +72,20 @@ def _add_array(rows: SystemRows, definition: TypeDefinition, shared: dict[str, o
 
 def _add_domain(rows: SystemRows, definition: TypeDefinition, namespace: int, owner: int) -> None:
     user, base = definition.user, replace(definition.type, domain=None)
-    facts = get_pg_type_row(base)
+    facts = get_type_facts(base)
     shared: dict[str, object] = {"typnamespace": namespace, "typowner": owner}
     default = None if definition.default is None else deparse_default(definition.default, base)
     rows.add(
         "pg_type", oid=user.oid, typname=definition.name, typtype="d", typcategory=base.category,
-        typlen=int(facts["typlen"]), typbyval=facts["typbyval"] == "t", typalign=facts["typalign"],
-        typstorage=facts["typstorage"], typarray=user.array_oid, typinput="domain_in", typreceive="domain_recv",
-        typoutput=int(facts["typoutput"]), typsend=int(facts["typsend"]), typnotnull=definition.not_null,
+        typlen=facts.length, typbyval=facts.by_value, typalign=facts.alignment,
+        typstorage=facts.storage, typarray=user.array_oid, typinput="domain_in", typreceive="domain_recv",
+        typoutput=facts.output, typsend=facts.send, typnotnull=definition.not_null,
         typbasetype=definition.parent or base.oid, typtypmod=base.modifier,
         typndims=1 if base.element is not None else 0,
-        typcollation=int(facts["typcollation"]), typdefault=default,
+        typcollation=facts.collation, typdefault=default,
         typacl=show_acl(definition.acl), **shared,
     )  # fmt: skip
-    _add_array(rows, definition, shared, "d" if facts["typalign"] == "d" else "i")
+    _add_array(rows, definition, shared, "d" if facts.alignment == "d" else "i")
     rows.depend(oids.PG_TYPE, user.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     rows.depend(oids.PG_TYPE, user.oid, 0, oids.PG_TYPE, definition.parent or base.oid, 0, "n")
     rows.describe(oids.PG_TYPE, user.oid, 0, definition.comment)
@@ -105,19 +101,3 @@ def _add_domain(rows: SystemRows, definition: TypeDefinition, namespace: int, ow
 
 def _quote_value_keyword(expression: str) -> str:
     return re.sub(r"(?<![\w.'\"])value(?![\w'\"])", "VALUE", expression)
-
-
-@cache
-def _load_pg_type() -> Mapping[int, Mapping[str, str]]:
-    stored = pgdata.load_system_table("pg_type")
-    assert stored is not None
-    header, lines = stored
-    rows = (dict(zip(header, (str(value) for value in line), strict=True)) for line in lines)
-    return {int(row["oid"]): row for row in rows}
-
-
-def get_pg_type_row(item: SqlType) -> Mapping[str, str]:
-    """Returns pg_type's row of a system type; for a user-defined one that of its kind."""
-    if item.user is None:
-        return _load_pg_type()[item.oid]
-    return _load_pg_type()[1007 if item.element is not None else 3500 if item.user.kind == "e" else 2249]

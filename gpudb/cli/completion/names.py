@@ -107,9 +107,7 @@ def load_names(connection: Connection) -> Names:
 @cache
 def get_keywords() -> dict[str, str]:
     """PostgreSQL's keywords in lower case, with their category: R and T cannot be names of columns unless quoted."""
-    loaded = pgdata.load_system_table("keywords")
-    assert loaded is not None
-    return {str(row[0]): str(row[1]) for row in loaded[1]}
+    return {row[0]: row[1] for row in pgdata.load_table("keywords").select("word", "catcode")}
 
 
 def quote_if_needed(name: str) -> str:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.deparse import load_reserved_words
 from gpudb.catalog.postgres.function_tables import RELATIONS, get_function_columns
 from gpudb.catalog.postgres.names import (
     build_pretty_index_definitions,
@@ -282,7 +283,7 @@ class SystemCatalog:
                 " WHERE v.oid = r.ev_class; COMMIT"
             )
             # One string: a list would be planned word by word wherever a name is quoted.
-            reserved = quote_literal(f" {' '.join(str(row[0]) for row in _rows('keywords') if row[1] != 'U')} ")
+            reserved = quote_literal(f" {' '.join(sorted(load_reserved_words()))} ")
             text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
             # The search path only has to let the macros find their tables.
             cursor.execute("SET search_path = 'system_rows,main'")
@@ -359,29 +360,24 @@ def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]
     return tuple(dict.fromkeys(path)), known.get(temporary, 0)
 
 
-def _rows(name: str) -> Sequence[Sequence[str | None]]:
-    found = pgdata.load_system_table(name)
-    return () if found is None else found[1]
-
-
 def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     """Creates the table of a relation with PostgreSQL's rows, or an empty one."""
     columns = get_stored_columns(name)
     target = f"system_rows.{quote_identifier(name)}"
-    read = pgdata.load_system_table(name)
-    if name == "view_definitions":
-        read = _view_definitions()
     if name == "procedure_names":
         cursor.register("pg_new_rows", build_procedure_names())
         cursor.execute(f"CREATE TABLE {target} AS FROM pg_new_rows")
         return
-    if read is None:
+    if name == "view_definitions":
+        cells = _view_definitions()
+    elif pgdata.table_exists(name):
+        stored = pgdata.load_table(name)
+        cells = {column: stored.column(column) for column, _ in columns}
+    else:
         listed = ", ".join(f"{quote_identifier(column)} {item.duckdb}" for column, item in columns)
         cursor.execute(f"CREATE TABLE {target} ({listed})")
         return
-    header, lines = read
-    by_name = dict(zip(header, zip(*lines, strict=True), strict=True))
-    texts = pa.table({column: pa.array(by_name[column], type=pa.string()) for column, _ in columns})
+    texts = pa.table({column: pa.array(values, type=pa.string()) for column, values in cells.items()})
     conversions = ", ".join(
         f"{_convert(quote_identifier(column), item)} AS {quote_identifier(column)}" for column, item in columns
     )
@@ -395,9 +391,9 @@ def _convert(column: str, item: SqlType) -> str:
     return column if item.duckdb == "VARCHAR" else f"CAST({column} AS {item.duckdb})"
 
 
-def _view_definitions() -> tuple[list[str], list[list[str | None]]]:
-    result = [[str(each.oid), each.definition] for each in load_relations().values() if each.definition is not None]
-    return ["oid", "definition"], result  # type: ignore[return-value]
+def _view_definitions() -> dict[str, list[str | None]]:
+    views = [each for each in load_relations().values() if each.definition is not None]
+    return {"oid": [str(view.oid) for view in views], "definition": [view.definition for view in views]}
 
 
 def _function_tables(text: str) -> list[tuple[str, Columns]]:

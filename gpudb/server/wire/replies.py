@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from gpudb import pgdata
 from gpudb.errors import GpudbError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.server.wire.messages import PROTOCOL_3_0
 from gpudb.session.mailbox import Notification
 from gpudb.session.results import Notice, ResultColumn
-from gpudb.types import SqlType
+from gpudb.types import SqlType, get_type_length
 
 FATAL, ERROR = "FATAL", "ERROR"
 
@@ -98,16 +97,11 @@ def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...])
     fields = [struct.pack("!H", len(columns))]
     for column, format_code in zip(columns, formats):
         type_ = column.type
-        numbers = (column.table_oid, column.number, type_.oid, _get_type_length(type_.name), type_.typmod, format_code)
+        numbers = (column.table_oid, column.number, type_.oid, get_type_length(type_.name), type_.typmod, format_code)
         fields.append(_encode_text(column.name) + struct.pack("!IhIhih", *numbers))
     encoded = build_message(b"T", b"".join(fields))
     _descriptions.put(key, encoded)
     return encoded
-
-
-@cache
-def _get_type_length(name: str) -> int:
-    return next((int(row["typlen"]) for row in pgdata.load_table("type") if row["typname"] == name), -1)
 
 
 def copy_in_response(binary: bool, width: int) -> bytes:

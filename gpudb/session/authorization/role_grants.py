@@ -90,7 +90,7 @@ def grant_role(
             inherit = member.inherit if options.inherit is None else options.inherit
             grants_set = True if options.set is None else options.set
             grant = Membership(oid, role.name, member.name, grantor, bool(options.admin), inherit, grants_set)
-        change.catalog = change.catalog.with_membership(grant)
+        change.catalog = change.catalog.put(grant)
 
 
 def revoke_role(
@@ -215,9 +215,9 @@ class _RevokePlan:
         for grant in self._grants:
             action = self._actions[grant.key]
             if action is _Action.DELETE:
-                catalog = catalog.without_membership(grant.key)
+                catalog = catalog.drop(grant)
             elif action is not _Action.KEEP:
-                catalog = catalog.with_membership(replace(grant, **_REMOVED[action]))
+                catalog = catalog.put(replace(grant, **_REMOVED[action]))
         return catalog
 
     def _revoke_with_dependents(self, grant: Membership, *, admin_only: bool, cascade: bool) -> None:

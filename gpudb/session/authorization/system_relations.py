@@ -26,18 +26,13 @@ def get_system_kind(name: str) -> str:
 @cache
 def _load_readers() -> Mapping[str, tuple[frozenset[str], str]]:
     """Returns the roles that may read each system relation that not all may read, and its kind."""
-    stored = pgdata.load_system_table("pg_class")
-    assert stored is not None
-    header, rows = stored
-    at = {name: header.index(name) for name in ("relname", "relkind", "relacl")}
+    relations = pgdata.load_table("pg_class")
     found = {}
-    for row in rows:
-        acl = row[at["relacl"]]
-        if row[at["relkind"]] not in _KINDS:
+    for (name, kind), items in zip(relations.select("relname", "relkind"), relations.arrays("relacl"), strict=True):
+        if kind not in _KINDS:
             continue
-        items = [each.strip('"') for each in (acl or "").strip("[]").split(",") if each]
         readers = {item.partition("=")[0] for item in items if "r" in item.partition("=")[2].partition("/")[0]}
         # All may read most columns of pg_subscription, which is empty
-        if items and "" not in readers and row[at["relname"]] != "pg_subscription":
-            found[f"pg_catalog.{row[at['relname']]}"] = frozenset(readers), str(row[at["relkind"]])
+        if items and "" not in readers and name != "pg_subscription":
+            found[f"pg_catalog.{name}"] = frozenset(readers), kind
     return found

@@ -12,11 +12,11 @@ from gpudb.session.copy.object_files import stage_object
 from gpudb.session.copy.server_files import check_file_access, writable_file
 from gpudb.session.copy.share_rows import share_rows
 from gpudb.session.results import Result
-from gpudb.sql.parse.parser import inner, kind, position, present, strings
+from gpudb.sql.parse.parser import inner, position
+from gpudb.sql.parse.values import read_option
 from gpudb.storage.copy.options import (
     CopyOptions,
     OptionError,
-    OptionValue,
     RawOption,
     validate_options,
 )
@@ -64,34 +64,12 @@ def copy(context: Context) -> Result:
 
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
-    options = [RawOption(option.defname, _option_value(option), option.location) for option in map(inner, node.options)]
+    options = [RawOption(option.defname, read_option(option), option.location) for option in map(inner, node.options)]
     encoding = context.session.settings["client_encoding"]
     try:
         return validate_options(options, reading=reading, encoding=encoding)
     except OptionError as error:
         raise error.error.at(position(context.statement.text, error.location)) from None
-
-
-def _option_value(option: Any) -> OptionValue:
-    if not present(option.arg):
-        return None
-    arg = inner(option.arg)
-    match kind(option.arg):
-        case "string":
-            return str(arg.sval)
-        case "integer":
-            return int(arg.ival)
-        case "float":
-            return str(arg.fval)
-        case "boolean":
-            return bool(arg.boolval)
-        case "a_star":
-            return "*"
-        case "list":
-            return strings(arg.items)
-        case "type_name":
-            return ".".join(strings(arg.names))
-    raise SqlError.of("syntax_error", f'option "{option.defname}" has a value of the wrong kind')
 
 
 def _check_forced(

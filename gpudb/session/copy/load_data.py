@@ -25,6 +25,7 @@ from gpudb.session.progress import CopyProgress
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.triggers.firing import fire_for_statement
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
+from gpudb.sql.parse.values import format_value, read_constant, strip_casts
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
@@ -51,7 +52,7 @@ def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
 def run_load_call(context: Context) -> Result | None:
     """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot or a cache function; None for others.
 
-    add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
+    add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adoption`); load_data converts:
 
     load_data(table, pattern [, delimiter [, quote [, batch_rows [, header [, null_text [, mode]]]]]]) → bigint
 
@@ -241,8 +242,7 @@ def _find_call(statement: RawStatement) -> Any:
 
 def read_argument(context: Context, node: Any) -> str | None:
     """The text of a constant or a parameter; 0A000 for any other expression."""
-    while kind(node) == "type_cast":
-        node = inner(node).arg
+    node = strip_casts(node)
     if kind(node) == "param_ref":
         number = inner(node).number
         if not 1 <= number <= len(context.parameters):
@@ -250,16 +250,6 @@ def read_argument(context: Context, node: Any) -> str | None:
         value = context.parameters[number - 1]
         return None if value is None else str(value)
     if kind(node) == "a_const":
-        constant = inner(node)
-        match constant.WhichOneof("val"):
-            case "sval":
-                return str(constant.sval.sval)
-            case "ival":
-                return str(constant.ival.ival)
-            case "fval":
-                return str(constant.fval.fval)
-            case "boolval":
-                return "true" if constant.boolval.boolval else "false"
-            case _:
-                return None
+        constant = read_constant(inner(node))
+        return None if constant is None else format_value(constant)
     raise SqlError.of("feature_not_supported", "the arguments must be constants")

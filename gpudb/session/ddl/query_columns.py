@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.privileges import check_column_types
+from gpudb.session.context import Context
 from gpudb.session.objects.names import check_column_name
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
 from gpudb.sql.bound import Column as Reference
+from gpudb.sql.parse.parser import inner
 from gpudb.types import COLUMN_TYPES, TEXT, SqlType
 
 
@@ -50,6 +57,26 @@ def rewrite_query(old: Table, columns: Sequence[Column], changed: Mapping[str, E
         changed[c.name] if c.name in changed else Reference(rel, indexes[c.name], c.type, c.name) for c in columns
     )
     return Select(tuple(OutputColumn(c.name, c.type) for c in columns), targets, Scan(rel, old))
+
+
+def bind_stored_query(context: Context, binder: Binder, node: Any, what: str) -> Query:
+    """The query of a CREATE TABLE AS or CREATE MATERIALIZED VIEW, which its role may run unless it stores no rows."""
+    source = inner(node.query)
+    if source.DESCRIPTOR.name != "SelectStmt":
+        raise FeatureNotSupported(f"{what} EXECUTE is not supported")
+    query = bind_query(binder, source, None)
+    if not node.into.skip_data:
+        check_accesses(context, binder.accesses)
+    return query
+
+
+def stored_columns(context: Context, query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:
+    """A query's columns as those of a table; 0A000, 42P16 or 42501 for a type that its role cannot store."""
+    columns = query_columns(query, names, what)
+    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
+    for column in columns:
+        check_column_type(column.name, column.type)
+    return columns
 
 
 def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:

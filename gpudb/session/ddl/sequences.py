@@ -11,7 +11,7 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
-from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
+from gpudb.session.objects.names import check_name_free, find_new_name, range_text, resolve_range
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.results import Result
 from gpudb.sql.bind.types.type_names import resolve_type_name
@@ -28,11 +28,10 @@ def create_sequence(context: Context) -> Result:
     if node.sequence.relpersistence == "u":
         raise FeatureNotSupported("unlogged sequences are not supported")
     temporary = node.sequence.relpersistence == "t"
-    schema = target_schema(context, node.sequence.schemaname, temporary=temporary)
-    name = truncate_identifier(node.sequence.relname)
-    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
-        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+    found = find_new_name(context, node.sequence, if_not_exists=node.if_not_exists, temporary=temporary)
+    if found is None:
         return Result("CREATE SEQUENCE")
+    schema, name = found
     check_name_free(context.transaction.catalog, schema, name)
     sequence = new_sequence(context, schema, name, INT8, node.options, temporary=temporary)
     put_relation(context, sequence)

@@ -24,7 +24,7 @@ def target_schema(context: Context, schema: str, *, temporary: bool = False, loc
         name = session.temporary_schema
         if name not in catalog.schemas:
             oid, catalog = catalog.allocate_oid()
-            context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, session.user)))
+            context.transaction.set_catalog(catalog.put(Schema(oid, name, session.user)))
         return name
     if schema:
         if schema in SYSTEM_SCHEMAS:
@@ -70,6 +70,18 @@ def check_not_system(context: Context, schema: str, name: str) -> None:
 def range_text(node: Any) -> str:
     """A RangeVar as messages print it."""
     return f"{node.schemaname}.{node.relname}" if node.schemaname else str(node.relname)
+
+
+def find_new_name(
+    context: Context, relation: Any, *, if_not_exists: bool, temporary: bool = False, location: int = -1
+) -> tuple[str, str] | None:
+    """Returns the schema and name of a relation to create; None, with a notice, if IF NOT EXISTS skips it. 3F000."""
+    schema = target_schema(context, relation.schemaname, temporary=temporary, location=location)
+    name = truncate_identifier(relation.relname)
+    if if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return None
+    return schema, name
 
 
 def check_name_free(catalog: Catalog, schema: str, name: str) -> None:

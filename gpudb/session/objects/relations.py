@@ -11,7 +11,7 @@ from gpudb.session.context import Context
 
 def put_relation(context: Context, relation: Relation) -> None:
     """Adds a relation to the transaction's catalog, or replaces its definition."""
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(relation))
+    context.transaction.set_catalog(context.transaction.catalog.put(relation))
 
 
 def find_column(relation: Relation, name: str) -> Column:

@@ -38,16 +38,16 @@ def drop_with_dependents(context: Context, relations: list[Relation], cascade: b
         current = catalog.find_relation_by_oid(owner)
         assert isinstance(current, Table)
         remaining = tuple(each for each in current.constraints if each.oid != foreign)
-        catalog = catalog.with_relation(replace(current, constraints=remaining))
-    for key in removal.routines:
-        catalog = catalog.without_routine(key)
+        catalog = catalog.put(replace(current, constraints=remaining))
+    for routine in removal.routines.values():
+        catalog = catalog.drop(routine)
     for relation in removal.relations.values():
-        catalog = catalog.without_relation(relation.schema, relation.name)
+        catalog = catalog.drop(relation)
     for oid, name in removal.defaults:
         user = catalog.find_relation_by_oid(oid)
         if isinstance(user, Table):
             columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
-            catalog = catalog.with_relation(replace(user, columns=columns))
+            catalog = catalog.put(replace(user, columns=columns))
     context.transaction.set_catalog(catalog)
 
 
@@ -60,7 +60,7 @@ class _Removal:
         self.relations = relations
         self.dependents: list[Dependent] = []
         self.foreign_keys: list[tuple[int, int]] = []
-        self.routines: list[str] = []
+        self.routines: dict[str, Routine] = {}
         self.defaults: list[tuple[int, str]] = []
 
     def visit(self, relation: Relation) -> None:
@@ -91,7 +91,7 @@ class _Removal:
             if routine.key not in self.routines:
                 user_on = f"type {qualified_name(self._context, relation)}" if _uses_rows(routine, relation) else on
                 self.dependents.append(Dependent(f"{routine.noun} {routine.identity}", user_on))
-                self.routines.append(routine.key)
+                self.routines[routine.key] = routine
         for view in views_over(self._catalog, relation):
             if view.oid not in self.relations:
                 self.relations[view.oid] = view

@@ -27,15 +27,15 @@ def rename_in_texts(catalog: Catalog, renames: Renames) -> Catalog:
     for relation in list(catalog.relations.values()):
         changed = relation if isinstance(relation, Sequence) else _change_relation(relation, renames)
         if changed != relation:
-            catalog = catalog.with_relation(changed)
+            catalog = catalog.put(changed)
     for routine in list(catalog.routines.values()):
         altered = _change_routine(routine, renames)
         if altered != routine:
-            catalog = catalog.with_routine(altered)
+            catalog = catalog.put(altered)
     for definition in list(catalog.types.values()):
         kept = _change_type(definition, renames)
         if kept != definition:
-            catalog = catalog.with_type(kept)
+            catalog = catalog.put(kept)
     return catalog
 
 

@@ -22,4 +22,4 @@ def restart_sequence(context: Context, sequence: Sequence) -> None:
     """TRUNCATE … RESTART IDENTITY: restarts a sequence in a new file, so that a rollback restores the old one."""
     file, catalog = context.transaction.catalog.allocate_oid()
     restarted = replace(sequence, file=file, first=sequence.start, called=False)
-    context.transaction.set_catalog(catalog.with_relation(restarted))
+    context.transaction.set_catalog(catalog.put(restarted))

@@ -20,6 +20,7 @@ from gpudb.sql.bind.expressions.routines import as_function, find_routines
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Constant
 from gpudb.sql.parse.parser import inner, kind, present, strings
+from gpudb.sql.parse.values import read_option, read_option_text
 from gpudb.types import UNKNOWN, SqlType
 
 _PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
@@ -62,7 +63,7 @@ def create_aggregate(context: Context) -> Result:
     _check_lasting(context, schema, how)
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
-    parallel = _text(options["parallel"]) if "parallel" in options else "unsafe"
+    parallel = read_option_text(options["parallel"]) if "parallel" in options else "unsafe"
     if parallel not in _PARALLEL:
         raise SqlError.of("syntax_error", 'parameter "parallel" must be SAFE, RESTRICTED, or UNSAFE')
     routine = Routine(
@@ -81,7 +82,7 @@ def create_aggregate(context: Context) -> Result:
     )
     check_polymorphic(routine)
     routine = resolve_replacement(context, routine, replaced=bool(node.replace))
-    context.transaction.set_catalog(context.transaction.catalog.with_routine(routine))
+    context.transaction.set_catalog(context.transaction.catalog.put(routine))
     return Result("CREATE AGGREGATE")
 
 
@@ -150,7 +151,7 @@ def _resolve_functions(
     if returned.name != state.name:
         message = f"return type of transition function {transition.name} is not {state}"
         raise SqlError.of("datatype_mismatch", message)
-    initial = _text(options["initcond"]) if "initcond" in options else None
+    initial = read_option_text(options["initcond"]) if "initcond" in options else None
     if initial is None and transition.strict and (not types or not _is_binary_compatible(types[0], state)):
         message = "must not omit initial value when transition function is strict"
         message += " and transition type is not compatible with input type"
@@ -191,10 +192,10 @@ def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
         if len(types) != 1:
             message = "sort operator can only be specified for single-argument aggregates"
             raise SqlError.of("invalid_function_definition", message)
-        named = inner(options["sortop"].arg)
-        name = strings(named.items)[-1] if kind(options["sortop"].arg) == "list" else _text(options["sortop"])
+        name = read_option(options["sortop"])
+        name = name[-1] if isinstance(name, tuple) else str(name)
         resolve.resolve_operator(name, types[0].plain, types[0].plain)
-    modify = _text(options["finalfunc_modify"]) if "finalfunc_modify" in options else "read_only"
+    modify = read_option_text(options["finalfunc_modify"]) if "finalfunc_modify" in options else "read_only"
     if modify == "read_write":
         raise FeatureNotSupported("CREATE AGGREGATE … FINALFUNC_MODIFY = READ_WRITE is not supported")
     if modify not in {"read_only", "shareable"}:
@@ -241,19 +242,5 @@ def _is_binary_compatible(source: SqlType, target: SqlType) -> bool:
     return source.name == target.name or library.casts().get((source.name, target.name), ("", ""))[1] == "b"
 
 
-def _text(option: Any) -> str:
-    """The text of an option's value: a string, a number or a name."""
-    value = inner(option.arg)
-    match kind(option.arg):
-        case "string":
-            return str(value.sval)
-        case "integer":
-            return str(value.ival)
-        case "float":
-            return str(value.fval)
-        case _:
-            return strings(value.names)[-1]
-
-
 def _flag(option: Any) -> bool:
-    return not present(option.arg) or _text(option).lower() in {"true", "on", "1"}
+    return read_option_text(option).lower() in {"true", "on", "1"}

@@ -127,7 +127,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         drop_with_dependents(
             context, [each for each in users if context.transaction.catalog.find_relation_by_oid(each.oid)], True
         )
-    context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
+    context.transaction.set_catalog(context.transaction.catalog.drop(routine))
 
 
 def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table | View, Trigger]]:
@@ -186,7 +186,7 @@ def replace_routine(context: Context, old: Routine, new: Routine) -> None:
         where = f' in schema "{new.schema}"'
         message = f"function {new.signature} already exists{where}"
         raise SqlError.of("duplicate_function", message)
-    catalog = catalog.without_routine(old.key).with_routine(new)
+    catalog = catalog.drop(old).put(new)
     if (new.schema, new.name) != (old.schema, old.name):
         catalog = rename_function(catalog, old, new)
     context.transaction.set_catalog(catalog)

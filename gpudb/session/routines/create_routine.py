@@ -116,7 +116,7 @@ def create_routine(context: Context) -> Result:
     routine = resolve_replacement(context, routine, replaced=bool(node.replace))
     if context.session.settings["check_function_bodies"] == "on" or standard:
         _check_body(context, routine)
-    context.transaction.set_catalog(context.transaction.catalog.with_routine(routine))
+    context.transaction.set_catalog(context.transaction.catalog.put(routine))
     return Result(f"CREATE {what}")
 
 

@@ -26,11 +26,7 @@ _UNITS = {"kB": 1 << 10, "8kB": 8 << 10, "ms": 1}
 
 def planner_settings() -> tuple[Setting, ...]:
     """The settings, with PostgreSQL's defaults and bounds."""
-    found = pgdata.load_system_table("settings")
-    assert found is not None
-    header, rows = found
-    listed = (dict(zip(header, row, strict=True)) for row in rows)
-    return tuple(_setting(row) for row in listed if _is_planner_setting(row))
+    return tuple(_setting(row) for row in pgdata.load_table("settings").rows() if _is_planner_setting(row))
 
 
 def _is_planner_setting(row: Mapping[str, object]) -> bool:

@@ -20,6 +20,7 @@ from gpudb.session.statements.plan_xml import write_xml
 from gpudb.session.statements.prepared import enter_prepared
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
 from gpudb.sql.parse.parser import RawStatement, inner
+from gpudb.sql.parse.values import read_option_text
 from gpudb.types import JSON, TEXT, SqlType
 
 _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffers", "settings", "wal"}
@@ -41,7 +42,7 @@ def explain(context: Context) -> Result:
     BUFFERS adds nothing: files have no pages to count.
     """
     node: Any = context.statement.node
-    options = {inner(each).defname: _option(inner(each)) for each in node.options}
+    options = _read_options(node)
     if unknown := options.keys() - _OPTIONS:
         raise SqlError.of("syntax_error", f'unrecognized EXPLAIN option "{min(unknown)}"')
     form = options.get("format", "text")
@@ -96,7 +97,7 @@ def describe_plan(plan: PlanNode) -> list[str]:
 
 def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
     """The result column of an ExplainStmt message."""
-    form = next((_option(inner(each)) for each in reversed(node.options) if inner(each).defname == "format"), "text")
+    form = _read_options(node).get("format", "text")
     return (ResultColumn("QUERY PLAN", _FORMS.get(form, TEXT)),)
 
 
@@ -125,14 +126,8 @@ def _explained_context(context: Context) -> Context:
     return replace(context, statement=part)
 
 
-def _option(node: Any) -> str:
-    if node.arg.WhichOneof("node") is None:
-        return "true"
-    value = inner(node.arg)
-    for field in ("sval", "ival", "boolval"):
-        if hasattr(value, field):
-            return str(getattr(value, field)).lower()
-    return ""
+def _read_options(node: Any) -> dict[str, str]:
+    return {option.defname: read_option_text(option).lower() for option in map(inner, node.options)}
 
 
 def _on(options: dict[str, str], name: str, *, default: bool) -> bool:

@@ -44,13 +44,13 @@ def change_node(context: Context) -> Result:
             node = replace(node, worker=_free_member(context, kind))
         else:
             node = replace(node, host=node.host or own[0], port=node.port or own[1])
-        context.transaction.set_catalog(catalog.with_node(node))
+        context.transaction.set_catalog(catalog.put(node))
     elif known is None:
         raise SqlError.of("undefined_object", f"PGXC Node {definition.name}: object not defined")
     elif definition.verb == "alter":
-        context.transaction.set_catalog(catalog.with_node(_with_options(known, dict(definition.options))))
+        context.transaction.set_catalog(catalog.put(_with_options(known, dict(definition.options))))
     else:
-        context.transaction.set_catalog(catalog.without_node(definition.name))
+        context.transaction.set_catalog(catalog.drop(known))
     return Result(f"{definition.verb.upper()} NODE")
 
 

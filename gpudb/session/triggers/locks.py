@@ -16,7 +16,8 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import DELETE, INSERT, UPDATE
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
-from gpudb.plpgsql.tree import Fragment, Handler, Statement
+from gpudb.plpgsql.scope import Fragment
+from gpudb.plpgsql.tree import Handler, Statement
 from gpudb.session.authorization.privileges import get_current_role, list_object_privileges
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.bodies import parse_routine

@@ -20,7 +20,8 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, DELETE, Trigger
 from gpudb.errors import GpudbError
 from gpudb.plpgsql.plans import shift_arguments
-from gpudb.plpgsql.tree import Assign, Body, Fragment, If, Null, Raise, Return, Sql, Statement
+from gpudb.plpgsql.scope import Fragment
+from gpudb.plpgsql.tree import Assign, Body, If, Null, Raise, Return, Sql, Statement
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context

@@ -250,9 +250,9 @@ def test_questions_of_the_catalog() -> None:
     )
     catalog = with_predefined_roles(make_initial_catalog())
     for role in _catalog(*grants):
-        catalog = catalog.with_role(role)
+        catalog = catalog.put(role)
     for grant in grants:
-        catalog = catalog.with_membership(grant)
+        catalog = catalog.put(grant)
     assert inherited_roles(catalog, "b") == {"a", "b"}
     assert inherited_roles(catalog, "c") == {"c"}
     assert inherited_roles(catalog, "gpudb") == {"gpudb", "pg_database_owner"}

@@ -46,7 +46,7 @@ def test_commits_are_seen_by_the_others(open_store: OpenStore) -> None:
     insert(other, oid, (3, "c"))
     wait_until(lambda: _sees(one, oid, 3), "the first store sees the row")
     with other.begin() as transaction:
-        transaction.set_catalog(transaction.catalog.without_relation("public", "t"))
+        transaction.set_catalog(transaction.catalog.drop(transaction.catalog.relations["public", "t"]))
         transaction.commit()
     wait_until(lambda: one.catalog().find_relation_by_oid(oid) is None, "the table is gone")
 
@@ -109,7 +109,7 @@ def test_temporary_tables_stay_local(open_store: OpenStore, catalog: str) -> Non
             oid, changed = transaction.catalog.allocate_oid()
             schema = Schema(oid, "pg_temp_7", "gpudb")
             table = Table(oid + 1, schema.name, "t", AB, "gpudb", temporary=True)
-            transaction.set_catalog(changed.with_schema(schema).with_relation(table))
+            transaction.set_catalog(changed.put(schema).put(table))
             transaction.append(table.oid, [ab((1, "local"))])
             transaction.commit()
         assert connection.execute("SELECT count(*) FROM gpudb.gpudb_commits").fetchone() == before
@@ -127,7 +127,7 @@ def test_files_are_removed_once_nobody_reads_them(open_store: OpenStore, tmp_pat
     folder = tmp_path / "data" / "tables" / str(oid)
     with other.begin() as reader:
         with one.begin() as transaction:
-            transaction.set_catalog(transaction.catalog.without_relation("public", "t"))
+            transaction.set_catalog(transaction.catalog.drop(transaction.catalog.relations["public", "t"]))
             transaction.commit()
         wait_until(lambda: other.catalog().find_relation_by_oid(oid) is None, "the table is gone")
         assert rows(reader, oid) == [(1, "a")]
@@ -291,7 +291,7 @@ def test_databases_come_go_and_are_renamed_for_all(open_store: OpenStore) -> Non
     one, other = open_store(), open_store()
     with one.begin() as transaction:
         oid, catalog = transaction.catalog.allocate_oid()
-        transaction.set_catalog(catalog.with_database(Database("shop", oid=oid)))
+        transaction.set_catalog(catalog.put(Database("shop", oid=oid)))
         transaction.commit()
     other.refresh()
     with other.begin("shop") as transaction:
@@ -300,14 +300,14 @@ def test_databases_come_go_and_are_renamed_for_all(open_store: OpenStore) -> Non
         transaction.commit()
     with one.begin() as transaction:
         renamed = replace(transaction.catalog.databases["shop"], name="store")
-        transaction.set_catalog(transaction.catalog.without_database("shop").with_database(renamed))
+        transaction.set_catalog(transaction.catalog.drop(transaction.catalog.databases["shop"]).put(renamed))
         transaction.commit()
     other.refresh()
     assert "shop" not in other.catalogs()
     with other.begin("store") as transaction:
         assert rows(transaction, table) == [(1, "a")]
     with one.begin() as transaction:
-        transaction.set_catalog(transaction.catalog.without_database("store"))
+        transaction.set_catalog(transaction.catalog.drop(transaction.catalog.databases["store"]))
         transaction.commit()
     other.refresh()
     assert set(other.catalogs()) == {"gpudb", "postgres", "template0", "template1"}

@@ -51,88 +51,91 @@ _TOKEN_FIELDS = ("grant_type", "client_id", "client_secret")
 _MAX_FORM = 1 << 16
 
 
-def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
-    """Returns the routes. `find_sources` returns None before the database is open."""
+class _Answers:
+    """What the catalog answers; `find_sources` returns None before the database is open."""
 
-    def open_sources() -> Sources:
-        sources = find_sources()
+    def __init__(self, find_sources: Callable[[], Sources | None]) -> None:
+        self._find_sources = find_sources
+
+    def _open_sources(self) -> Sources:
+        sources = self._find_sources()
         if sources is None:
             raise SqlError.of("cannot_connect_now", "the database is not open")
         return sources
 
-    def enter(request: Request) -> tuple[Sources, Catalog, str]:
+    def _enter(self, request: Request) -> tuple[Sources, Catalog, str]:
         """Authenticates a request for the database that its path names."""
-        sources, credentials = open_sources(), read_credentials(request)
+        sources, credentials = self._open_sources(), read_credentials(request)
         catalog = log_in(sources, credentials, _host(request), request.path_params["prefix"])
         return sources, catalog, credentials.user
 
-    def show_configuration(request: Request) -> Response:
-        sources, credentials = open_sources(), read_credentials(request)
+    def show_configuration(self, request: Request) -> Response:
+        sources, credentials = self._open_sources(), read_credentials(request)
         name = request.query_params.get("warehouse") or FIRST_DATABASE
         log_in(sources, credentials, _host(request), name)
         overrides = {"prefix": quote(name, safe="")}
         return JSONResponse({"defaults": {}, "overrides": overrides, "endpoints": list(_ENDPOINTS)})
 
-    def list_namespaces(request: Request) -> Response:
-        _, catalog, role = enter(request)
+    def list_namespaces(self, request: Request) -> Response:
+        _, catalog, role = self._enter(request)
         if request.query_params.get("parent"):
             return JSONResponse({"namespaces": []})
         return JSONResponse({"namespaces": [[name] for name in list_schemas(catalog, role)]})
 
-    def show_namespace(request: Request) -> Response:
-        _, catalog, role = enter(request)
+    def show_namespace(self, request: Request) -> Response:
+        _, catalog, role = self._enter(request)
         name = find_schema(catalog, role, request.path_params["namespace"])
         return _head(request) or JSONResponse({"namespace": [name], "properties": {}})
 
-    def show_tables(request: Request) -> Response:
-        sources, catalog, role = enter(request)
+    def show_tables(self, request: Request) -> Response:
+        sources, catalog, role = self._enter(request)
         name = find_schema(catalog, role, request.path_params["namespace"])
         found = list_tables(sources.database.store, catalog, role, name)
         return JSONResponse({"identifiers": [{"namespace": [name], "name": each} for each in found]})
 
-    def show_views(request: Request) -> Response:
-        _, catalog, role = enter(request)
+    def show_views(self, request: Request) -> Response:
+        _, catalog, role = self._enter(request)
         find_schema(catalog, role, request.path_params["namespace"])
         return JSONResponse({"identifiers": []})
 
-    def show_table(request: Request) -> Response:
-        sources, catalog, role = enter(request)
+    def show_table(self, request: Request) -> Response:
+        sources, catalog, role = self._enter(request)
         parameters = request.path_params
         name = find_schema(catalog, role, parameters["namespace"])
         found = load_table(sources.database.store, catalog, role, name, parameters["table"])
         return _head(request) or JSONResponse(found)
 
-    def append_files(request: Request) -> Response:
-        sources, catalog, role = enter(request)
+    def append_files(self, request: Request) -> Response:
+        sources, catalog, role = self._enter(request)
         parameters = request.path_params
         name = find_schema(catalog, role, parameters["namespace"])
         return JSONResponse(append(sources.database, catalog, role, name, parameters["table"], request.state.content))
 
-    async def commit(request: Request) -> Response:
+    async def commit(self, request: Request) -> Response:
         content = await _read_content(request, MAX_COMMIT)
         if content is None:
             return _make_failure(SqlError.of("invalid_parameter_value", "the commit is too large"))
         request.state.content = content
-        return await _guarded(append_files)(request)
+        return await _guarded(self.append_files)(request)
 
-    def take_metrics(request: Request) -> Response:
-        enter(request)
+    def take_metrics(self, request: Request) -> Response:
+        self._enter(request)
         return Response(status_code=204)
 
-    def refuse(request: Request) -> Response:
-        enter(request)
+    def refuse(self, request: Request) -> Response:
+        self._enter(request)
         path = request.url.path.removeprefix(_BASE)
         message = f"{request.method} of {path} is not supported: the catalog takes appends alone"
         raise SqlError.of("feature_not_supported", message, hint="Change tables by SQL.")
 
-    async def make_token(request: Request) -> Response:
+    async def make_token(self, request: Request) -> Response:
         form = await _read_form(request)
         if form.get("grant_type") != "client_credentials" or not form.get("client_id"):
             return JSONResponse({"error": "unsupported_grant_type"}, status_code=400)
         credentials = Credentials(form["client_id"], form.get("client_secret", ""))
         try:
             token = await run_in_threadpool(
-                exchange_password, open_sources(), credentials, _host(request), FIRST_DATABASE
+                exchange_password, self._open_sources(), credentials, _host(request), FIRST_DATABASE
             )
         except Refusal as refusal:
             await asyncio.sleep(refusal.delay)
@@ -148,19 +151,23 @@ def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
         }
         return JSONResponse(content, headers={"cache-control": "no-store"})
 
+
+def make_routes(find_sources: Callable[[], Sources | None]) -> list[Route]:
+    """Returns the routes. `find_sources` returns None before the database is open."""
+    answers = _Answers(find_sources)
     namespace = f"{_BASE}/{{prefix}}/namespaces/{{namespace}}"
     table = f"{namespace}/tables/{{table}}"
     return [
-        Route(f"{_BASE}/config", _guarded(show_configuration)),
-        Route(f"{_BASE}/oauth/tokens", make_token, methods=["POST"]),
-        Route(f"{_BASE}/{{prefix}}/namespaces", _guarded(list_namespaces)),
-        Route(namespace, _guarded(show_namespace)),
-        Route(f"{namespace}/tables", _guarded(show_tables)),
-        Route(f"{namespace}/views", _guarded(show_views)),
-        Route(table, _guarded(show_table)),
-        Route(table, commit, methods=["POST"]),
-        Route(f"{table}/metrics", _guarded(take_metrics), methods=["POST"]),
-        Route(f"{_BASE}/{{prefix}}/{{rest:path}}", _guarded(refuse), methods=["GET", "POST", "PUT", "DELETE"]),
+        Route(f"{_BASE}/config", _guarded(answers.show_configuration)),
+        Route(f"{_BASE}/oauth/tokens", answers.make_token, methods=["POST"]),
+        Route(f"{_BASE}/{{prefix}}/namespaces", _guarded(answers.list_namespaces)),
+        Route(namespace, _guarded(answers.show_namespace)),
+        Route(f"{namespace}/tables", _guarded(answers.show_tables)),
+        Route(f"{namespace}/views", _guarded(answers.show_views)),
+        Route(table, _guarded(answers.show_table)),
+        Route(table, answers.commit, methods=["POST"]),
+        Route(f"{table}/metrics", _guarded(answers.take_metrics), methods=["POST"]),
+        Route(f"{_BASE}/{{prefix}}/{{rest:path}}", _guarded(answers.refuse), methods=["GET", "POST", "PUT", "DELETE"]),
     ]
 
 

@@ -69,7 +69,7 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
     """The table with more constraints, whose OIDs are allocated in the transaction's catalog.
 
     `new` is whether the table is being created. Existing rows are not checked: `Transaction.set_catalog` checks keys,
-    `put_with_constraints` the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
+    `store_with_constraints` the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
     """
     ordered = sorted(definitions, key=lambda each: _ORDER.get(each[0].contype, 0))
     fresh: set[str] = set()

@@ -154,5 +154,5 @@ def rename_referenced_column(catalog: Catalog, oid: int, old: str, new: str) -> 
             else c
             for c in current.constraints
         )
-        catalog = catalog.with_relation(replace(current, constraints=listed))
+        catalog = catalog.put(replace(current, constraints=listed))
     return catalog

@@ -16,7 +16,8 @@ from gpudb.session.authorization.role_specs import resolve_role
 from gpudb.session.authorization.signals import check_signal
 from gpudb.session.context import Context
 from gpudb.session.results import Result
-from gpudb.sql.parse.parser import inner, kind, position, present, strings
+from gpudb.sql.parse.parser import inner, kind, position, present
+from gpudb.sql.parse.values import read_option_text
 from gpudb.storage.catalog.databases import check_template
 
 _COLLATIONS = frozenset({"c", "posix", "c.utf-8", "c.utf8"})
@@ -46,7 +47,7 @@ def create_database(context: Context) -> Result:
     check_template(context.session.database.store.catalog(template.name))
     oid, catalog = catalog.allocate_oid()
     made = Database(node.dbname, oid=oid, owner=owner, **{"template": template.name, **options})
-    context.transaction.set_catalog(catalog.with_database(made))
+    context.transaction.set_catalog(catalog.put(made))
     return Result("CREATE DATABASE")
 
 
@@ -60,7 +61,7 @@ def alter_database(context: Context) -> Result:
     if database.name == catalog.database and options.get("allows_connections") is False:
         message = "cannot disallow connections for current database"
         raise SqlError.of("invalid_parameter_value", message)
-    context.transaction.set_catalog(catalog.with_database(replace(database, **options)))
+    context.transaction.set_catalog(catalog.put(replace(database, **options)))
     return Result("ALTER DATABASE")
 
 
@@ -86,7 +87,7 @@ def rename_database(context: Context, old: str, new: str) -> Result:
     if old == FIRST_DATABASE:
         raise FeatureNotSupported(f"database {old} cannot be renamed: it is required by the database system")
     _check_unused(context, old, f'database "{old}"')
-    renamed = catalog.without_database(old).with_database(replace(database, name=new))
+    renamed = catalog.drop(database).put(replace(database, name=new))
     context.transaction.set_catalog(renamed)
     return Result("ALTER DATABASE")
 
@@ -110,7 +111,7 @@ def comment_on_database(context: Context, name: str, text: str | None) -> Result
     catalog = context.transaction.catalog
     database = find_database(catalog, name)
     check_owner(catalog, get_current_role(context), database)
-    context.transaction.set_catalog(catalog.with_database(replace(database, comment=text)))
+    context.transaction.set_catalog(catalog.put(replace(database, comment=text)))
     return Result("COMMENT")
 
 
@@ -142,7 +143,7 @@ def drop_database(context: Context) -> Result:
         for process_id in found:
             context.session.database.terminate(process_id)
     _check_unused(context, name, f'database "{name}"')
-    context.transaction.set_catalog(catalog.without_database(name))
+    context.transaction.set_catalog(catalog.drop(catalog.databases[name]))
     return Result("DROP DATABASE")
 
 
@@ -212,7 +213,7 @@ def _read_options(context: Context, options: Any, known: Mapping[str, tuple[str,
             continue
         field, read = known[option.defname]
         try:
-            value = read(context, option.arg)
+            value = read(context, option)
         except SqlError as error:
             raise error.at(place) from None
         if field:
@@ -220,27 +221,18 @@ def _read_options(context: Context, options: Any, known: Mapping[str, tuple[str,
     return found
 
 
-def _read_text(context: Context, node: Any) -> str:
-    found = inner(node)
-    match kind(node):
-        case "string":
-            return str(found.sval)
-        case "integer":
-            return str(found.ival)
-        case "type_name":
-            return strings(found.names)[-1]
-    raise SqlError.of("syntax_error", "a name is required")
+def _read_template(context: Context, option: Any) -> str:
+    return read_option_text(option)
 
 
-def _read_role(context: Context, node: Any) -> str:
-    if kind(node) == "role_spec":
-        return resolve_role(context.session, context.transaction.catalog, inner(node)).name
-    return _read_text(context, node)
+def _read_role(context: Context, option: Any) -> str:
+    if kind(option.arg) == "role_spec":
+        return resolve_role(context.session, context.transaction.catalog, inner(option.arg)).name
+    return read_option_text(option)
 
 
-def _read_flag(context: Context, node: Any) -> bool:
-    value = str(bool(inner(node).boolval)) if kind(node) == "boolean" else _read_text(context, node)
-    value = value.lower()
+def _read_flag(context: Context, option: Any) -> bool:
+    value = read_option_text(option).lower()
     if value in {"true", "on", "yes", "1"}:
         return True
     if value in {"false", "off", "no", "0"}:
@@ -248,39 +240,39 @@ def _read_flag(context: Context, node: Any) -> bool:
     raise SqlError.of("syntax_error", "a Boolean value is required")
 
 
-def _read_limit(context: Context, node: Any) -> int:
-    value = int(_read_text(context, node))
+def _read_limit(context: Context, option: Any) -> int:
+    value = int(read_option_text(option))
     if value < -1:
         raise SqlError.of("invalid_parameter_value", f"invalid connection limit: {value}")
     return value
 
 
-def _read_encoding(context: Context, node: Any) -> None:
-    name = _read_text(context, node)
+def _read_encoding(context: Context, option: Any) -> None:
+    name = read_option_text(option)
     if name.lower().replace("-", "") not in {"utf8", "unicode", "6"}:
         raise FeatureNotSupported(f"encoding {name} is not supported", hint="Databases are in UTF8.")
 
 
-def _read_locale(context: Context, node: Any) -> None:
-    name = _read_text(context, node)
+def _read_locale(context: Context, option: Any) -> None:
+    name = read_option_text(option)
     if name.lower() not in _COLLATIONS:
         raise FeatureNotSupported(f'locale "{name}" is not supported', hint='Databases are in locale "C".')
 
 
-def _read_provider(context: Context, node: Any) -> None:
-    name = _read_text(context, node)
+def _read_provider(context: Context, option: Any) -> None:
+    name = read_option_text(option)
     if name != "libc":
         raise FeatureNotSupported(f"locale provider {name} is not supported")
 
 
-def _read_tablespace(context: Context, node: Any) -> None:
-    name = _read_text(context, node)
+def _read_tablespace(context: Context, option: Any) -> None:
+    name = read_option_text(option)
     if name != "pg_default":
         raise UndefinedObject(f'tablespace "{name}" does not exist')
 
 
-def _read_strategy(context: Context, node: Any) -> None:
-    name = _read_text(context, node)
+def _read_strategy(context: Context, option: Any) -> None:
+    name = read_option_text(option)
     if name.lower() not in {"wal_log", "file_copy"}:
         message = f'invalid create database strategy "{name}"'
         hint = 'Valid strategies are "wal_log" and "file_copy".'
@@ -296,7 +288,7 @@ _ALTER_OPTIONS: dict[str, tuple[str, Read]] = {
 }
 _CREATE_OPTIONS: dict[str, tuple[str, Read]] = {
     "owner": ("owner", _read_role),
-    "template": ("template", _read_text),
+    "template": ("template", _read_template),
     "encoding": ("", _read_encoding),
     "locale": ("", _read_locale),
     "lc_collate": ("", _read_locale),

@@ -50,7 +50,7 @@ def create_extension(context: Context) -> Result:
         raise SqlError.of("insufficient_privilege", f'permission denied to create extension "{name}"', hint=hint)
     oid, catalog = context.transaction.catalog.allocate_oid()
     created = Extension(oid, name, schema, available.version, available.comment)
-    context.transaction.set_catalog(catalog.with_extension(created))
+    context.transaction.set_catalog(catalog.put(created))
     if name in KNOWN:
         create_known_wrapper(context, KNOWN[name])
     return Result("CREATE EXTENSION")
@@ -116,21 +116,21 @@ def drop_extensions(context: Context, node: Any) -> Result:
         if node.missing_ok and name not in list_extensions(context.transaction.catalog.extensions):
             context.notice(f'extension "{name}" does not exist, skipping')
             continue
-        _require(context, name)
+        extension = _require(context, name)
         if name == PLPGSQL.name:
             raise FeatureNotSupported(f'extension "{name}" cannot be dropped', detail="PL/pgSQL is a part of gpudb.")
         wrapper = context.transaction.catalog.wrappers.get(name)
         if name in KNOWN and wrapper is not None:
             cascade = node.behavior == pg.DROP_CASCADE
             drop_known_wrapper(context, wrapper, KNOWN[name], cascade=cascade)
-        context.transaction.set_catalog(context.transaction.catalog.without_extension(name))
+        context.transaction.set_catalog(context.transaction.catalog.drop(extension))
     return Result("DROP EXTENSION")
 
 
 def comment_on_extension(context: Context, name: str, text: str | None) -> Result:
     """COMMENT ON EXTENSION. 42704, 42501."""
     found = _require(context, name)
-    context.transaction.set_catalog(context.transaction.catalog.with_extension(replace(found, comment=text)))
+    context.transaction.set_catalog(context.transaction.catalog.put(replace(found, comment=text)))
     return Result("COMMENT")
 
 

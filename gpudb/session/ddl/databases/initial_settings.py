@@ -37,9 +37,9 @@ def alter_role_set(context: Context) -> Result:
         settings = _change(context, database.role_settings.get(str(role.oid), {}), node.setstmt)
         others = {oid: each for oid, each in database.role_settings.items() if oid != str(role.oid)}
         of_roles = {**others, str(role.oid): settings} if settings else others
-        changed = catalog.with_database(replace(database, role_settings=of_roles))
+        changed = catalog.put(replace(database, role_settings=of_roles))
     else:
-        changed = catalog.with_role(replace(role, settings=_change(context, role.settings, node.setstmt)))
+        changed = catalog.put(replace(role, settings=_change(context, role.settings, node.setstmt)))
     context.transaction.set_catalog(changed)
     return Result("ALTER ROLE")
 
@@ -54,7 +54,7 @@ def _alter_all_roles(context: Context, node: Any) -> Result:
         raise denied("alter setting", detail)
     database = find_database(catalog, FIRST_DATABASE)
     changed = replace(database, all_settings=_change(context, database.all_settings, node.setstmt))
-    context.transaction.set_catalog(catalog.with_database(changed))
+    context.transaction.set_catalog(catalog.put(changed))
     return Result("ALTER ROLE")
 
 
@@ -70,7 +70,7 @@ def _alter_database(context: Context, name: str, change: Any) -> None:
     database = find_database(context.transaction.catalog, name)
     check_owner(context.transaction.catalog, get_current_role(context), database)
     changed = replace(database, settings=_change(context, database.settings, change))
-    context.transaction.set_catalog(context.transaction.catalog.with_database(changed))
+    context.transaction.set_catalog(context.transaction.catalog.put(changed))
 
 
 def _change(context: Context, settings: Mapping[str, str], change: Any) -> Mapping[str, str]:

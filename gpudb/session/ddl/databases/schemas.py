@@ -45,7 +45,7 @@ def create_schema(context: Context) -> Result:
             return Result("CREATE SCHEMA")
         raise SqlError.of("duplicate_schema", f'schema "{name}" already exists')
     oid, catalog = catalog.allocate_oid()
-    context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, owner)))
+    context.transaction.set_catalog(catalog.put(Schema(oid, name, owner)))
     if len(node.schema_elts):
         _create_elements(context, name, node.schema_elts)
     return Result("CREATE SCHEMA")
@@ -146,16 +146,16 @@ def rename_schema(catalog: Catalog, old: str, new: str) -> Catalog:
     if new.startswith("pg_"):
         raise _reserved_error(new)
     schema = catalog.schemas[old]
-    catalog = catalog.with_schema(replace(schema, name=new))
+    catalog = catalog.put(replace(schema, name=new))
     names = {(old, name): (new, name) for in_schema, name in catalog.relations if in_schema == old}
     catalog = rename_relations(catalog, names, {old: new})
     for routine in [each for each in catalog.routines.values() if each.schema == old]:
-        catalog = catalog.without_routine(routine.key).with_routine(replace(routine, schema=new))
+        catalog = catalog.drop(routine).put(replace(routine, schema=new))
     for definition in [each for each in catalog.types.values() if each.schema == old]:
         catalog = replace_type_definition(catalog, rename_definition(definition, new, definition.name))
     for default in [each for each in catalog.default_acls.values() if each.schema == old]:
-        catalog = catalog.without_default_acl(default.key).with_default_acl(replace(default, schema=new))
-    return catalog.without_schema(old)
+        catalog = catalog.drop(default).put(replace(default, schema=new))
+    return catalog.drop(schema)
 
 
 def rename_relations(catalog: Catalog, names: RelationNames, schemas: dict[str, str] | None = None) -> Catalog:
@@ -166,7 +166,7 @@ def rename_relations(catalog: Catalog, names: RelationNames, schemas: dict[str, 
         schema, name = names.get(key, key)
         relations.append(relation if (schema, name) == key else replace(relation, schema=schema, name=name))
     for old in names:
-        catalog = catalog.without_relation(*old)
+        catalog = catalog.drop(catalog.relations[old])
     for relation in relations:
-        catalog = catalog.with_relation(relation)
+        catalog = catalog.put(relation)
     return catalog

@@ -44,7 +44,7 @@ def create_wrapper(context: Context) -> Result:
     oid, catalog = catalog.allocate_oid()
     wrapper = _with_functions(ForeignDataWrapper(oid, name, context.session.user), node)
     options = change_options(context, (), node.options, wrapper, "wrapper")
-    context.transaction.set_catalog(catalog.with_wrapper(replace(wrapper, options=options)))
+    context.transaction.set_catalog(catalog.put(replace(wrapper, options=options)))
     return Result("CREATE FOREIGN DATA WRAPPER")
 
 
@@ -59,7 +59,7 @@ def alter_wrapper(context: Context) -> Result:
         raise SqlError.of("insufficient_privilege", message, hint=hint)
     wrapper = _with_functions(require_wrapper(catalog, node.fdwname), node)
     options = change_options(context, wrapper.options, node.options, wrapper, "wrapper")
-    context.transaction.set_catalog(catalog.with_wrapper(replace(wrapper, options=options)))
+    context.transaction.set_catalog(catalog.put(replace(wrapper, options=options)))
     return Result("ALTER FOREIGN DATA WRAPPER")
 
 
@@ -87,12 +87,12 @@ def create_known_wrapper(context: Context, known: KnownWrapper) -> None:
     if known.name in catalog.wrappers:
         raise SqlError.of("duplicate_object", f'foreign-data wrapper "{known.name}" already exists')
     oid, catalog = catalog.allocate_oid()
-    catalog = catalog.with_wrapper(ForeignDataWrapper(oid, known.name, user, known.handler, known.validator))
+    catalog = catalog.put(ForeignDataWrapper(oid, known.name, user, known.handler, known.validator))
     if known.server is not None:
         if known.server in catalog.servers:
             raise SqlError.of("duplicate_object", f'server "{known.server}" already exists')
         server, catalog = catalog.allocate_oid()
-        catalog = catalog.with_server(ForeignServer(server, known.server, user, oid))
+        catalog = catalog.put(ForeignServer(server, known.server, user, oid))
     context.transaction.set_catalog(catalog)
 
 
@@ -133,7 +133,7 @@ def create_server(context: Context) -> Result:
     server = ForeignServer(
         oid, name, context.session.user, wrapper.oid, node.servertype or None, node.version or None, options
     )
-    context.transaction.set_catalog(catalog.with_server(server))
+    context.transaction.set_catalog(catalog.put(server))
     return Result("CREATE SERVER")
 
 
@@ -146,7 +146,7 @@ def alter_server(context: Context) -> Result:
     check_owner(catalog, context.session.user, server)
     options = change_options(context, server.options, node.options, get_wrapper(catalog, server), "server")
     version = (node.version or None) if node.has_version else server.version
-    context.transaction.set_catalog(catalog.with_server(replace(server, options=options, version=version)))
+    context.transaction.set_catalog(catalog.put(replace(server, options=options, version=version)))
     return Result("ALTER SERVER")
 
 
@@ -184,7 +184,7 @@ def create_user_mapping(context: Context) -> Result:
         return Result("CREATE USER MAPPING")
     options = change_options(context, (), node.options, get_wrapper(catalog, server), "user mapping")
     oid, catalog = catalog.allocate_oid()
-    context.transaction.set_catalog(catalog.with_user_mapping(UserMapping(oid, server.oid, role, options)))
+    context.transaction.set_catalog(catalog.put(UserMapping(oid, server.oid, role, options)))
     return Result("CREATE USER MAPPING")
 
 
@@ -200,7 +200,7 @@ def alter_user_mapping(context: Context) -> Result:
         raise UndefinedObject(f'user mapping for "{shown}" does not exist for server "{server.name}"')
     _check_may_map(context, server, shown)
     options = change_options(context, mapping.options, node.options, get_wrapper(catalog, server), "user mapping")
-    context.transaction.set_catalog(catalog.with_user_mapping(replace(mapping, options=options)))
+    context.transaction.set_catalog(catalog.put(replace(mapping, options=options)))
     return Result("ALTER USER MAPPING")
 
 
@@ -225,7 +225,7 @@ def drop_user_mapping(context: Context) -> Result:
         context.notice(f"{message}, skipping")
         return Result(tag)
     _check_may_map(context, server, shown)
-    context.transaction.set_catalog(catalog.without_user_mapping(key))
+    context.transaction.set_catalog(catalog.drop(catalog.user_mappings[key]))
     return Result(tag)
 
 
@@ -305,10 +305,10 @@ def drop_foreign_object(
     catalog = context.transaction.catalog
     for server in servers:
         for mapping in [each for each in catalog.user_mappings.values() if each.server == server.oid]:
-            catalog = catalog.without_user_mapping(mapping.key)
-        catalog = catalog.without_server(server.name)
+            catalog = catalog.drop(mapping)
+        catalog = catalog.drop(server)
     if isinstance(found, ForeignDataWrapper):
-        catalog = catalog.without_wrapper(found.name)
+        catalog = catalog.drop(found)
     context.transaction.set_catalog(catalog)
 
 
@@ -329,13 +329,13 @@ def rename_foreign_object(context: Context, name: str, new: str, what: str) -> R
     if isinstance(found, ForeignServer):
         if new in catalog.servers:
             raise SqlError.of("duplicate_object", f'server "{new}" already exists')
-        context.transaction.set_catalog(catalog.with_server(replace(found, name=new)))
+        context.transaction.set_catalog(catalog.drop(found).put(replace(found, name=new)))
         return Result("ALTER SERVER")
     if new in catalog.wrappers:
         raise SqlError.of("duplicate_object", f'foreign-data wrapper "{new}" already exists')
     if name in catalog.extensions:
         raise FeatureNotSupported("renaming the foreign-data wrapper of an extension is not supported")
-    context.transaction.set_catalog(catalog.with_wrapper(replace(found, name=new)))
+    context.transaction.set_catalog(catalog.drop(found).put(replace(found, name=new)))
     return Result("ALTER FOREIGN DATA WRAPPER")
 
 
@@ -345,7 +345,7 @@ def comment_on_foreign_object(context: Context, name: str, text: str | None, wha
     found = find_foreign_object(catalog, name, what)
     check_owner(catalog, context.session.user, found)
     if isinstance(found, ForeignServer):
-        context.transaction.set_catalog(catalog.with_server(replace(found, comment=text)))
+        context.transaction.set_catalog(catalog.put(replace(found, comment=text)))
     else:
-        context.transaction.set_catalog(catalog.with_wrapper(replace(found, comment=text)))
+        context.transaction.set_catalog(catalog.put(replace(found, comment=text)))
     return Result("COMMENT")

@@ -67,7 +67,7 @@ def _register(context: Context) -> Result:
     source = ForeignSource(server.oid, tuple(f"{key}={value}" for key, value in stored.items()))
     oid, catalog = context.transaction.catalog.allocate_oid()
     table = Table(oid, schema, relation, columns, user, kind="f", foreign=source)
-    context.transaction.set_catalog(catalog.with_relation(table))
+    context.transaction.set_catalog(catalog.put(table))
     return Result("CALL")
 
 

@@ -35,7 +35,7 @@ def comment(context: Context) -> Result:
         name = inner(node.object).sval
         if name not in catalog.schemas:
             raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
-        context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], comment=text)))
+        context.transaction.set_catalog(catalog.put(replace(catalog.schemas[name], comment=text)))
         return Result("COMMENT")
     if what == "ROLE":
         return comment_on_role(context, inner(node.object).sval, text)

@@ -147,10 +147,10 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     drop_with_users(context, types, cascade)
     for routine in routines:
         remove_triggers(context, routine)
-        context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
+        context.transaction.set_catalog(context.transaction.catalog.drop(routine))
     catalog = context.transaction.catalog
     for extension in extensions:
-        catalog = catalog.without_extension(extension.name)
+        catalog = catalog.drop(extension)
     for default in [each for each in catalog.default_acls.values() if each.schema == name]:
-        catalog = catalog.without_default_acl(default.key)
-    context.transaction.set_catalog(catalog.without_schema(name))
+        catalog = catalog.drop(default)
+    context.transaction.set_catalog(catalog.drop(catalog.schemas[name]))

@@ -106,12 +106,12 @@ def _revoke_all(context: Context, role: str) -> None:
             catalog = map_object_acls(catalog, found, partial(_without, role, owner))
     for default in list(catalog.default_acls.values()):
         if default.role == role:
-            catalog = catalog.without_default_acl(default.key)
+            catalog = catalog.drop(default)
         else:
             catalog = with_default(catalog, default, _without(role, default.role, default.acl))
     for grant in list(catalog.memberships.values()):
         if grant.grantor == role:
-            catalog = catalog.without_membership(grant.key)
+            catalog = catalog.drop(grant)
     if catalog is not context.transaction.catalog:
         context.transaction.set_catalog(catalog)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,35 +43,33 @@ from gpudb.sql.parse.parser import inner
 
 
 def rename(context: Context) -> Result:
-    """ALTER … RENAME of tables, views, columns and schemas."""
+    """ALTER … RENAME of objects and of their columns and constraints."""
     node: Any = context.statement.node
     what = object_kind(node.rename_type)
     context.check_writable(f"ALTER {what}")
-    catalog = context.transaction.catalog
-    new = truncate_identifier(node.newname)
-    if what == "SCHEMA":
-        context.transaction.set_catalog(rename_schema(catalog, node.subname, new))
-        return Result("ALTER SCHEMA")
-    if what == "ROLE":
-        return rename_role(context, node.subname, new)
-    if what == "DATABASE":
-        return rename_database(context, node.subname, new)
-    if what in KINDS:
-        return rename_routine(context, node, what, new)
-    if what == "TRIGGER":
-        return rename_trigger(context, node, new)
-    if what == "DOMCONSTRAINT":
-        return rename_domain_constraint(context, node)
-    if what in {"TYPE", "DOMAIN"}:
-        return rename_type(context, node, what)
-    if what == "INDEX":
-        path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
-        rename_index(context, path, new, missing_ok=node.missing_ok)
-        return Result("ALTER INDEX")
-    if what in {"FOREIGN_SERVER", "FDW"}:
-        return rename_foreign_object(context, inner(node.object).sval, new, what)
-    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"}:
+    if what not in _RENAMES:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
+    return _RENAMES[what](context, node, what, truncate_identifier(node.newname))
+
+
+def _rename_schema(context: Context, node: Any, what: str, new: str) -> Result:
+    context.transaction.set_catalog(rename_schema(context.transaction.catalog, node.subname, new))
+    return Result("ALTER SCHEMA")
+
+
+def _rename_index(context: Context, node: Any, what: str, new: str) -> Result:
+    path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
+    rename_index(context, path, new, missing_ok=node.missing_ok)
+    return Result("ALTER INDEX")
+
+
+def _rename_foreign_object(context: Context, node: Any, what: str, new: str) -> Result:
+    return rename_foreign_object(context, inner(node.object).sval, new, what)
+
+
+def _rename_relation(context: Context, node: Any, what: str, new: str) -> Result:
+    """Renames a relation, a column or a constraint of one."""
+    catalog = context.transaction.catalog
     relation = resolve_range(context, node.relation)
     kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW, pg.OBJECT_FOREIGN_TABLE)
     renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
@@ -84,16 +83,37 @@ def rename(context: Context) -> Result:
         if not isinstance(relation, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
         rename_constraint(context, relation, node.subname, new)
-        return Result(tag)
-    if what != "COLUMN":
+    elif what == "COLUMN":
+        _rename_columns(context, relation, node.subname, new)
+    else:
         _check_kind(relation, what)
         check_name_free(catalog, relation.schema, new)
         moved = {(relation.schema, relation.name): (relation.schema, new)}
         context.transaction.set_catalog(rename_relations(catalog, moved))
-        return Result(tag)
-    if all(each.name != node.subname for each in relation.columns):
-        raise UndefinedColumn(f'column "{node.subname}" does not exist')
-    column = find_column(relation, node.subname)
+    return Result(tag)
+
+
+_RENAMES: Mapping[str, Callable[[Context, Any, str, str], Result]] = {
+    "SCHEMA": _rename_schema,
+    "ROLE": lambda context, node, what, new: rename_role(context, node.subname, new),
+    "DATABASE": lambda context, node, what, new: rename_database(context, node.subname, new),
+    **dict.fromkeys(KINDS, rename_routine),
+    "TRIGGER": lambda context, node, what, new: rename_trigger(context, node, new),
+    "DOMCONSTRAINT": lambda context, node, what, new: rename_domain_constraint(context, node),
+    **dict.fromkeys(("TYPE", "DOMAIN"), lambda context, node, what, new: rename_type(context, node, what)),
+    "INDEX": _rename_index,
+    **dict.fromkeys(("FOREIGN_SERVER", "FDW"), _rename_foreign_object),
+    **dict.fromkeys(
+        ("TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"), _rename_relation
+    ),
+}
+
+
+def _rename_columns(context: Context, relation: Relation, old: str, new: str) -> None:
+    """Renames a column of a relation and of a table's partitions; 42703, 42701, 42809, 42P16."""
+    if all(each.name != old for each in relation.columns):
+        raise UndefinedColumn(f'column "{old}" does not exist')
+    column = find_column(relation, old)
     if isinstance(relation, Table):
         check_column_name(new)
     if any(each.name == new for each in relation.columns):
@@ -105,12 +125,11 @@ def rename(context: Context) -> Result:
     if isinstance(relation, View):
         put_relation(context, replace(relation, columns=columns))
         _alias_in_views(context, relation, column)
-        return Result(tag)
+        return
     if relation.partition_bound is not None:
         raise SqlError.of("invalid_table_definition", f'cannot rename inherited column "{column.name}"')
-    for each in (relation, *list_partitions(catalog, relation)):
+    for each in (relation, *list_partitions(context.transaction.catalog, relation)):
         _rename_column(context, each, find_column(each, column.name), new)
-    return Result(tag)
 
 
 def _rename_column(context: Context, relation: Table, column: Column, new: str) -> None:

@@ -15,6 +15,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import NEW_ROWS, FrameScan
 from gpudb.sql.parse.parser import inner, kind, present, strings
+from gpudb.sql.parse.values import read_option, read_option_text
 
 
 def read_details(context: Context, table: Table, node: Any) -> IndexDetails:
@@ -92,18 +93,6 @@ def _iter_names(node: Any) -> Iterator[str]:
 
 def _storage_option(node: Any) -> str:
     option = inner(node)
-    value = inner(option.arg) if present(option.arg) else None
-    if value is None:
-        return f"{option.defname}='true'"
-    match value.DESCRIPTOR.name:
-        case "Integer":
-            text = str(value.ival)
-        case "Float":
-            text = value.fval
-        case "String":
-            text = value.sval
-        case "TypeName":
-            text = strings(value.names)[-1]
-        case other:
-            raise SqlError.of("syntax_error", f"invalid value {other} of a storage parameter")
-    return f"{option.defname}='{text}'"
+    if isinstance(read_option(option), tuple):
+        raise SqlError.of("syntax_error", "invalid value List of a storage parameter")
+    return f"{option.defname}='{read_option_text(option)}'"

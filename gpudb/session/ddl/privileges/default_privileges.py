@@ -81,8 +81,8 @@ def _start(default: DefaultAcl) -> Acl:
 def with_default(catalog: Catalog, default: DefaultAcl, acl: Acl) -> Catalog:
     """The catalog in which default privileges are another list; they are removed if they change nothing."""
     if set(acl) == set(_start(default)):
-        return catalog.without_default_acl(default.key) if default.key in catalog.default_acls else catalog
-    return catalog.with_default_acl(replace(default, acl=acl))
+        return catalog.drop(default) if default.key in catalog.default_acls else catalog
+    return catalog.put(replace(default, acl=acl))
 
 
 # ---- new objects

@@ -48,7 +48,7 @@ def create_role(context: Context) -> Result:
         raise SqlError.of("duplicate_object", f'role "{node.role}" already exists')
     oid, catalog = catalog.allocate_oid()
     role = Role(oid, node.role, **attributes)
-    context.transaction.set_catalog(catalog.with_role(role))
+    context.transaction.set_catalog(catalog.put(role))
     grant_new_role(context, role, options)
     return Result("CREATE ROLE")
 
@@ -66,7 +66,7 @@ def alter_role(context: Context) -> Result:
         detail = "The bootstrap user must have the SUPERUSER attribute."
         raise FeatureNotSupported("permission denied to alter role", detail=detail)
     if options.attributes:
-        context.transaction.set_catalog(catalog.with_role(replace(role, **options.attributes)))
+        context.transaction.set_catalog(catalog.put(replace(role, **options.attributes)))
     if options.members:
         change_members(context, role, options.members, grants=node.action > 0)
     return Result("ALTER ROLE")
@@ -97,14 +97,14 @@ def drop_role(context: Context) -> Result:
     names = {role.name for role in dropped}
     for grant in catalog.memberships.values():
         if grant.role in names or grant.member in names:
-            catalog = catalog.without_membership(grant.key)
+            catalog = catalog.drop(grant)
     context.transaction.set_catalog(catalog)
     for role in dropped:
         if role.oid < FIRST_USER_OID:
             message = f"cannot drop role {role.name} because it is required by the database system"
             raise SqlError.of("dependent_objects_still_exist", message)
         check_no_dependents(context, role)
-        catalog = _forget_settings(catalog.without_role(role.name), role)
+        catalog = _forget_settings(catalog.drop(role), role)
     context.transaction.set_catalog(catalog)
     return Result("DROP ROLE")
 
@@ -114,7 +114,7 @@ def _forget_settings(catalog: Catalog, role: Role) -> Catalog:
     for database in catalog.databases.values():
         if str(role.oid) in database.role_settings:
             kept = {oid: each for oid, each in database.role_settings.items() if oid != str(role.oid)}
-            catalog = catalog.with_database(replace(database, role_settings=kept))
+            catalog = catalog.put(replace(database, role_settings=kept))
     return catalog
 
 
@@ -140,5 +140,5 @@ def comment_on_role(context: Context, name: str, text: str | None) -> Result:
     catalog = context.transaction.catalog
     role = find_role(catalog, name)
     check_may_comment(catalog, context.session.user, role)
-    context.transaction.set_catalog(catalog.with_role(replace(role, comment=text)))
+    context.transaction.set_catalog(catalog.put(replace(role, comment=text)))
     return Result("COMMENT")

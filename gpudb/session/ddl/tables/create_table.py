@@ -10,13 +10,16 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.authorization.authorize import check_accesses
-from gpudb.session.authorization.privileges import check_column_types
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.ddl.partitions.partition_bounds import read_partition_key
 from gpudb.session.ddl.partitions.partitions import check_keys_include, create_partition
-from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
+from gpudb.session.ddl.query_columns import (
+    bind_stored_query,
+    cast_to_columns,
+    check_column_type,
+    stored_columns,
+)
 from gpudb.session.ddl.tables.distribution import declared_distribution
 from gpudb.session.ddl.tables.generated_columns import check_generated_columns
 from gpudb.session.ddl.tables.identity import assign_sequences, copy_identities, expand_serials
@@ -25,7 +28,12 @@ from gpudb.session.ddl.tables.table_like import copy_elements, copy_indexes
 from gpudb.session.ddl.tables.temporary_tables import on_commit
 from gpudb.session.ddl.views.materialized_views import create_materialized_view
 from gpudb.session.execution.queries.queries import run_query
-from gpudb.session.objects.names import check_column_name, check_name_free, target_schema, truncate_identifier
+from gpudb.session.objects.names import (
+    check_column_name,
+    check_name_free,
+    find_new_name,
+    truncate_identifier,
+)
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
@@ -49,11 +57,12 @@ def create_table(context: Context) -> Result:
     if node.HasField("of_typename") or node.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
-    schema = target_schema(context, node.relation.schemaname, temporary=temporary, location=node.relation.location)
-    name = truncate_identifier(node.relation.relname)
-    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
-        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+    found = find_new_name(
+        context, node.relation, if_not_exists=node.if_not_exists, temporary=temporary, location=node.relation.location
+    )
+    if found is None:
         return Result("CREATE TABLE")
+    schema, name = found
     if node.HasField("partbound"):
         create_partition(context, node, schema, name, temporary=temporary)
     else:
@@ -182,24 +191,17 @@ def create_table_as(context: Context) -> Result:
     if into.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = into.rel.relpersistence == "t" or into.rel.schemaname == "pg_temp"
-    schema = target_schema(context, into.rel.schemaname, temporary=temporary, location=into.rel.location)
-    name = truncate_identifier(into.rel.relname)
-    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
-        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+    found = find_new_name(
+        context, into.rel, if_not_exists=node.if_not_exists, temporary=temporary, location=into.rel.location
+    )
+    if found is None:
         return Result("CREATE TABLE AS")
+    schema, name = found
     check_name_free(context.transaction.catalog, schema, name)
-    source = inner(node.query)
-    if source.DESCRIPTOR.name != "SelectStmt":
-        raise FeatureNotSupported("CREATE TABLE AS EXECUTE is not supported")
     binder = context.binder()
     binder.declare_parameters(context.parameter_oids)
-    query = bind_query(binder, source, None)
-    if not into.skip_data:
-        check_accesses(context, binder.accesses)
-    columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
-    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
-    for column in columns:
-        check_column_type(column.name, column.type)
+    query = bind_stored_query(context, binder, node, "CREATE TABLE AS")
+    columns = stored_columns(context, query, strings(into.col_names), "CREATE TABLE AS")
     oid, catalog = context.transaction.catalog.allocate_oid()
     table = Table(
         oid,
@@ -211,7 +213,7 @@ def create_table_as(context: Context) -> Result:
         distribution=declared_distribution(context.statement, columns),
         on_commit=on_commit(into.on_commit, temporary=temporary),
     )
-    context.transaction.set_catalog(catalog.with_relation(table))
+    context.transaction.set_catalog(catalog.put(table))
     if into.skip_data:
         return Result("CREATE TABLE AS")
     stream = run_query(context, cast_to_columns(query, columns))

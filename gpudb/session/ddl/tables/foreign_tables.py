@@ -23,7 +23,7 @@ from gpudb.session.ddl.foreign_data.remote_schemas import list_remote_definition
 from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.ddl.tables.create_table import define_table
 from gpudb.session.execution.foreign_data.files import check_reader, open_files
-from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
+from gpudb.session.objects.names import check_name_free, find_new_name, target_schema
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, kind, parse, position
@@ -48,11 +48,10 @@ def create_foreign_table(context: Context) -> Result:
     if len(base.inh_relations) or base.HasField("partbound"):
         raise FeatureNotSupported("CREATE FOREIGN TABLE … INHERITS and PARTITION OF are not supported")
     _check_constraints(context, base.table_elts)
-    schema = target_schema(context, base.relation.schemaname, location=base.relation.location)
-    name = truncate_identifier(base.relation.relname)
-    if base.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
-        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+    found = find_new_name(context, base.relation, if_not_exists=base.if_not_exists, location=base.relation.location)
+    if found is None:
         return Result("CREATE FOREIGN TABLE")
+    schema, name = found
     check_name_free(context.transaction.catalog, schema, name)
     server = _usable_server(context, node.servername)
     wrapper = get_wrapper(context.transaction.catalog, server)
@@ -198,4 +197,4 @@ def _import_file(
     named = shlex.quote(path) if option == "filename" else path  # the one that names several files
     source = ForeignSource(server.oid, (f"{option}={named}",))
     table = Table(oid, schema, name, columns, context.session.user, kind="f", foreign=source)
-    context.transaction.set_catalog(catalog.with_relation(table))
+    context.transaction.set_catalog(catalog.put(table))

@@ -55,7 +55,7 @@ def assign_sequences(context: Context, table: int, sequences: Iterable[tuple[Seq
     """Assigns sequences to the columns for which they were created."""
     catalog = context.transaction.catalog
     for sequence, column in sequences:
-        catalog = catalog.with_relation(replace(sequence, owned_by=(table, column)))
+        catalog = catalog.put(replace(sequence, owned_by=(table, column)))
     if catalog is not context.transaction.catalog:
         context.transaction.set_catalog(catalog)
 
@@ -208,6 +208,6 @@ def drop_identity(context: Context, table: Table, column: Column, *, missing_ok:
         return column
     for sequence in owned_sequences(context, table.oid, column.name):
         if sequence.identity:
-            catalog = context.transaction.catalog.without_relation(sequence.schema, sequence.name)
+            catalog = context.transaction.catalog.drop(sequence)
             context.transaction.set_catalog(catalog)
     return replace(column, identity="", default=None)

@@ -59,8 +59,8 @@ def drop_schema(session: SessionState) -> None:
     with store.begin(session.database_name) as transaction:
         catalog = transaction.catalog
         for relation in [r for r in catalog.relations.values() if r.schema == schema]:
-            catalog = catalog.without_relation(schema, relation.name)
-        for key in [key for key, routine in catalog.routines.items() if routine.schema == schema]:
-            catalog = catalog.without_routine(key)
-        transaction.set_catalog(catalog.without_schema(schema))
+            catalog = catalog.drop(relation)
+        for routine in [each for each in catalog.routines.values() if each.schema == schema]:
+            catalog = catalog.drop(routine)
+        transaction.set_catalog(catalog.drop(catalog.schemas[schema]))
         transaction.commit()

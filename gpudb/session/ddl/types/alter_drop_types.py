@@ -105,7 +105,7 @@ def drop_with_users(context: Context, types: list[TypeDefinition], cascade: bool
                     drop_with_dependents(context, [user], True)
             else:
                 _drop_columns(context, user, definition)
-        context.transaction.set_catalog(context.transaction.catalog.without_type(definition.key))
+        context.transaction.set_catalog(context.transaction.catalog.drop(definition))
 
 
 User = Table | View | TypeDefinition | Routine
@@ -226,9 +226,7 @@ def move_type(context: Context, node: Any, what: str) -> Result:
 def comment_on_type(context: Context, node: Any) -> Result:
     """COMMENT ON TYPE | DOMAIN."""
     definition = find_type(context, strings(inner(node.object).names))
-    context.transaction.set_catalog(
-        context.transaction.catalog.with_type(replace(definition, comment=node.comment or None))
-    )
+    context.transaction.set_catalog(context.transaction.catalog.put(replace(definition, comment=node.comment or None)))
     return Result("COMMENT")
 
 

@@ -85,7 +85,7 @@ def create_domain(context: Context) -> Result:
                 raise FeatureNotSupported(message)
     if definition.default is None:
         definition = replace(definition, default=inherited)
-    context.transaction.set_catalog(catalog.with_type(definition))
+    context.transaction.set_catalog(catalog.put(definition))
     return Result("CREATE DOMAIN")
 
 
@@ -137,7 +137,7 @@ def _find_domain(context: Context, names: tuple[str, ...]) -> TypeDefinition:
 
 
 def _store(context: Context, definition: TypeDefinition, catalog: Catalog | None = None) -> None:
-    context.transaction.set_catalog((catalog or context.transaction.catalog).with_type(definition))
+    context.transaction.set_catalog((catalog or context.transaction.catalog).put(definition))
 
 
 def _set_default(context: Context, definition: TypeDefinition, node: Any) -> None:

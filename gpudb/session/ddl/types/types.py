@@ -62,7 +62,7 @@ def create_enum(context: Context) -> Result:
         labels.append(Label(oid, name, name))
     user = replace(user, labels=tuple(labels))
     definition = TypeDefinition(user.oid, user.schema, user.name, context.session.user, user.type)
-    context.transaction.set_catalog(catalog.with_type(definition))
+    context.transaction.set_catalog(catalog.put(definition))
     return Result("CREATE TYPE")
 
 
@@ -85,7 +85,7 @@ def create_composite(context: Context) -> Result:
         raise FeatureNotSupported("composite types without columns are not supported")
     composite = replace(user.type, fields=tuple(fields))
     definition = TypeDefinition(user.oid, user.schema, user.name, context.session.user, composite)
-    context.transaction.set_catalog(catalog.with_type(definition))
+    context.transaction.set_catalog(catalog.put(definition))
     return Result("CREATE TYPE")
 
 

@@ -8,11 +8,20 @@ from typing import Any
 from gpudb.catalog.tables import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.authorize import check_accesses
-from gpudb.session.authorization.privileges import act_as, check_column_types
+from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
-from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
+from gpudb.session.ddl.query_columns import (
+    bind_stored_query,
+    cast_to_columns,
+    stored_columns,
+)
 from gpudb.session.execution.queries.queries import run_query
-from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
+from gpudb.session.objects.names import (
+    check_name_free,
+    find_new_name,
+    range_text,
+    resolve_range,
+)
 from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
@@ -31,33 +40,24 @@ def create_materialized_view(context: Context) -> Result:
         raise FeatureNotSupported("storage options of a materialized view are not supported")
     if context.statement.distribution is not None:
         raise FeatureNotSupported("DISTRIBUTE BY of a materialized view is not supported")
-    schema = target_schema(context, into.rel.schemaname)
-    name = truncate_identifier(into.rel.relname)
-    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
-        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+    found = find_new_name(context, into.rel, if_not_exists=node.if_not_exists)
+    if found is None:
         return Result("CREATE MATERIALIZED VIEW")
+    schema, name = found
     check_name_free(context.transaction.catalog, schema, name)
-    body = inner(node.query)
-    if body.DESCRIPTOR.name != "SelectStmt":
-        raise FeatureNotSupported("CREATE MATERIALIZED VIEW … AS EXECUTE is not supported")
     binder = context.binder()
     binder.stars = {}
-    query = bind_query(binder, body, None)
-    if not into.skip_data:
-        check_accesses(context, binder.accesses)
+    query = bind_stored_query(context, binder, node, "CREATE MATERIALIZED VIEW … AS")
     if binder.parameters:
         raise FeatureNotSupported("materialized views may not be defined using bound parameters")
     if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
         raise FeatureNotSupported("materialized views must not use temporary tables or views")
-    columns = query_columns(query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
-    check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
-    for column in columns:
-        check_column_type(column.name, column.type)
-    body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
+    columns = stored_columns(context, query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
+    body = rewrite_stored(inner(node.query), context.transaction.catalog, context.session.search_path(), binder.stars)
     text = deparse(body)
     oid, catalog = context.transaction.catalog.allocate_oid()
     view = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
-    context.transaction.set_catalog(catalog.with_relation(view))
+    context.transaction.set_catalog(catalog.put(view))
     if into.skip_data:
         return Result("CREATE MATERIALIZED VIEW")
     return Result(f"SELECT {_fill(context, context.transaction.table(oid), query)}")

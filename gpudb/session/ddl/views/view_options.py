@@ -10,7 +10,8 @@ from gpudb.catalog.relations import View
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.objects.relations import put_relation
-from gpudb.sql.parse.parser import inner, kind, present, strings
+from gpudb.sql.parse.parser import inner
+from gpudb.sql.parse.values import read_option_text
 
 _OPTIONS = frozenset({"security_invoker", "security_barrier"})
 _BOOLEANS = frozenset({"true", "on", "yes", "1", "false", "off", "no", "0"})
@@ -27,7 +28,7 @@ def read_view_options(options: Iterable[Any]) -> dict[str, str]:
             raise SqlError.of("invalid_parameter_value", f'unrecognized parameter "{name}"')
         if name in found:
             raise SqlError.of("invalid_parameter_value", f'parameter "{name}" specified more than once')
-        text = _read_text(option)
+        text = read_option_text(option)
         if text.lower() not in _BOOLEANS:
             raise SqlError.of("invalid_parameter_value", f'invalid value for boolean option "{name}": {text}')
         found[name] = text
@@ -37,24 +38,6 @@ def read_view_options(options: Iterable[Any]) -> dict[str, str]:
 def show_options(options: Mapping[str, str]) -> tuple[str, ...]:
     """The options as a view keeps them."""
     return tuple(f"{name}={text}" for name, text in options.items())
-
-
-def _read_text(option: Any) -> str:
-    if not present(option.arg):
-        return "true"
-    arg = inner(option.arg)
-    match kind(option.arg):
-        case "string":
-            return str(arg.sval)
-        case "integer":
-            return str(arg.ival)
-        case "float":
-            return str(arg.fval)
-        case "boolean":
-            return "true" if arg.boolval else "false"
-        case "type_name":
-            return ".".join(strings(arg.names))
-    return ""
 
 
 def set_view_options(context: Context, view: View, options: Iterable[Any], *, reset: bool) -> None:

@@ -39,7 +39,7 @@ def _rewrite(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], No
             continue
         node = parse(query)[0].node
         if _change_ranges(node, name, change):
-            catalog = catalog.with_relation(replace(relation, query=deparse(node)))
+            catalog = catalog.put(replace(relation, query=deparse(node)))
     return catalog
 
 

@@ -67,7 +67,7 @@ def create_view(context: Context) -> Result:
         return Result("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
     view = View(oid, schema, name, columns, context.session.user, text, options=options)
-    context.transaction.set_catalog(catalog.with_relation(view))
+    context.transaction.set_catalog(catalog.put(view))
     return Result("CREATE VIEW")
 
 
@@ -81,7 +81,7 @@ def set_view_default(context: Context, view: View, name: str, node: Any) -> None
         text = bind_declared_default(context.binder(), default_expression(context, node), column)
     columns = tuple(replace(each, default=text) if each is column else each for each in view.columns)
     catalog = context.transaction.catalog
-    context.transaction.set_catalog(catalog.with_relation(replace(view, columns=columns)))
+    context.transaction.set_catalog(catalog.put(replace(view, columns=columns)))
 
 
 def _check_replaced(old: View, columns: tuple[Column, ...]) -> None:

@@ -138,5 +138,5 @@ def _quote(name: str) -> str:
 @cache
 def _load_operators() -> dict[int, str]:
     """Returns comparison operators by the OIDs of their functions."""
-    rows = pgdata.load_table("operator")
-    return {int(row["oprcode"]): row["oprname"] for row in rows if row["oprname"] in _OPERATORS and row["oprcode"]}
+    rows = pgdata.load_table("pg_operator").select("oprcode", "oprname")
+    return {int(function): name for function, name in rows if name in _OPERATORS}

@@ -14,7 +14,8 @@ from gpudb.lru import LruCache
 from gpudb.plpgsql.compilation import Compiled, compile_body, make_runtime
 from gpudb.plpgsql.compiler import Shape
 from gpudb.plpgsql.context import add_context
-from gpudb.plpgsql.parser import Declared, Parameter, parse_body
+from gpudb.plpgsql.declared import Declared, Parameter
+from gpudb.plpgsql.parser import parse_body
 from gpudb.plpgsql.records import Record
 from gpudb.plpgsql.tree import Body
 from gpudb.session.authorization.privileges import act_as

@@ -83,10 +83,7 @@ def _sequence_state(context: Context, sequence: Sequence) -> Row:
 
 @cache
 def _postgresql_settings() -> Mapping[str, Row]:
-    found = pgdata.load_system_table("settings")
-    assert found is not None
-    header, rows = found
-    return {str(row[0]).lower(): dict(zip(header, row, strict=True)) for row in rows}
+    return {str(row["name"]).lower(): dict(row) for row in pgdata.load_table("settings").rows()}
 
 
 def _settings(session: SessionState) -> list[Row]:
@@ -251,10 +248,7 @@ def _prepared(session: SessionState) -> list[Row]:
 
 @cache
 def _keywords() -> list[Row]:
-    found = pgdata.load_system_table("keywords")
-    assert found is not None
-    header, rows = found
-    return [{**dict(zip(header, row, strict=True)), "barelabel": row[2] == "t"} for row in rows]
+    return [{**row, "barelabel": row["barelabel"] == "t"} for row in pgdata.load_table("keywords").rows()]
 
 
 def _time_zones() -> list[Row]:
@@ -272,11 +266,13 @@ def _time_zones() -> list[Row]:
 def _time_zone_abbreviations() -> list[Row]:
     return [
         {
-            "abbrev": row["abbrev"],
-            "utc_offset": _interval(dt.timedelta(seconds=int(row["seconds"]))),
-            "is_dst": row["is_dst"] == "t",
+            "abbrev": abbreviation,
+            "utc_offset": _interval(dt.timedelta(seconds=int(seconds))),
+            "is_dst": daylight == "t",
         }
-        for row in pgdata.load_table("timezone_abbrev")
+        for abbreviation, seconds, daylight in pgdata.load_table("timezone_abbrev").select(
+            "abbrev", "seconds", "is_dst"
+        )
     ]
 
 

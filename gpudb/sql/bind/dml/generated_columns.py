@@ -9,7 +9,7 @@ from gpudb.catalog.tables import Column as TableColumn
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import BEFORE, UPDATE
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
-from gpudb.functions.library import casts, functions_by_name
+from gpudb.functions.library import casts, functions_by_oid
 from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.checks import parse_expression
@@ -93,7 +93,7 @@ def _is_call_mutable(call: Call) -> bool:
 
 def _is_text_mutable(name: str) -> bool:
     """Whether the text of a type's values depends on settings, or on the items of an array or a row."""
-    (output,) = functions_by_name()["array_out" if name[0] == "_" else get_output_function(name)]
+    output = functions_by_oid()[get_output_function("_text" if name[0] == "_" else name)]
     return not output.immutable
 
 

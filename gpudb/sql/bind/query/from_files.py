@@ -16,6 +16,7 @@ from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import FileScan, OutputColumn
 from gpudb.sql.parse.file_names import READ_FILES
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
+from gpudb.sql.parse.values import read_constant, strip_casts
 
 FUNCTIONS: dict[str, FileFormat | None] = {
     "read_parquet": "parquet",
@@ -39,9 +40,9 @@ def bind_files(binder: Binder, call: Any, columns: Sequence[Any], node: Any, ali
     for each in call.args:
         if kind(each) == "named_arg_expr":
             argument = inner(each)
-            options[argument.name.lower()] = _read_constant(binder, name, argument.arg)
+            options[argument.name.lower()] = _read_argument(binder, name, argument.arg)
         else:
-            value = _read_constant(binder, name, each)
+            value = _read_argument(binder, name, each)
             patterns += value if isinstance(value, list) else [value]
     if not patterns or not all(isinstance(each, str) and each for each in patterns):
         raise UndefinedFunction(f"function {name} takes names of files, and options by name", position=None)
@@ -60,24 +61,12 @@ def bind_files(binder: Binder, call: Any, columns: Sequence[Any], node: Any, ali
     return add_hidden(source, rel, len(shown), hidden)
 
 
-def _read_constant(binder: Binder, function: str, node: Any) -> Any:
+def _read_argument(binder: Binder, function: str, node: Any) -> Any:
     """Returns the value of a constant, or those of an array of them; 0A000 for any other expression."""
-    while kind(node) == "type_cast":
-        node = inner(node).arg
+    node = strip_casts(node)
     if kind(node) == "a_array_expr":
-        return [_read_constant(binder, function, each) for each in inner(node).elements]
+        return [_read_argument(binder, function, each) for each in inner(node).elements]
     if kind(node) == "a_const":
-        constant = inner(node)
-        match constant.WhichOneof("val"):
-            case "sval":
-                return str(constant.sval.sval)
-            case "ival":
-                return int(constant.ival.ival)
-            case "fval":
-                return str(constant.fval.fval)
-            case "boolval":
-                return bool(constant.boolval.boolval)
-            case _:
-                return None
+        return read_constant(inner(node))
     error = SqlError.of("feature_not_supported", f"the arguments of {function} must be constants")
     raise binder.locate(error, expression_location(node))

@@ -41,7 +41,7 @@ def test_rows_before_a_column_have_its_initial_value() -> None:
         with lab.database.store.begin() as transaction:
             table = next(each for each in transaction.catalog.relations.values() if each.name == "grown")
             changed = replace(table, columns=(*table.columns, *added))  # type: ignore[type-var]
-            transaction.set_catalog(transaction.catalog.with_relation(changed))
+            transaction.set_catalog(transaction.catalog.put(changed))
             transaction.commit()
         lab.run("INSERT INTO grown VALUES (4, 5, 'new', NULL, 6)")
         request = lab.request("SELECT * FROM grown WHERE number = 42 OR nothing = 6")

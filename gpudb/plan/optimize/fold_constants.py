@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree.nodes import Node
-from gpudb.plan.tree.traversal import child_exprs, expression_fields, flatten, rebuild, transform, walk_nodes
+from gpudb.plan.tree.traversal import child_exprs, flatten, rebuild, transform, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile
 
@@ -66,7 +66,7 @@ class _ConstantFinder:
     def collect(self, root: Node) -> None:
         """Collects from a plan."""
         for node in walk_nodes(root):
-            for name in expression_fields(node.__class__):
+            for name in node.expressions:
                 value = getattr(node, name)
                 for each in flatten((value,)):
                     if self._is_constant(each):
@@ -152,7 +152,7 @@ def _is_immutable(expr: Any) -> bool:
 def _transform_exprs(root: Node, change: Callable[[Any], Any]) -> Node:
     def over(node: Node) -> Node:
         changed: dict[str, Any] = {}
-        for name in expression_fields(node.__class__):
+        for name in node.expressions:
             before = getattr(node, name)
             after = transform(before, change)
             if after is not before:

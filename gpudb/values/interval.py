@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.errors import SqlError
-from gpudb.types import list_interval_fields
+from gpudb.types.interval_fields import list_interval_fields
 from gpudb.values import calendar
 from gpudb.values.numbers import SPACE
 

@@ -10,7 +10,8 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.objects.names import check_column_name
 from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
 from gpudb.sql.bound import Column as Reference
-from gpudb.types import COLUMN_TYPES, TEXT, SqlType
+from gpudb.types import TEXT, SqlType
+from gpudb.types.facts import COLUMN_TYPES
 
 
 def _check_fields(name: str, item: SqlType) -> None:

@@ -10,7 +10,7 @@ from gpudb.engine.gpu.lower import recursion
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.logical.query_planner import plan_query
 from gpudb.plan.optimize import optimize
 from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import Recursive, Scan

@@ -14,6 +14,7 @@ from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.traversal import child_exprs, flatten, rebuild, transform, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile
+from gpudb.types.facts import EXACT_NUMBERS, FLOATS
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]
 """Evaluates expressions over no input; None for one that fails or whose type has no constants."""
@@ -163,15 +164,4 @@ def _transform_exprs(root: Node, change: Callable[[Any], Any]) -> Node:
 
 
 _TEXTS = {"text", "varchar", "bpchar"}
-_SETTING_FREE = _TEXTS | {
-    "bool",
-    "int2",
-    "int4",
-    "int8",
-    "float4",
-    "float8",
-    "numeric",
-    "date",
-    "timestamp",
-    "interval",
-}
+_SETTING_FREE = EXACT_NUMBERS | FLOATS | _TEXTS | {"bool", "date", "timestamp", "interval"}

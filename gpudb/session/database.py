@@ -342,7 +342,7 @@ def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Eng
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.routing import RoutedEngine
-    from gpudb.plan.dask.planner import warm_up
+    from gpudb.plan.dask.dask_sql_planner import warm_up
 
     def planner() -> None:
         warm_up()

@@ -18,7 +18,7 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
 from gpudb.engine.routing import RoutedEngine
-from gpudb.plan.dask.planner import warm_up
+from gpudb.plan.dask.dask_sql_planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
 from gpudb.session.execution.binding.binding import bind_statement, parse_statements

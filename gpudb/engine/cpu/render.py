@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from gpudb.duckdb.dispatch import dispatch_on_type
-from gpudb.duckdb.expressions import ExpressionRenderer, sort_direction, sort_key
+from gpudb.duckdb.expressions.renderer import ExpressionRenderer, sort_direction
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.rendered_sql import pack, unpack
 from gpudb.engine.cpu.aggregate_inputs import compute_inputs_first, has_subquery_inputs
@@ -208,7 +208,7 @@ class QueryRenderer:
             elif isinstance(key.expr, bound.Constant | bound.Parameter):
                 continue
             else:
-                text = sort_key(renderer.render_value(key.expr), key.expr.type)
+                text = equality.render_sort_key(renderer.render_value(key.expr), key.expr.type)
             keys.append(text + sort_direction(key.descending, key.nulls_first))
         return f" ORDER BY {', '.join(keys)}" if keys else ""
 
@@ -270,7 +270,9 @@ class QueryRenderer:
         keys = []
         for index, descending, nulls_first in order_by:
             column = f"c{index + 1}.v" if query.columns[index].type.is_carried else f"c{index + 1}"
-            keys.append(sort_key(column, query.columns[index].type) + sort_direction(descending, nulls_first))
+            keys.append(
+                equality.render_sort_key(column, query.columns[index].type) + sort_direction(descending, nulls_first)
+            )
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._render_limit(query)
 
     def _render_limit(self, query: bound.Query) -> str:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from gpudb.errors import SqlError
 from gpudb.server.wire.fast_rows import encode_narrow_rows
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGER_BITS
 from gpudb.values.binary_columns import RowBuilder, encode_binary_column, to_binary_array
 from gpudb.values.text_columns import Resolve, format_numerics, format_text_column
 
@@ -31,7 +32,7 @@ _FEWEST_ROWS = 96
 """Row limit below which framing one by one is fastest."""
 _SHORT_ROWS = 8192
 """Row limit, with `_SHORT_BYTES` at most, below which framing is faster than handing rows to another thread."""
-_INTEGER_SIZES = {"int2": 2, "int4": 4, "int8": 8}
+_INTEGER_SIZES = {name: bits // 8 for name, bits in INTEGER_BITS.items()}
 _TEXT_TYPES = frozenset({"text", "varchar"})
 _PLAIN_TYPES = _INTEGER_SIZES.keys() | _TEXT_TYPES  # types whose text is Python's
 _MAX_PIECE_BYTES, _SHORT_BYTES = 32 << 20, 1 << 20

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.roles import Role
-from gpudb.engine.constants import OneRow
 from gpudb.engine.protocol import Measures
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import Notice, Prepared, Result
@@ -65,23 +64,11 @@ class SessionInterface(Protocol):
         An error skips the remaining statements, rolls back an implicit transaction and fails an explicit one.
         """
 
-    def run_constants(self, sql: str) -> Result | None:
-        """Runs a text that is one SELECT of constants and ran before; None for any other, which `run` runs.
-
-        The result has its `row`. It is complete: there is nothing to close.
-        """
-
-    def repeat_constants(self, sql: str, row: OneRow) -> bool:
-        """Runs a text again of which `run_constants` returned this row; False, and nothing ran, if it may differ."""
-
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""
-
-    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
-        """Runs a prepared SELECT of constants that ran before, as `run_constants` does; None for any other."""
 
     def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement (42P05 if the name is in use), visible to EXECUTE and DEALLOCATE."""
@@ -97,16 +84,6 @@ class SessionInterface(Protocol):
 
     def sync(self) -> None:
         """Ends the implicit transaction: commits it, or rolls it back after an error."""
-
-    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
-        """Whether a text is one statement that takes no time: it waits for no lock, no disk and no engine.
-
-        Those are SELECTs of constants that ran before, and BEGIN, COMMIT and the like of transactions that `ends_soon`.
-        """
-
-    @property
-    def ends_soon(self) -> bool:
-        """Whether there is no transaction, or one whose end takes no time, since it has changed nothing."""
 
     @property
     def has_idle_limits(self) -> bool:

@@ -25,7 +25,6 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import get_database
-from gpudb.engine.constants import OneRow, constant_row
 from gpudb.engine.protocol import Cancel, Measures, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.functions.carried import LAYOUT, Layout, bind_in_layout, layout_failure, next_scale
@@ -52,7 +51,6 @@ from gpudb.session.results import (
     Result,
     ResultColumn,
     check_columns,
-    have_same_columns,
     statement_columns,
 )
 from gpudb.session.routines.call import resolve_procedure
@@ -188,7 +186,6 @@ class Session:
         self._limits_version, self._statement_timeout, self._has_idle_limits = -1, 0, False
         self.commits = self.rollbacks = 0
         self.bound_statements = 0
-        self._has_result = False  # of constants, without a transaction
         self._dispatcher = dispatcher
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
@@ -197,9 +194,6 @@ class Session:
         self._search_path: tuple[tuple[object, ...], tuple[str, ...]] = (), ()
         self._recent: dict[tuple[str, tuple[int, ...]], Plan] = {}
         self._recent_of: tuple[object, ...] = ()
-        self._constants: dict[tuple[str, tuple[int, ...]], Plan] = {}
-        self._constants_of: tuple[object, ...] = ()
-        self._fixed_rows: dict[str, OneRow] = {}
         self.database_oid = get_database(self._catalog()).oid
         begin_settings(self, self._catalog(), role, settings)
 
@@ -306,111 +300,6 @@ class Session:
             if not finished:
                 self.fail()
                 self.sync()
-
-    def run_constants(self, sql: str) -> Result | None:
-        """Runs a text that is one SELECT of constants (see `interfaces.SessionInterface.run_constants`)."""
-        if self._ends_implicit:
-            return None
-        result = self._select_constants(sql.rstrip(_TRAILING), (), ())
-        if result is not None:
-            self.query = sql
-            self.sync()
-            if result.row is not None:
-                self._fixed_rows[sql] = result.row
-        return result
-
-    def repeat_constants(self, sql: str, row: OneRow) -> bool:
-        """Runs a SELECT of constants again (see `interfaces.SessionInterface.repeat_constants`)."""
-        if self._constants_of != (self._catalog().version, self.settings.version, self.definer) or self.failed:
-            return False
-        if self._fixed_rows.get(sql) is not row or self.frames or self._ends_implicit:
-            return False
-        self.query, self.script_part, self.query_started = sql, "", dt.datetime.now(dt.UTC)
-        self.bound_statements += 1
-        if self.transaction is None:
-            self.commits += 1
-        return True
-
-    @property
-    def _ends_implicit(self) -> bool:
-        """Whether a Query ends an implicit transaction of messages before it, whose commit takes time and may fail."""
-        return self.transaction is not None and not self.explicit
-
-    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
-        """Runs a prepared SELECT of constants (see `interfaces.SessionInterface.execute_constants`)."""
-        statement = prepared.statement
-        if not isinstance(statement, RawStatement) or statement.direct_node is not None:
-            return None
-        return self._select_constants(statement.text, prepared.oids, parameters, prepared)
-
-    def _select_constants(
-        self, text: str, oids: tuple[int, ...], parameters: tuple[object, ...], prepared: Prepared | None = None
-    ) -> Result | None:
-        """Returns the row of a statement whose plan is known to be constant, for the current role; else None.
-
-        It reads nothing of a snapshot and takes no time that a limit could end: no transaction begins for it.
-        """
-        plan = self._find_constants(text, oids)
-        if plan is None or self.failed:
-            return None
-        if len(plan.parameters) != len(parameters) or (parameters and wide_parameters(parameters)):
-            return None
-        row = constant_row(plan.bound, parameters)
-        if row is None or (prepared is not None and not self._is_as_described(plan, prepared)):
-            return None
-        self.query, self.script_part = text, ""
-        self.query_started = dt.datetime.now(dt.UTC)
-        if self._limits_version != self.settings.version:
-            self._update_limits()
-        self.accesses = plan.accesses
-        self.bound_statements += 1
-        self._has_result = self.transaction is None
-        return Result("SELECT", plan.columns, iter(row), row.close, row)
-
-    def _is_as_described(self, plan: Plan, prepared: Prepared) -> bool:
-        """Whether a plan has the columns that a client knows."""
-        described = prepared.columns
-        if described is not plan.columns and described is not plan.described:
-            if not have_same_columns(described, plan.columns):
-                return False
-            plan.described = described
-        return True
-
-    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
-        """Whether a text takes no time (see `interfaces.SessionInterface`)."""
-        if text in transaction_controls:
-            return self.ends_soon and self.settings["gpudb.fresh_reads"] != "on"
-        return not self.failed and self._find_constants(text.rstrip(_TRAILING), tuple(oids)) is not None
-
-    def _find_constants(self, text: str, oids: tuple[int, ...]) -> Plan | None:
-        """Returns the plan of a statement that is known to be constant, for the current role."""
-        # What a statement means, and who runs it, changes with one of these alone.
-        state = self._catalog().version, self.settings.version, self.definer
-        if self._constants_of != state or len(self._constants) > _MOST_RECENT:
-            self._constants_of, self._constants, self._fixed_rows = state, {}, {}
-        found = self._constants.get((text, oids))
-        if found is None and not self.frames and LAYOUT.get() is None:
-            plan = self._cached_plan(text, oids)
-            found = None if plan is None else plan.authorized.get(self.user)
-            if found is None or not found.is_constant:
-                return None
-            self._constants[text, oids] = found
-        return None if self.frames else found
-
-    @property
-    def ends_soon(self) -> bool:
-        """Whether the end of the transaction takes no time (see `interfaces.SessionInterface`)."""
-        transaction = self.transaction
-        return transaction is None or not (
-            transaction.changed
-            or transaction.written
-            or self.database.store.locks.held
-            or self.cursors
-            or self.shared_rows
-            or self.deferred_checks.pending
-            or self.mailbox.has_changes
-            or self.temporary_schema in transaction.catalog.schemas
-        )
 
     def _sync_after(self, finish: Callable[[], str]) -> Callable[[], str]:
         def finished() -> str:
@@ -734,9 +623,7 @@ class Session:
         if self.explicit:
             return
         if self.transaction is None:
-            if self._has_result and not self.failed:
-                self.commits += 1
-            self.failed = self._has_result = False
+            self.failed = False
             return
         self.end_transaction(commit=not self.failed)
 
@@ -744,7 +631,7 @@ class Session:
         """Commits or rolls back the transaction, implicit or explicit."""
         transaction, self.transaction = self.transaction, None
         self.transaction_started = None
-        self.explicit = self.failed = self._has_result = False
+        self.explicit = self.failed = False
         self.savepoints.clear()
         self._dispatcher.transaction_ended(self, commit)
         done = False

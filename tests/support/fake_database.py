@@ -120,9 +120,6 @@ class FakeSession:
     def status(self) -> str:
         return ("E" if self._failed else "T") if self._explicit else "I"
 
-    def run_constants(self, sql: str) -> Result | None:
-        return None
-
     def run(self, sql: str) -> Iterator[Result]:
         parts = [part for part in (piece.strip() for piece in sql.split(";")) if part]
         ended = False
@@ -173,19 +170,6 @@ class FakeSession:
     def sync(self) -> None:
         if not self._explicit:
             self._failed = False
-
-    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
-        return None
-
-    def repeat_constants(self, sql: str, row: object) -> bool:
-        return False
-
-    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
-        return False
-
-    @property
-    def ends_soon(self) -> bool:
-        return False
 
     @property
     def has_idle_limits(self) -> bool:

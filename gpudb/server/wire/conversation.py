@@ -21,17 +21,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from gpudb.engine.constants import OneRow
 from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.observe.statement import RepeatedStatement, Run
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.encode import encode_row
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.portals import Portals
-from gpudb.server.wire.results import SENT_ROWS, ResultRows, Send, send_copy
+from gpudb.server.wire.results import ResultRows, Send, send_copy
 from gpudb.session.interfaces import SessionInterface
 from gpudb.session.results import CopyIn, CopyOut, Prepared, Result
 from gpudb.values.binary import decode_utf8
@@ -41,13 +38,6 @@ CONNECTION_LOST = "08006"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
-_LONGEST_KEPT, _MOST_KEPT = 4096, 16
-"""Bytes of a Query of constants and its answer, and how many of them a client's conversation keeps."""
-_LONGEST_SHORT = 8192
-"""Bytes of a message from which on it may take some time to read."""
-_SHORT = frozenset(b"BCH")
-_QUERY, _EXECUTE = ord("Q"), ord("E")
-_SELECT_1 = replies.command_complete("SELECT 1")
 _SYNC, _FLUSH, _COPY_MESSAGES = ord("S"), ord("H"), frozenset(b"dcf")
 
 
@@ -59,15 +49,6 @@ class ExecutedStatement:
     seconds: float
     rows: int
     sqlstate: str
-
-
-class _KnownAnswer(NamedTuple):
-    """The answer to a Query of constants: its messages before ReadyForQuery, of which the row has `size` bytes."""
-
-    sql: str
-    row: OneRow
-    size: int
-    messages: bytes
 
 
 @dataclass(slots=True)
@@ -104,7 +85,6 @@ class Conversation:
         self._repeated: RepeatedStatement | None = None
         self._last_recorded = ""
         self._has_parts, self._part_started = False, 0.0
-        self._known_answers: dict[bytes, _KnownAnswer] = {}
         self._inbox = session.mailbox.inbox
         self._zone = session.reports().get("TimeZone", "UTC")
         self._reports: dict[str, str] = {}
@@ -117,20 +97,13 @@ class Conversation:
         self._is_ready = False
         self._timed_sql, self._started_at = "", 0.0
         self._handlers: dict[int, Callable[[bytes], None]] = {
-            _QUERY: self._handle_query,
+            ord("Q"): self._handle_query,
             ord("P"): self._handle_parse,
             ord("B"): self._handle_bind,
             ord("D"): self._handle_describe,
-            _EXECUTE: self._handle_execute,
+            ord("E"): self._handle_execute,
             ord("C"): self._handle_close,
             ord("F"): self._handle_function_call,
-        }
-        self._short_checks: dict[int, Callable[[bytes], bool]] = {
-            _QUERY: self._is_short_query,
-            ord("P"): self._is_short_parse,
-            ord("D"): self._is_short_describe,
-            _EXECUTE: self._is_short_execute,
-            _SYNC: self._is_short_sync,
         }
 
     @property
@@ -171,59 +144,6 @@ class Conversation:
             raise
         except BaseException as error:
             self._handle_error(error, simple=self._is_simple(kind))
-
-    @property
-    def can_be_parked(self) -> bool:
-        """Whether nothing but a message of the client, whenever it comes, has to be waited for."""
-        session = self._session
-        if self._copy is not None or self._skipping or self._portals.are_open:
-            return False
-        return not self._inbox and not session.mailbox.channels and not session.has_idle_limits
-
-    def handle_short(self, kind: int, payload: bytes) -> bool:
-        """Answers a message if that takes no time; False if it may take some, and nothing was done.
-
-        Raises as `handle_message` does.
-        """
-        if self._skipping or self._copy is not None or len(payload) > _LONGEST_SHORT:
-            return False
-        check = self._short_checks.get(kind)
-        try:
-            if kind == _QUERY:
-                if self._answer_constants(payload):
-                    return True
-            elif kind == _EXECUTE and self._execute_constants(payload):
-                return True
-            if not (kind in _SHORT if check is None else check(payload)):
-                return False
-        except GpudbError:
-            return False
-        self.handle_message(kind, payload)
-        return True
-
-    def _is_short_query(self, payload: bytes) -> bool:
-        session = self._session
-        return session.answers_soon(payload[:-1].decode("utf-8", "replace")) and session.ends_soon
-
-    def _is_short_parse(self, payload: bytes) -> bool:
-        """Whether a statement is known: its text has no parameters."""
-        parts = payload.split(b"\0", 2)
-        return parts[2:] == [b"\0\0"] and self._session.answers_soon(parts[1].decode("utf-8", "replace"))
-
-    def _is_short_execute(self, payload: bytes) -> bool:
-        """Whether a portal has yet to run, and runs in no time."""
-        portal = self._portals.get(payload.partition(b"\0")[0].decode("utf-8", "replace"))
-        if portal is None or portal.rows is not None or portal.done:
-            return False
-        prepared = portal.prepared
-        return self._session.answers_soon(prepared.sql, prepared.oids)
-
-    def _is_short_describe(self, payload: bytes) -> bool:
-        """Whether what is described is known: a cursor is not."""
-        return payload[:1] == b"S" or payload[1:].partition(b"\0")[0].decode("utf-8", "replace") in self._portals
-
-    def _is_short_sync(self, payload: bytes) -> bool:
-        return self._session.ends_soon
 
     def send_ready(self) -> None:
         """Sends ReadyForQuery."""
@@ -372,51 +292,12 @@ class Conversation:
     # ---- simple protocol
 
     def _handle_query(self, payload: bytes) -> None:
-        if self._answer_constants(payload):
-            return
         sql = messages.parse_query(payload)
         self._start_timing(sql, runs=True)
         self._unnamed = None
         self._portals.drop("")
         self._script = iter(self._session.run(sql))
         self._continue_script()
-
-    def _answer_constants(self, payload: bytes) -> bool:
-        """Answers a Query that is one SELECT of constants and ran before; False for any other."""
-        started = time.monotonic()
-        known = self._known_answers.get(payload)
-        if known is None or not self._session.repeat_constants(known.sql, known.row):
-            known = self._run_constants(payload)
-            if known is None:
-                return False
-        if self._is_running:
-            self._record_statement(self._suspended_rows)
-        self._timed_sql, self._started_at = known.sql, started
-        self._unnamed = None
-        self._portals.drop("")
-        self._send(known.messages)
-        self._record_statement(1, size=known.size)
-        self.send_ready()
-        return True
-
-    def _run_constants(self, payload: bytes) -> _KnownAnswer | None:
-        """Runs a Query that is one SELECT of constants, and keeps the answer for the next time."""
-        sql = messages.parse_query(payload)
-        result = self._session.run_constants(sql)
-        if result is None or result.row is None:
-            return None
-        sent: list[bytes | memoryview] = []
-        formats = (0,) * len(result.columns or ())
-        rows = ResultRows(result, formats)
-        sent.append(replies.row_description(result.columns or (), formats))
-        rows.send(sent.append, 0, self._zone, None)
-        sent.append(_SELECT_1)
-        known = _KnownAnswer(sql, result.row, rows.bytes, b"".join(sent))
-        if len(payload) + len(known.messages) <= _LONGEST_KEPT:
-            if len(self._known_answers) == _MOST_KEPT:
-                self._known_answers.clear()
-            self._known_answers[payload] = known
-        return known
 
     def _continue_script(self, rows: int = 0) -> None:
         """Runs the Query's statements until one needs COPY data or none is left; `rows` are those copied just now."""
@@ -552,33 +433,7 @@ class Conversation:
         prepared.descriptions[formats] = description
         return description
 
-    def _execute_constants(self, payload: bytes) -> bool:
-        """Executes a portal of a SELECT of constants that ran before; False for any other, and one that has run."""
-        message = messages.parse_execute(payload)
-        portal = self._portals.get(message.portal)
-        if portal is None or portal.done or portal.rows is not None or message.limit:
-            return False
-        started = time.monotonic()
-        result = self._session.execute_constants(portal.prepared, portal.parameters)
-        if result is None or result.row is None:
-            return False
-        types = portal.prepared.columns or ()
-        row = encode_row(result.row.values, [column.type for column in types], portal.formats)
-        if row is None:
-            return False
-        self._is_ready = False
-        if self._is_running:
-            self._record_statement(self._suspended_rows)
-        portal.done, portal.rows = True, SENT_ROWS
-        self._send(row)
-        self._send(_SELECT_1)
-        self._timed_sql, self._started_at = portal.prepared.sql, started
-        self._record_statement(1, size=len(row))
-        return True
-
     def _handle_execute(self, payload: bytes) -> None:
-        if self._execute_constants(payload):
-            return
         message = messages.parse_execute(payload)
         portal = self._portals.find(message.portal)
         if portal.done and portal.prepared.columns is None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.encode import encode_piece, encode_row, frame_copy_data, is_short, make_encoders
+from gpudb.server.wire.encode import encode_piece, frame_copy_data, is_short, make_encoders
 from gpudb.session.results import CopyOut, Result
 from gpudb.storage.copy.pipeline import map_in_order
 from gpudb.values.text_columns import Resolve
@@ -43,15 +43,6 @@ class ResultRows:
     def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
         """Sends up to `limit` rows (0: all). Returns True if the result ended; reaching the limit leaves that open."""
         self.sent = 0
-        row = self._result.row
-        if row is not None and not self.ended:
-            started = perf_counter()
-            encoded = encode_row(row.values, self._types, self._formats)
-            if encoded is not None:
-                send(encoded)
-                self.encode_seconds, self.bytes = perf_counter() - started, len(encoded)
-                self.ended, self.sent, self._total = True, 1, 1
-                return limit != 1
         batches = self._iterate_batches(limit)
         try:
             first = next(batches, None)
@@ -122,11 +113,6 @@ class ResultRows:
         if not self._closed:
             self._closed = True
             self._result.close()
-
-
-SENT_ROWS = ResultRows(Result("SELECT"), ())
-"""The rows of a portal that has sent them all."""
-SENT_ROWS.close()
 
 
 def send_copy(result: CopyOut, send: Send) -> str:

@@ -9,12 +9,11 @@ from typing import TypeVar
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
-from gpudb.engine.constants import constant_row
 from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
 from gpudb.session.execution import cluster_tables, session_functions, system_tables
 from gpudb.session.execution.foreign_tables import open_foreign_scans
-from gpudb.sql.bound import ForeignScan, Query, Select
+from gpudb.sql.bound import ForeignScan, Query
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
 
@@ -93,11 +92,7 @@ def _settings(context: Context) -> Settings:
 def run_on_engine(
     context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None, snapshot: Catalog | None = None
 ) -> Stream:
-    """Runs a query without session calls on the engine (see `build_request`); a row of constants needs none."""
-    # First, since building the request would be most of the work.
-    row = constant_row(query, context.parameters) if isinstance(query, Select) and query.source is None else None
-    if row is not None:
-        return row
+    """Runs a query without session calls on the engine (see `build_request`)."""
     request = build_request(context, query, frames, snapshot)
     if context.session.explains_slow:
         context.session.slow_request = request

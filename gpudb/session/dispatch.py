@@ -205,7 +205,7 @@ class StatementDispatcher:
             case "ExplainStmt":
                 return explain.plan_columns(node)
             case "ExecuteStmt":
-                return session.get_prepared(node.name).columns
+                return session.prepared.find(node.name).columns
             case "FetchStmt":
                 return cursors.fetch_columns(session, node)
             case _:
@@ -213,8 +213,7 @@ class StatementDispatcher:
 
     def before_commit(self, session: SessionState, transaction: Transaction) -> None:
         """Runs deferred checks, and the ON COMMIT actions of temporary tables."""
-        # Only a transaction block can have SET CONSTRAINTS.
-        if session.explicit or session.deferred_checks.pending:
+        if session.deferred_checks.pending:
             set_constraints.run_deferred_checks(session, transaction)
         if session.temporary_schema in transaction.catalog.schemas:
             temporary_tables.run_on_commit(session, transaction)

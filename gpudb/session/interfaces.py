@@ -9,8 +9,11 @@ from typing import Protocol
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.roles import Role
 from gpudb.engine.protocol import Measures
+from gpudb.session.identity import Identity
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import Notice, Prepared, Result
+from gpudb.session.running import RunningStatement
+from gpudb.session.state.prepared_statements import PreparedStatements
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,14 @@ class SessionInterface(Protocol):
     """What was measured of statements since the client's side took it; an empty dictionary then takes its place."""
     mailbox: Mailbox
     """The channels that the session listens to, and the notifications that have arrived."""
-    script_part: str
-    """The statement that `run` runs now if its text has several, else ''."""
+    identity: Identity
+    running: RunningStatement
+    prepared: PreparedStatements
+    """The named prepared statements, visible to EXECUTE and DEALLOCATE."""
     database_oid: int
-    acting_role: str
-    """The current role of the last statement."""
-    slow_after: float
-    """Seconds from which on a statement is to be given to `log_slow`."""
 
     def log_slow(self, text: str, seconds: float) -> None:
-        """Logs a statement that took so many seconds, as settings say."""
+        """Logs a statement that took so many seconds, `running.slow_after` at least, as settings say."""
 
     @property
     def status(self) -> str:
@@ -69,15 +70,6 @@ class SessionInterface(Protocol):
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""
-
-    def add_prepared(self, name: str, prepared: Prepared) -> None:
-        """Adds a named prepared statement (42P05 if the name is in use), visible to EXECUTE and DEALLOCATE."""
-
-    def get_prepared(self, name: str) -> Prepared:
-        """The prepared statement of that name; 26000."""
-
-    def remove_prepared(self, name: str) -> None:
-        """Removes a named prepared statement; no error if there is none."""
 
     def fail(self) -> None:
         """Fails the current transaction after an error outside the session, such as an invalid message."""

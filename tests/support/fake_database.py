@@ -21,6 +21,7 @@ from gpudb.catalog.roles import Role
 from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError, WorkerLost
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
+from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, exact_numeric, type_by_oid
 
 REPORTS = {
@@ -110,7 +111,7 @@ class FakeSession:
         self._database = database
         self._connection = database.connection.cursor()
         self._explicit = self._failed = False
-        self._prepared: dict[str, Prepared] = {}
+        self.prepared = PreparedStatements()
         self._notices: list[Notice] = []
         self._reports: list[tuple[str, str]] = []
         self._canceled = threading.Event()
@@ -150,19 +151,6 @@ class FakeSession:
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         return self._start(str(prepared.statement), tuple(parameters), prepared.parameters)
-
-    def add_prepared(self, name: str, prepared: Prepared) -> None:
-        if name in self._prepared:
-            raise SqlError.of("duplicate_prepared_statement", f'prepared statement "{name}" already exists')
-        self._prepared[name] = prepared
-
-    def get_prepared(self, name: str) -> Prepared:
-        if name not in self._prepared:
-            raise SqlError.of("invalid_sql_statement_name", f'prepared statement "{name}" does not exist')
-        return self._prepared[name]
-
-    def remove_prepared(self, name: str) -> None:
-        self._prepared.pop(name, None)
 
     def fail(self) -> None:
         self._failed = True

@@ -257,15 +257,15 @@ class Conversation:
             self._repeated, self._last_recorded = None, ""
         elif sql == self._last_recorded and is_successful and not session.measures and run[1] < self._repeats_below:
             # Between its runs is no other statement that would change the role or a setting.
-            below = min(self._repeats_below, session.slow_after)
-            self._repeated = RepeatedStatement(sql, session.acting_role, *place, below)
+            below = min(self._repeats_below, session.running.slow_after)
+            self._repeated = RepeatedStatement(sql, session.identity.acting_role, *place, below)
             self._repeated.append(run)
             self._record(self._repeated)
         else:
-            self._record((sql, session.acting_role, sqlstate, *place, *run, session.measures))
+            self._record((sql, session.identity.acting_role, sqlstate, *place, *run, session.measures))
             session.measures, self._repeated = {}, None
             self._last_recorded = sql if is_successful else ""
-        if run[1] >= session.slow_after and is_successful:
+        if run[1] >= session.running.slow_after and is_successful:
             session.log_slow(sql, run[1])
 
     def _record_part(self, rows: int, sqlstate: str = "00000", *, size: int = 0, encode_seconds: float = 0.0) -> None:
@@ -276,7 +276,7 @@ class Conversation:
         session, ended = self._session, time.monotonic()
         place = session.database_oid, session.process_id
         figures = ended, ended - self._part_started, encode_seconds, rows, size
-        self._record((session.script_part, session.acting_role, sqlstate, *place, *figures, session.measures))
+        self._record((session.running.part, session.identity.acting_role, sqlstate, *place, *figures, session.measures))
         session.measures, self._part_started = {}, ended
 
     def _end_parts(self, sqlstate: str) -> None:
@@ -309,7 +309,7 @@ class Conversation:
                 return
             sent, size, encode_seconds = self._send_result(result)
             rows += sent
-            if self._record is not None and self._session.script_part:
+            if self._record is not None and self._session.running.part:
                 self._record_part(sent, size=size, encode_seconds=encode_seconds)
         self._close_script()
         self._record_statement(rows, size=size, encode_seconds=encode_seconds)
@@ -370,7 +370,7 @@ class Conversation:
             if not copy.simple:
                 self._record_statement(rows)
                 return
-            if self._record is not None and self._session.script_part:
+            if self._record is not None and self._session.running.part:
                 self._record_part(rows)
             self._continue_script(rows)
         elif kind == ord("f"):
@@ -388,14 +388,14 @@ class Conversation:
             self._unnamed = None
         prepared = self._session.prepare(message.sql, message.oids)
         if message.name:
-            self._session.add_prepared(message.name, prepared)
+            self._session.prepared.add(message.name, prepared)
         else:
             self._unnamed = prepared
         self._send(replies.PARSE_COMPLETE)
 
     def _get_prepared(self, name: str) -> Prepared:
         if name:
-            return self._session.get_prepared(name)
+            return self._session.prepared.find(name)
         if self._unnamed is None:
             text = "unnamed prepared statement does not exist"
             raise SqlError.of("invalid_sql_statement_name", text)
@@ -464,7 +464,7 @@ class Conversation:
         if target.kind == "P":
             self._portals.drop(target.name)
         elif target.name:
-            self._session.remove_prepared(target.name)
+            self._session.prepared.remove(target.name)
         else:
             self._unnamed = None
         self._send(replies.CLOSE_COMPLETE)

@@ -147,7 +147,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         copy_from.with_generated_columns(context, table, None),
     )
     progress = CopyProgress(table.oid, "FILE")
-    context.session.progress = progress
+    context.session.running.progress = progress
 
     def report(step: Progress) -> None:
         progress.counts, progress.bytes_processed, progress.bytes_total = step, step.done, step.total

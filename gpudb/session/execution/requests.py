@@ -83,7 +83,7 @@ def _settings(context: Context) -> Settings:
         session.process_id,
         None if node is None else cluster_tables.find_worker(context, node),
         session.settings["gpudb.fused"] == "on",
-        str(session.authenticated),  # SET ROLE does not change whose limits count
+        str(session.identity.authenticated),  # SET ROLE does not change whose limits count
         int(session.settings["gpudb.max_running_statements"]),
         session.measures,
     )
@@ -94,8 +94,8 @@ def run_on_engine(
 ) -> Stream:
     """Runs a query without session calls on the engine (see `build_request`)."""
     request = build_request(context, query, frames, snapshot)
-    if context.session.explains_slow:
-        context.session.slow_request = request
+    if context.session.running.explains_slow:
+        context.session.running.slow_request = request
     return context.session.database.engine.run(request)
 
 

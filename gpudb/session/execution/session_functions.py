@@ -27,7 +27,7 @@ _RESETS: Mapping[str, Callable[..., None]] = {
 def values(context: Context) -> Mapping[str, object]:
     """The result of each session function in one statement, by key; a callable takes the call's constant arguments."""
     session = context.session
-    started = session.transaction_started or context.started
+    started = session.transactions.started or context.started
 
     def current_setting(name: object, missing_ok: object = False) -> object:
         try:
@@ -104,7 +104,7 @@ def values(context: Context) -> Mapping[str, object]:
         "clock_timestamp": lambda: dt.datetime.now(dt.UTC),
         "timeofday": lambda: dt.datetime.now(dt.UTC).strftime("%a %b %d %H:%M:%S.%f %Y UTC"),
         "current_user": session.user,
-        "session_user": session.session_user,
+        "session_user": session.identity.session_user,
         "user": session.user,
         "current_role": session.user,
         "current_database": context.transaction.catalog.database,
@@ -126,7 +126,7 @@ def values(context: Context) -> Mapping[str, object]:
         "inet_server_addr": session.network.server_address,
         "inet_server_port": session.network.server_port,
         "pg_current_logfile": None,
-        "current_query": session.query,
+        "current_query": session.running.text,
         "pg_is_in_recovery": False,
         "pg_trigger_depth": len(session.triggered),
     }

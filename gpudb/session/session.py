@@ -241,7 +241,8 @@ class Session:
             # That within EXECUTE DIRECT means another statement by itself.
             is_known = statement.kind in BINDABLE and statement.direct_node is None
             plan = self.plans.find(statement.text, oids) if is_known else None
-            return check_columns(prepared, self._start(statement, tuple(parameters), oids=oids, plan=plan))
+            result = self._start(statement, tuple(parameters), oids=oids, plan=plan)
+            return result if result.columns is prepared.columns else check_columns(prepared, result)
         except GpudbError:
             self.fail()
             raise
@@ -366,11 +367,13 @@ class Session:
 
     def transaction_ends(self, committed: bool) -> None:
         """Ends what belongs to a transaction that is committed or rolled back."""
-        self._dispatcher.transaction_ended(self, committed)
+        if self.cursors or self.shared_rows or not committed:
+            self._dispatcher.transaction_ended(self, committed)
 
     def before_commit(self, transaction: Transaction) -> None:
         """Runs what precedes a commit."""
-        self._dispatcher.before_commit(self, transaction)
+        if self.deferred_checks.pending or self.temporary_schema in transaction.catalog.schemas:
+            self._dispatcher.before_commit(self, transaction)
 
     # -------------------------------------------------------------------------------------------- the end
 

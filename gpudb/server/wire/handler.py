@@ -18,13 +18,14 @@ from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog
-from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, ExecutedStatement
+from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation
 from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.login import log_in
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.pending_connections import PendingConnections
+from gpudb.server.wire.recording import ExecutedStatement
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.stream import DeadlinePassed, Stream
 from gpudb.server.wire.waker import Waker

@@ -18,7 +18,8 @@ def select(context: Context) -> Result:
         find_worker(context, context.statement.direct_node)
     if context.statement.is_function:
         return run_function(context)
-    if changes_data(context.statement.node):
+    known = context.plan
+    if (known is None or not isinstance(known.bound, Query)) and changes_data(context.statement.node):
         return select_with_changes(context)
     plan = context.session.plan(context)
     assert isinstance(plan.bound, Query)

@@ -1,7 +1,8 @@
-"""The path of a warm statement: few modules, no call into a higher room, and each module named on the guide's page."""
+"""The path of a warm statement: few modules, no call into a higher room, and the guide's page lists just these modules."""
 
 from __future__ import annotations
 
+import ast
 import re
 import time
 import tomllib
@@ -84,10 +85,28 @@ def _place(module: str, container: str, heights: dict[str, int]) -> int | None:
     return next((height for name, height in heights.items() if f"{inside}.".startswith(f"{name}.")), None)
 
 
-def test_the_page_names_every_module(engine: str, trace: Trace) -> None:
+def test_the_page_lists_these_modules(engine: str, trace: Trace, request: pytest.FixtureRequest) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    section = page[page.index(f"<!-- trace:{engine} -->") : page.index(f"<!-- /trace:{engine} -->")]
-    assert [name for name in trace.modules if f"`{_file(name)}`" not in section] == []
+    before, rest = page.split(f"<!-- trace:{engine} -->\n")
+    section, after = rest.split(f"<!-- /trace:{engine} -->")
+    table = _table(trace)
+    if request.config.getoption("--update-snapshots"):
+        PAGE.write_text(f"{before}<!-- trace:{engine} -->\n{table}<!-- /trace:{engine} -->{after}", encoding="utf-8")
+        return
+    listed, passed = (set(re.findall(r"^\| `([^`]+)`", each, re.MULTILINE)) for each in (section, table))
+    assert sorted(passed - listed) == [], "missing on the page"
+    assert sorted(listed - passed) == [], "not passed"
+
+
+def _table(trace: Trace) -> str:
+    """The modules from the highest room to the lowest, with what each says of itself."""
+    rooms = layers()["gpudb"]
+    heights = {name: _place(name, "gpudb", rooms) or 0 for name in trace.modules}
+    rows = ["| module | what it does |", "|---|---|"]
+    for name in sorted(trace.modules, key=lambda each: (-heights[each], each)):
+        docstring = ast.get_docstring(ast.parse((ROOT / _file(name)).read_text(encoding="utf-8"))) or ""
+        rows.append(f"| `{_file(name)}` | {docstring.splitlines()[0]} |")
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _file(module: str) -> str:

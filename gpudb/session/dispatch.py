@@ -205,7 +205,7 @@ class StatementDispatcher:
             case "ExplainStmt":
                 return explain.plan_columns(node)
             case "ExecuteStmt":
-                return session.prepared.find(node.name).columns
+                return session.prepared[node.name].columns
             case "FetchStmt":
                 return cursors.fetch_columns(session, node)
             case _:

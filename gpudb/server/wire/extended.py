@@ -62,7 +62,7 @@ class ExtendedProtocol:
 
     def _get_prepared(self, name: str) -> Prepared:
         if name:
-            return self._session.prepared.find(name)
+            return self._session.prepared[name]
         if self._unnamed is None:
             text = "unnamed prepared statement does not exist"
             raise SqlError.of("invalid_sql_statement_name", text)
@@ -120,7 +120,7 @@ class ExtendedProtocol:
         if target.kind == "P":
             self._portals.drop(target.name)
         elif target.name:
-            self._session.prepared.remove(target.name)
+            self._session.prepared.pop(target.name, None)
         else:
             self._unnamed = None
         self._send(replies.CLOSE_COMPLETE)

@@ -7,7 +7,10 @@ from gpudb.session.results import Prepared
 
 
 class PreparedStatements(dict[str, Prepared]):
-    """A session's prepared statements by name."""
+    """A session's prepared statements by name; 26000 for a name that is not in use."""
+
+    def __missing__(self, name: str) -> Prepared:
+        raise _make_unknown_error(name)
 
     def add(self, name: str, prepared: Prepared) -> None:
         """Adds a statement; 42P05 if the name is in use."""
@@ -20,13 +23,11 @@ class PreparedStatements(dict[str, Prepared]):
             message = f'prepared statement "{name}" already exists'
             raise SqlError.of("duplicate_prepared_statement", message)
 
-    def find(self, name: str) -> Prepared:
-        """The statement of that name; 26000."""
-        if name not in self:
-            message = f'prepared statement "{name}" does not exist'
-            raise SqlError.of("invalid_sql_statement_name", message)
-        return self[name]
-
     def remove(self, name: str) -> None:
-        """Removes a statement; no error if there is none."""
-        self.pop(name, None)
+        """Removes a statement; 26000."""
+        if self.pop(name, None) is None:
+            raise _make_unknown_error(name)
+
+
+def _make_unknown_error(name: str) -> SqlError:
+    return SqlError.of("invalid_sql_statement_name", f'prepared statement "{name}" does not exist')

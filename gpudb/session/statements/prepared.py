@@ -40,13 +40,13 @@ def execute(context: Context) -> Result:
     node: Any = context.statement.node
     prepared_context = enter_prepared(context, node)
     handler = context.session.handlers[prepared_context.statement.kind]
-    return check_columns(context.session.prepared.find(node.name), handler(prepared_context))
+    return check_columns(context.session.prepared[node.name], handler(prepared_context))
 
 
 def enter_prepared(context: Context, node: Any) -> Context:
     """The context of the prepared statement of an ExecuteStmt message, with its parameters' values; 26000, 42601."""
     session = context.session
-    prepared = session.prepared.find(node.name)
+    prepared = session.prepared[node.name]
     if len(node.params) != len(prepared.parameters):
         message = f'wrong number of parameters for prepared statement "{node.name}"'
         detail = f"Expected {len(prepared.parameters)} parameters but got {len(node.params)}."
@@ -73,6 +73,5 @@ def deallocate(context: Context) -> Result:
     if node.isall or not node.name:
         context.session.prepared.clear()
         return Result("DEALLOCATE ALL")
-    context.session.prepared.find(node.name)
     context.session.prepared.remove(node.name)
     return Result("DEALLOCATE")

@@ -18,9 +18,18 @@ from tests.support.tracing import Trace, Tracer
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "developers" / "architecture.md"
 SQL = "SELECT count(*) FROM t WHERE a > 5"
-BACKGROUND = {"_drain_periodically", "_supervise", "watch", "_watch", "heartbeat", "serve_forever", "service_actions"}
+BACKGROUND = {
+    "_drain_periodically",
+    "_supervise",
+    "watch",
+    "_watch",
+    "heartbeat",
+    "serve_forever",
+    "service_actions",
+    "used_bytes",
+}
 """Periodic functions of the cluster, the listener and the recorder, which run beside a statement and are not on its path."""
-ENGINES = {"cpu": ((), 32), "twin": (("--engine", "twin", "--workers", "1"), 60)}
+ENGINES = {"cpu": ((), 32), "twin": (("--engine", "twin", "--workers", "1"), 64)}
 """Server options for each engine, and the limit of modules that a warm statement passes."""
 
 
@@ -42,7 +51,7 @@ def trace(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tra
             time.sleep(1)  # the last statement's clean-up, after its reply
             with tracer.record() as recorded:
                 assert connection.execute(SQL).fetchall() == [(99995,)]
-                time.sleep(0.5)
+                time.sleep(0.2)  # what follows its reply
         recorded.calls = {call for call in recorded.calls if call.root not in BACKGROUND}
         yield recorded
 

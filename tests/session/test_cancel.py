@@ -53,7 +53,7 @@ def _cancelled_while(session: Session, sql: str, cancel: Session | None = None) 
 
     thread = threading.Thread(target=work)
     thread.start()
-    wait_until(lambda: session.active, "the statement runs")
+    wait_until(lambda: session.running.active, "the statement runs")
     time.sleep(0.1)
     started = time.monotonic()
     if cancel is None:

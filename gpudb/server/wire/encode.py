@@ -115,30 +115,6 @@ def encode_few_rows(
     return b"".join(chain.from_iterable(zip(map(heads.__getitem__, sizes), rows)))
 
 
-def encode_row(values: Sequence[object], types: Sequence[SqlType], formats: Sequence[int]) -> bytes | None:
-    """Returns the DataRow message of integers and texts; None for other types, and a row that exceeds a message."""
-    parts = [b"", len(types).to_bytes(2, "big")]
-    for value, type_, format_code in zip(values, types, formats):
-        name = type_.name
-        if value is None:
-            parts.append(_NULL)
-            continue
-        if name in _TEXT_TYPES:
-            data = value.encode()  # type: ignore[attr-defined]
-        elif name in _INTEGER_SIZES:
-            number: int = value  # type: ignore[assignment]
-            data = number.to_bytes(_INTEGER_SIZES[name], "big", signed=True) if format_code else b"%d" % number
-        else:
-            return None
-        parts.append(len(data).to_bytes(4, "big"))
-        parts.append(data)
-    size = sum(map(len, parts))
-    if size + 4 > _LARGEST_MESSAGE:
-        return None
-    parts[0] = b"D" + (size + 4).to_bytes(4, "big")
-    return b"".join(parts)
-
-
 def _split_into_pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
     """Returns (start, count) of slices of at most ROWS rows and, unless one row exceeds it, 32 MiB."""
     start = 0

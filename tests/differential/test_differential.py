@@ -54,7 +54,9 @@ def test_same_as_postgresql(name: str, number: int, comparison: Comparison) -> N
     """
     statement = _FILES[name][number]
     expected, actual = comparison.pairs(name)[number]
-    assert expected.sqlstate == statement.sqlstate, f"{statement.sql}\nPostgreSQL: {expected.sqlstate} {expected.message}"
+    assert expected.sqlstate == statement.sqlstate, (
+        f"{statement.sql}\nPostgreSQL: {expected.sqlstate} {expected.message}"
+    )
     if statement.setup:
         assert actual.sqlstate is None, f"{statement.sql}\ngpudb: {actual.sqlstate} {actual.message}"
         return

@@ -29,6 +29,7 @@ CARRIED = 0.9
 Gpudb/plan/NOT_ON_WORKERS.md has the current one.
 """
 
+
 def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) -> list[str]:
     """Runs a case file's SELECTs on each number of workers; returns the answers that differ from the embedded engine's.
 

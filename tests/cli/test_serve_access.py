@@ -38,7 +38,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program,
 
 
 def psql(program: Program, user: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    target = f"host={program.host} port={program.port} user={user} dbname=gpudb connect_timeout=20"
+    target = f"host={program.host} port={program.port} user={user} dbname=gpudb connect_timeout=60"
     return subprocess.run(
         ["psql", "-X", "-A", "-t", "-d", target, *arguments],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env={**os.environ, **environment},

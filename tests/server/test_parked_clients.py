@@ -91,7 +91,7 @@ def test_a_message_in_pieces(server: PgServer) -> None:
     with parked(server) as client:
         for at in (1, 4, 6, len(ONE) - 1):
             client.send(ONE[:at])
-            time.sleep(0.01)
+            time.sleep(0.01)  # so that the pieces come one by one
             assert row(ask(client, ONE[at:])) == [b"1"]
 
 

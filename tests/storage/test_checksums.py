@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.checksums import forget_verified, verify_columns, verify_files, verify_pages
+from gpudb.storage.iceberg.checksums import verify_columns, verify_files, verify_pages
 from gpudb.storage.recovery.check import check
 from tests.support.data_directory import run_over
 from tests.support.lab import client_of_engine
@@ -99,7 +99,6 @@ def test_a_flipped_bit_is_an_error_for_clients(tmp_path: Path, engine: str) -> N
     _flip(path, _last_byte(pq.read_metadata(path).row_group(0).column(0)) - 100)
     assert not check(directory).problems
     assert [name for name, _ in check(directory, deep=True).problems] == ["public.t"]
-    forget_verified()  # as in the server's process
     with client_of_engine(engine, directory=directory) as connection:
         for statement in (
             "SELECT sum(a) FROM t",

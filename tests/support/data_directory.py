@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from gpudb.session.database import Database
-from gpudb.storage.iceberg.checksums import forget_verified
 from tests.support.sessions import run
 
 
 def run_over(directory: Path, *statements: str) -> list[tuple[Any, ...]]:
     """Opens the directory as a server that starts does, runs statements, closes it; returns the rows of the last."""
-    forget_verified()
     database = Database(directory)
     try:
         session = database.session("gpudb")

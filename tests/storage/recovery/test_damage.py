@@ -9,7 +9,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.recovery.check import check
 from tests.support.data_directory import run_over
 from tests.support.lab import client_of_engine
@@ -66,7 +65,6 @@ def damaged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     assert sorted(name for name, _ in check(directory).problems) == ["public.headless", "public.unreadable"]
     (paths["incomplete"],) = (folders["incomplete"] / "data").glob("*.parquet")
     paths["incomplete"].unlink()
-    forget_verified()  # as in a process that starts
     with client_of_engine(request.param, directory=directory) as connection:
         yield Damaged(request.param, connection, paths)
         connection.execute("DROP TABLE IF EXISTS unreadable, headless, incomplete")

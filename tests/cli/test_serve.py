@@ -20,6 +20,7 @@ import pytest
 
 from tests.support.command_line import run_command, run_in_process
 from tests.support.data_directory import run_over
+from tests.support.server_program import START_S
 from tests.support.sessions import wait_until
 
 
@@ -30,7 +31,7 @@ def serving(*options: str | Path, env: dict[str, str] | None = None) -> Iterator
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
         assert process.stdout is not None
-        assert select.select([process.stdout], [], [], 60)[0], "it says nothing"
+        assert select.select([process.stdout], [], [], START_S)[0], "it says nothing"
         line = process.stdout.readline()
         found = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", line)
         assert found is not None, line + (process.stderr.read() if process.stderr and not line else "")

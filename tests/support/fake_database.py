@@ -115,6 +115,7 @@ class FakeSession:
         self._notices: list[Notice] = []
         self._reports: list[tuple[str, str]] = []
         self._canceled = threading.Event()
+        self.is_waiting = False
         self.open_results = 0
 
     @property
@@ -219,6 +220,7 @@ class FakeSession:
             case ["WORKERLOST", *_]:
                 raise WorkerLost("a worker of the cluster was lost while the statement ran")
             case ["WAIT", seconds]:
+                self.is_waiting = True
                 if self._canceled.wait(float(seconds)):
                     raise QueryCanceled("canceling statement due to user request")
                 return Result("WAIT")

@@ -1,13 +1,15 @@
-"""Starts a wire server on a free port of loopback."""
+"""Starts a wire server on a free port of loopback, in the process of the tests."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from gpudb.server.wire.server import PgServer
+from gpudb.session.database import Database
 from gpudb.session.interfaces import DatabaseInterface
 
 Address = tuple[str, int]
@@ -26,3 +28,11 @@ def serving(database: DatabaseInterface, **options: Any) -> Iterator[PgServer]:
         thread.join(60)
         database.close()
         assert not thread.is_alive()
+
+
+@contextlib.contextmanager
+def running_database(directory: Path) -> Iterator[str]:
+    """Serves a database over a directory; yields a connection string for user and database gpudb."""
+    with serving(Database(directory)) as server:
+        host, port = server.address
+        yield f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=60 client_encoding=UTF8"

@@ -39,7 +39,7 @@ class ExpressionRenderer:
     `grouped` are the GROUP BY keys whose equal values may have several representations: an aggregate must choose one.
     With `narrow` aggregates multiply decimals in 64 bits. `domain_value` is the value that a domain's checks apply to.
     `check_cancel` raises if the statement is canceled. With `lazy` AND and OR evaluate no more operands than they need,
-    as filters do by themselves.
+    as filters do by themselves. `slot` returns the SQL of a parameter whose value is written later, else None.
     """
 
     render_column: Callable[[bound.Column], str]
@@ -52,6 +52,7 @@ class ExpressionRenderer:
     domain_value: str = ""
     check_cancel: Callable[[], None] = lambda: None
     lazy: bool = False
+    slot: Callable[[bound.Parameter], str | None] | None = None
 
     def render(self, expr: bound.Expr) -> RenderedSql:
         """Renders an expression's value and display scale."""
@@ -117,6 +118,9 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.Parameter) -> RenderedSql:
+        slot = None if self.slot is None else self.slot(expr)
+        if slot is not None:
+            return RenderedSql(slot, str(expr.type.numeric_digits[1]) if expr.type.name == "numeric" else "0")
         return self._constant(self.parameters[expr.number - 1], expr.type)
 
     def _constant(self, value: object, item: SqlType) -> RenderedSql:

@@ -440,7 +440,7 @@ class DuckStream:
 
     def _cast_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Casts a batch to the declared types. Without columns it keeps a column of NULLs, for its row count."""
-        if not len(self.schema):
+        if not len(self.schema) or batch.schema.equals(self.schema):
             return batch
         arrays = [
             column if column.type == field.type else column.cast(field.type)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -401,7 +401,7 @@ class TableReader:
         self._cancel = cancel
         self._pinned: list[Segment] = []
 
-    def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
+    def relation(self, table: Table, ranges: Callable[[], Sequence[ColumnRange]] = tuple) -> str:
         """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
         segments, rest = self._tables.acquire(table, self._cancel)
         self._pinned += [each.segment for each in segments]
@@ -412,7 +412,7 @@ class TableReader:
         parts = [each.query for each in segments]
         if rest:
             ids = set(rest)
-            parts.append(scan_sql(table, [file for file in prune_table(table, ranges) if file.id in ids]))
+            parts.append(scan_sql(table, [file for file in prune_table(table, ranges()) if file.id in ids]))
         return f"({' UNION ALL '.join(parts)})"
 
     def names(self) -> dict[str, str]:

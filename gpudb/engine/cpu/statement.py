@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections import UserDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpudb.catalog.file_tables import FileTable
@@ -33,23 +36,20 @@ from gpudb.types import SqlType
 class _Scan:
     """A table as a query names it and as its snapshot has it, and the SQL relation that it was read as.
 
-    `where` is the condition of its query on relation `rel`, if parameters decide which files have rows for it.
+    `where` is the condition of its query, which names it `rel`.
     """
 
     named: Table
     table: Table
-    ranges: Sequence[ColumnRange]
+    rel: int
+    where: bound.Expr | None
     relation: str
-    rel: int = 0
-    where: bound.Expr | None = None
 
     def is_current(self, request: Request, reader: TableReader) -> bool:
         """Whether the table is still read as the same relation; acquires the relation for `reader`."""
         if request.table(self.named) is not self.table:
             return False
-        ranges = self.ranges
-        if self.where is not None:
-            ranges = column_ranges(self.where, self.rel, self.table, request.parameters)
+        ranges = partial(column_ranges, self.where, self.rel, self.table, request.parameters)
         return _read_table(reader, self.table, ranges) == self.relation
 
 
@@ -91,7 +91,7 @@ class _Parameters(Sequence[object]):
 
     def __init__(self, values: Sequence[object]) -> None:
         self._values = values
-        self.slots: list[SqlType] = []
+        self._slots: list[tuple[int, SqlType]] = []
         self.was_read = False
 
     def __len__(self) -> int:
@@ -108,14 +108,14 @@ class _Parameters(Sequence[object]):
             return None
         if len(render_literal(self._values[expr.number - 1], item)) > _LONGEST_LITERAL:
             return None
-        self.slots.append(item)
-        return f"\0{expr.number} {len(self.slots) - 1}\0"
+        if (expr.number, item) not in self._slots:
+            self._slots.append((expr.number, item))
+        return f"\0{_MARK} {self._slots.index((expr.number, item))}\0"
 
     def split(self, sql: str) -> tuple[list[str], list[tuple[int, SqlType]]]:
         """Splits SQL at the marks: returns the parts, and the parameters between them."""
-        pieces = sql.split("\0")
-        marks = [mark.split(" ") for mark in pieces[1::2]]
-        return pieces[::2], [(int(number), self.slots[int(place)]) for number, place in marks]
+        pieces = re.split(rf"\0{_MARK} (\d+)\0", sql)
+        return pieces[::2], [self._slots[int(place)] for place in pieces[1::2]]
 
 
 class _SessionValues(UserDict[str, Any]):
@@ -130,6 +130,8 @@ class _SessionValues(UserDict[str, Any]):
 
 _DISPLAYED = frozenset({"numrange"})
 """Types whose SQL has a part for how a value is displayed, beside `numeric` where it is carried."""
+_MARK = secrets.token_hex(8)
+"""What marks a slot: no text of a client contains it."""
 _LONGEST_LITERAL = 64
 """Length up to which a parameter is written wherever its expression is; a longer one may be bound to a name."""
 _TEXTS: dict[bool, Artifact[_Text]] = {False: Artifact(), True: Artifact()}
@@ -184,12 +186,12 @@ def statement_sql(
     def table(scan: bound.Scan, where: bound.Expr | None) -> str:
         nonlocal repeatable
         current = request.table(scan.table)
-        ranges = column_ranges(where, scan.rel, current, request.parameters)
+        ranges = partial(column_ranges, where, scan.rel, current, request.parameters)
         if scan.row_ids:
             repeatable = False
-            return f"({scan_sql(current, prune_table(current, ranges), with_row_ids=True)})"
+            return f"({scan_sql(current, prune_table(current, ranges()), with_row_ids=True)})"
         relation = _read_table(reader, current, ranges)
-        scans.append(_Scan(scan.table, current, ranges, relation, scan.rel, where if request.parameters else None))
+        scans.append(_Scan(scan.table, current, scan.rel, where, relation))
         return relation
 
     def system(qualified: str, read: Collection[str]) -> str:
@@ -236,11 +238,11 @@ def statement_sql(
     return StatementSql(text, made.reads_catalog)
 
 
-def _read_table(reader: TableReader, table: Table, ranges: Sequence[ColumnRange]) -> str:
+def _read_table(reader: TableReader, table: Table, ranges: Callable[[], Sequence[ColumnRange]]) -> str:
     """Returns a table as a relation for FROM: of a partitioned one the partitions that may have rows in `ranges`."""
     if table.tree is None:
         return reader.relation(table, ranges)
-    leaves = [each for each in split_table(table, ranges) if each.files]
+    leaves = [each for each in split_table(table, ranges()) if each.files]
     if not leaves:
         return f"({scan_sql(table, ())})"
     return f"({' UNION ALL '.join(f'SELECT * FROM {reader.relation(each, ranges)}' for each in leaves)})"

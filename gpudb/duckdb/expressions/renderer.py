@@ -24,7 +24,7 @@ class ExpressionRenderer:
     `grouped` are the GROUP BY keys whose equal values may have several representations: an aggregate must choose one.
     With `narrow` aggregates multiply decimals in 64 bits. `domain_value` is the value that a domain's checks apply to.
     `check_cancel` raises if the statement is canceled. With `lazy` AND and OR evaluate no more operands than they need,
-    as filters do by themselves.
+    as filters do by themselves. `slot` returns the SQL of a parameter whose value is written later, else None.
     """
 
     render_column: Callable[[bound.Column], str]
@@ -37,6 +37,7 @@ class ExpressionRenderer:
     domain_value: str = ""
     check_cancel: Callable[[], None] = lambda: None
     lazy: bool = False
+    slot: Callable[[bound.Parameter], str | None] | None = None
 
     def render(self, expr: bound.Expr) -> RenderedSql:
         """Renders an expression's value and display scale."""

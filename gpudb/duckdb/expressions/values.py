@@ -27,6 +27,9 @@ def _(renderer: ExpressionRenderer, expr: bound.Constant) -> RenderedSql:
 
 @render_by_kind.register
 def _(renderer: ExpressionRenderer, expr: bound.Parameter) -> RenderedSql:
+    slot = None if renderer.slot is None else renderer.slot(expr)
+    if slot is not None:
+        return RenderedSql(slot, str(expr.type.numeric_digits[1]) if expr.type.name == "numeric" else "0")
     return renderer.render_constant(renderer.parameters[expr.number - 1], expr.type)
 
 

@@ -39,7 +39,7 @@ class QueryRenderer:
     `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
     `system` returns that of a system relation, given its name and those of the columns that the statement reads.
     `files` returns that of files. `check` raises if the statement is canceled. `values_tables` collects long VALUES
-    lists as tables, by name.
+    lists as tables, by name. `slot` returns the SQL of a parameter whose value is written later, else None.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class QueryRenderer:
         check: Callable[[], None] = lambda: None,
         values_tables: dict[str, object] | None = None,
         files: Callable[[bound.FileScan], str] = lambda scan: f"({render_files(scan.files)})",
+        slot: Callable[[bound.Parameter], str | None] | None = None,
     ) -> None:
         self._table = table
         self._files = files
@@ -62,6 +63,7 @@ class QueryRenderer:
         self._narrow = narrow
         self._check = check
         self._values_tables = values_tables
+        self._slot = slot
         self._columns: dict[int, tuple[str, ...]] = {}
         # Of ASOF joins: when a row is near enough, by its relation, and the SQL of columns
         self._guards: dict[int, str] = {}
@@ -93,6 +95,7 @@ class QueryRenderer:
             sets,
             self._narrow,
             check_cancel=self._check,
+            slot=self._slot,
         )
 
     def _render_column(self, column: bound.Column) -> str:

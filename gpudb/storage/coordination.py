@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CoordinationHost(Protocol):
-    """The store of a coordinator; `store.Store` implements it."""
+    """The catalog of a coordinator; `shared_catalog.SharedCatalog` implements it."""
 
     leads: bool
 

@@ -66,15 +66,15 @@ class SharedCatalog:
         """Transactions with lower numbers began before this coordinator was taken for gone."""
         self._database = PostgresCatalog(url)
         try:
-            self._database.register(*_name_process())
-            self._coordinator = self._database.coordinator
+            self._database.coordinators.register(*_name_process())
+            self._coordinator = self._database.coordinators.own
             self._identifier = self._database.identifier
             self.spill = directory.spill / str(self._coordinator)
             catalogs = self._load()
             first_number = (self._coordinator << 32) + 1
             committed.open(catalogs, self._reached, new_oid=self._database.new_oid, first_number=first_number)
         except BaseException:
-            self._database.unregister()
+            self._database.coordinators.unregister()
             self._database.close()
             raise
         self._reading = threading.Lock()
@@ -88,16 +88,16 @@ class SharedCatalog:
     def _load(self) -> Catalogs:
         """Reads the catalog with its tables; the first coordinator moves files that belong to no table."""
         database, directory = self._database, self._directory
-        with database.exclusive() if database.is_alone() else database.snapshot():
+        with database.exclusive() if database.coordinators.is_alone() else database.snapshot():
             catalogs, pointers = database.read()
             claim_directory(directory.path, self._identifier, is_new=not pointers)
             self._reached = database.last_commit()
             self._remove_folders_of_others()
             make_directory(self.spill)
-            alone = database.is_exclusive and database.is_alone()
+            alone = database.is_exclusive and database.coordinators.is_alone()
             if alone:
                 check_commits(directory.path, catalogs, pointers, self._reached, "catalog in PostgreSQL")
-                database.begin_alone()
+                database.coordinators.remove_others()
                 self.remove_files(database.list_garbage())
             loaded = load_tables(directory, self._committed.states, catalogs, pointers, alone=alone)
             if alone:
@@ -106,7 +106,7 @@ class SharedCatalog:
 
     def _remove_folders_of_others(self) -> None:
         """Removes the folders of coordinators that live no longer."""
-        living = {str(number) for number in self._database.list_coordinators()}
+        living = {str(number) for number in self._database.coordinators.list_numbers()}
         for folder in (self._directory.spill, self._directory.path / "coordinators"):
             make_directory(folder)
             for path in folder.iterdir():
@@ -260,12 +260,12 @@ class SharedCatalog:
     def announce(self, host: str, port: int) -> None:
         """Makes the address known at which this server's clients connect."""
         with self._committed.lock:
-            self._database.announce(host, port)
+            self._database.coordinators.announce(host, port)
 
     def list_coordinators(self) -> tuple[int, list[Coordinator]]:
         """Returns this server's number and the servers over its catalog."""
         with self._committed.lock:
-            return self._coordinator, self._database.list_addresses()
+            return self._coordinator, self._database.coordinators.list_addresses()
 
     def open_notifications(self, deliver: Callable[[int, Iterable[Message]], None]) -> PostgresNotifications:
         """Returns what sends NOTIFY to the other servers over the catalog.
@@ -307,7 +307,7 @@ class SharedCatalog:
             if self._committed.is_closed or self._coordination is None:
                 return
             self._first_valid = self._committed.next_number()
-            self._database.register(*_name_process(), oldest=self.describe_oldest_read()[0])
+            self._database.coordinators.register(*_name_process(), oldest=self.describe_oldest_read()[0])
 
     def begin_to_lead(self) -> None:
         """Looks for tables to compact, which another coordinator would have."""

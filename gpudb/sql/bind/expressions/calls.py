@@ -105,7 +105,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
 class _Arguments:
     """A call's arguments, ORDER BY items and FILTER condition, bound as they are written."""
 
-    args: Sequence[Expr]
+    args: list[Expr]
     order: tuple[SortKey, ...]
     filter: Expr | None
 

@@ -213,7 +213,7 @@ def test_answers_are_the_same(lab: Lab, workers: int) -> None:
             assert sorted_rows(fused) == wanted, sql
 
 
-@pytest.mark.parametrize("workers, chunks", [(1, 3), (3, 11)])
+@pytest.mark.parametrize("workers, chunks", [(1, 3), pytest.param(3, 11, marks=pytest.mark.soak)])
 def test_answers_are_the_same_in_chunks(lab: Lab, workers: int, chunks: int) -> None:
     for sql in [*STILL.values(), *MOVED.values(), *TO_BUCKETS.values()]:
         request = lab.request(sql)

@@ -142,7 +142,13 @@ class WireClient:
     # libpq, with a limit on every wait
 
     def _connect(self) -> PGconn:
-        pgconn = pq.PGconn.connect(self.dsn.encode())
+        """Connects step by step: in one call, libpq would hold the interpreter, and so a server in this process."""
+        pgconn, deadline = pq.PGconn.connect_start(self.dsn.encode()), self._deadline()
+        while pgconn.status != pq.ConnStatus.BAD and (state := pgconn.connect_poll()) != pq.PollingStatus.OK:
+            left = deadline - time.monotonic()
+            ways = ([pgconn.socket], []) if state == pq.PollingStatus.READING else ([], [pgconn.socket])
+            if state == pq.PollingStatus.FAILED or left <= 0 or not any(select.select(*ways, [], left)):
+                break
         if pgconn.status != pq.ConnStatus.OK:
             raise ConnectionError(pgconn.get_error_message())
         pgconn.nonblocking = 1

@@ -100,10 +100,11 @@ def _checked(lab: Lab, query: str, workers: int, ways: Counter[str]) -> bool:
 
 
 @pytest.mark.timeout(600)
-def test_the_corpus_in_two_halves_answers_as_the_embedded_engine() -> None:
+@pytest.mark.parametrize("counts", [(2, 8), pytest.param(WORKERS, marks=pytest.mark.soak)], ids=str)
+def test_the_corpus_in_two_halves_answers_as_the_embedded_engine(counts: Sequence[int]) -> None:
     ways: Counter[str] = Counter()
     cut: set[str] = set()
-    for seed, workers in ((5, 2), (6, 8), (7, 4), (8, 1)):
+    for seed, workers in enumerate(counts, 5):
         lab = Lab()
         try:
             corpus.fill(lab, seed)
@@ -113,8 +114,8 @@ def test_the_corpus_in_two_halves_answers_as_the_embedded_engine() -> None:
         finally:
             lab.close()
     assert len(cut) >= CUT
-    assert ways["finished"] >= 160
-    assert ways["lowered"] >= 10
+    assert ways["finished"] >= 40 * len(counts)
+    assert ways["lowered"] >= 2 * len(counts)
 
 
 @pytest.mark.timeout(600)

@@ -14,6 +14,9 @@ TEST_PROCESSES = -n $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count
 # Every server that a test starts would compile the packages anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Begins a recipe that says how many seconds it took.
+TIMED = start=$$(date +%s); trap 'echo "$@: $$(($$(date +%s) - start)) s"' EXIT;
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-clients lint format docs docs-tables bench soak test-gpu helm-tools test-helm test-image lock clean
 
@@ -24,31 +27,23 @@ install: $(INSTALLED) ## build the environment in .venv
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "gpudb needs Python 3.11 or later; name one with PYTHON=..." >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
-	@touch $@
+	@$(TIMED) { test -x $(BIN)/python || $(PYTHON) -m venv .venv; } && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9" && \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock && \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e . && touch $@
 
 demo: $(INSTALLED) ## serve, load two million taxi rides, run the four queries
 	$(BIN)/gpudb demo
 
-# What fails beside four processes' load is run once more by itself: both summaries are printed, and a test that fails
-# both times fails the run.
 test: lint ## lint, then every test that needs no GPU, and the notebooks
-	$(BIN)/python -m pytest $(TEST_PROCESSES) --nbmake $(TEST_ARGS) || { test $$? -eq 1 && \
-		echo "These tests failed once; they run again, without others beside them:" && \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none --nbmake $(TEST_ARGS); }
+	$(BIN)/python -m tests.support.suite $(TEST_PROCESSES) --nbmake $(TEST_ARGS)
 
 # Clients whose language or program is missing are skipped. CLIENTS names some.
 test-clients: $(INSTALLED) ## install every client from its registry, run its scenario, write the guide's matrix
 	$(BIN)/python -m tests.clients $(CLIENTS)
 
 lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@$(TIMED) $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 format: $(INSTALLED) ## put every file into ruff's shape
 	$(BIN)/ruff check --fix .

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-_N = "generate_series(1, {})".format
+_N = "generate_series(1::bigint, {})".format
 HEAVY = {
     "join": f"SELECT count(*) FROM {_N(400_000)} a(x), {_N(400_000)} b(y) WHERE (x * y) % 7 = 3",
     "sort": f"SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY sin(x), x) r FROM {_N(600_000_000)} g(x)) t",

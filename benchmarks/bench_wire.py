@@ -3,9 +3,10 @@
     python -m benchmarks.bench_wire [--machine LABEL] [--clients 1 16 200] [--cases SELECT…] [--seconds 1.5] [--turns 3]
 
 Both servers listen on loopback and are measured by turns, through the same clients on raw sockets in another process
-(`benchmarks.wire_client`). For `SELECT 1` two servers that only receive and send, in Python (`benchmarks.wire_echo`),
-take part: no server in one interpreter is faster. Prints medians and 99th percentiles, with their ratios. With
---machine results are written to results/wire.MACHINE.json.
+(`benchmarks.wire_client`): a row by its key and ten groups of a table of 10,000 rows, and `SELECT 1`; each as a Query,
+prepared, and between BEGIN and COMMIT. For `SELECT 1` two servers that only receive and send, in Python
+(`benchmarks.wire_echo`), take part: no server in one interpreter is faster. Prints medians and 99th percentiles, with
+their ratios. With --machine results are written to results/wire.MACHINE.json.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.harness import Row, save_results
 from benchmarks.systems import Wire, gpudb_server, postgres
-from benchmarks.wire_client import CASES, POINT_SETUP
+from benchmarks.wire_client import CASES, SETUP
 
 ECHO_CASE = "SELECT 1"
 
@@ -60,7 +61,7 @@ def echo_server(layout: str) -> Iterator[Served]:
 
 
 def _serve(system: Wire) -> Served:
-    for statement in POINT_SETUP:
+    for statement in SETUP:
         system.query_none(statement)
     info = system.connection.info
     return Served(system.name, info.port, info.user, info.dbname, system)
@@ -94,7 +95,7 @@ def _print_times(served: list[Served]) -> None:
         mine = ours.times[key]
         medians = statistics.median(theirs), statistics.median(mine)
         tails = _percentile(theirs), _percentile(mine)
-        line = f"{key[0]:26}{key[1]:4} clients"
+        line = f"{key[0]:28}{key[1]:4} clients"
         for label, (one, other) in (("median", medians), ("p99", tails)):
             line += f"   {label} {1e6 * one:8.0f} {1e6 * other:8.0f} us {other / one:5.2f} times"
         for each in served[2:]:

@@ -120,7 +120,7 @@ def _time_planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     from gpudb.engine.gpu.planning import request_planner as planning
     from gpudb.engine.gpu.planning.request_planner import Planner
     from gpudb.engine.protocol import Request
-    from gpudb.plan.dask.planner import warm_up
+    from gpudb.plan.dask.dask_sql_planner import warm_up
     from gpudb.session.database import Database
 
     warm_up()

@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 
 _READY = b"Z\0\0\0\x05"
-_POINT_ROWS = 1000
+_ROWS = 10_000
 
 
 def _message(kind: bytes, payload: bytes = b"") -> bytes:
@@ -40,18 +40,34 @@ def _execute(parameter: bytes) -> bytes:
     return bind + _message(b"D", b"P\0") + _message(b"E", b"\0" + struct.pack("!i", 0)) + _message(b"S")
 
 
-POINT_SETUP = (
-    "CREATE TABLE bench_points (id int PRIMARY KEY, name text)",
-    f"INSERT INTO bench_points SELECT g, 'point ' || g FROM generate_series(1, {_POINT_ROWS}) g",
+SETUP = (
+    "CREATE TABLE bench_rows (id int PRIMARY KEY, kind int, value int, name text)",
+    f"INSERT INTO bench_rows SELECT g, g % 10, g * 7919 % 1000, 'row ' || g FROM generate_series(1, {_ROWS}) g",
+    "ANALYZE bench_rows",
 )
-"""The table of the point queries."""
+"""The table of the statements."""
 
-CASES: dict[str, tuple[bytes, tuple[bytes, ...]]] = {
-    "SELECT 1": (b"", (_query("SELECT 1"),)),
-    "SELECT $1::int, prepared": (_parse("SELECT $1::int"), (_execute(b"7"),)),
-    "BEGIN, SELECT 1, COMMIT": (b"", (_query("BEGIN"), _query("SELECT 1"), _query("COMMIT"))),
-    "point query, prepared": (_parse("SELECT name FROM bench_points WHERE id = $1"), (_execute(b"500"),)),
+_BY_KEY = "SELECT name, value FROM bench_rows WHERE id = "
+_GROUPED = "SELECT kind, count(*), sum(value) FROM bench_rows WHERE value < {} GROUP BY kind ORDER BY kind"
+_STATEMENTS = {
+    "SELECT 1": ("SELECT 1", "SELECT $1::int", b"1"),
+    "by key": (f"{_BY_KEY}5000", f"{_BY_KEY}$1", b"5000"),
+    "grouped": (_GROUPED.format(900), _GROUPED.format("$1"), b"900"),
 }
+"""By name: a statement, the same with a parameter, and its value."""
+
+
+def _list_cases(name: str) -> dict[str, tuple[bytes, tuple[bytes, ...]]]:
+    """Returns the cases of a statement: alone, prepared, and within a transaction."""
+    text, prepared, parameter = _STATEMENTS[name]
+    return {
+        name: (b"", (_query(text),)),
+        f"{name}, prepared": (_parse(prepared), (_execute(parameter),)),
+        f"{name}, in a transaction": (b"", (_query("BEGIN"), _query(text), _query("COMMIT"))),
+    }
+
+
+CASES = {case: messages for name in _STATEMENTS for case, messages in _list_cases(name).items()}
 """By case: what a client sends first, and the messages of a statement, each of which has an answer."""
 
 

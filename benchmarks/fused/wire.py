@@ -68,7 +68,7 @@ def _cpu_server(workers: int) -> Iterator[int]:
     from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.routing import RoutedEngine
-    from gpudb.plan.dask.planner import warm_up
+    from gpudb.plan.dask.dask_sql_planner import warm_up
     from gpudb.server.wire.server import PgServer
     from gpudb.session.database import Database
 

@@ -174,8 +174,7 @@ class EmbeddedBackend:
         return int(result.tag.rpartition(" ")[2])
 
     def _catalog(self) -> Catalog:
-        transaction = self._session.transaction
-        return self._database.store.catalog() if transaction is None else transaction.catalog
+        return self._session.transactions.catalog
 
     def find_missing(self, names: Sequence[str]) -> list[str]:
         session, database = self._session, self._database
@@ -199,9 +198,9 @@ class EmbeddedBackend:
         return Interruptible(self._session.cancel)
 
     def progress(self) -> Progress | None:
-        found = self._session.progress
+        found = self._session.running.progress
         if found is None:
-            fraction = self._session.measure_progress()
+            fraction = self._session.running.measure_progress()
             return None if fraction is None else Progress(0, 0, 0, fraction=fraction)
         return Progress(found.bytes_processed, found.bytes_total, found.rows, found.excluded)
 

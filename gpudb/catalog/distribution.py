@@ -7,13 +7,14 @@ of one bucket. Of N workers, worker i owns the buckets b with b mod N = i, and w
 from __future__ import annotations
 
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 
 BUCKETS = 32
 """Number of buckets of every table: tables hashed by types of one class are co-located."""
 NULLS = -1
 """Bucket of a file whose rows have NULL in the column."""
 
-_CLASSES = {"int2": "integer", "int4": "integer", "int8": "integer", "varchar": "text", "text": "text"}
+_CLASSES = {**dict.fromkeys(INTEGERS, "integer"), "varchar": "text", "text": "text"}
 _OTHERS = frozenset({"date", "time", "timestamp", "timestamptz", "uuid"})
 
 

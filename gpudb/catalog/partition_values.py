@@ -11,9 +11,9 @@ from typing import Any
 
 from gpudb.catalog.partitions import Datum
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 
-INTEGERS = frozenset({"int2", "int4", "int8"})
 DAYS = frozenset({"date"})
 TIMES = frozenset({"timestamp", "timestamptz"})
 TEXTS = frozenset({"text", "varchar"})

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
+from gpudb.types.facts import INTEGERS
 
 WHOLE_PARTITION = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "UNBOUNDED FOLLOWING", None)
 """The whole partition."""
-
-_INTEGERS = frozenset({"int2", "int4", "int8"})
 
 
 def guard_arguments(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.Expr, ...]:
@@ -36,7 +35,7 @@ def has_integer_offsets(window: bound.Window) -> bool:
     if frame is None or frame.unit != "RANGE" or len(window.order_by) != 1:
         return False
     offsets = frame.start_offset is not None or frame.end_offset is not None
-    return offsets and window.order_by[0].expr.type.name in _INTEGERS
+    return offsets and window.order_by[0].expr.type.name in INTEGERS
 
 
 def widen(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Method dispatch on an argument's type: `functools.singledispatchmethod` at a tenth of its cost per call."""
+"""Dispatch on the last argument's type: `functools.singledispatchmethod` at a tenth of its cost per call."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ _Method = Callable[[Any, Any], R]
 
 
 class dispatch_on_type(Generic[R]):
-    """Decorates the default method; `register` adds one for the exact type that its argument is annotated with."""
+    """Decorates the default method, or a function of an instance and a node.
+
+    `register` adds one for the exact type that the node is annotated with.
+    """
 
     def __init__(self, default: _Method[R]) -> None:
         self._default = default
         self._methods: dict[type, _Method[R]] = {}
 
     def register(self, method: _Method[R]) -> _Method[R]:
-        """Adds a method for the type in its argument's annotation."""
+        """Adds a method for the type in its last argument's annotation."""
         hints = {name: hint for name, hint in get_type_hints(method).items() if name != "return"}
-        (kind,) = hints.values()
+        *_, kind = hints.values()
         self._methods[kind] = method
         return method
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[[Any], R]:
-        return partial(self._call, instance)
+        return partial(self, instance)
 
-    def _call(self, instance: object, node: Any) -> R:
+    def __call__(self, instance: object, node: Any) -> R:
         return self._methods.get(type(node), self._default)(instance, node)

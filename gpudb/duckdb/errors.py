@@ -26,7 +26,7 @@ ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
 _MARKED_ERROR = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
 # Errors of an Arrow dataset that a statement scans
 _STREAM = re.compile(r"reading the stream registered as '.*?' failed: (?:Invalid: )?([^\n]*)")
-_INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
+_INTEGER_NAMES = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
 _TYPE_NAMES = {
     "INT16": "smallint", "INT32": "integer", "INT64": "bigint", "SMALLINT": "smallint", "INTEGER": "integer",
     "BIGINT": "bigint", "FLOAT": "real", "DOUBLE": "double precision", "DATE": "date", "BOOLEAN": "boolean",
@@ -226,7 +226,7 @@ def _fill_message(message: str, match: re.Match[str], plain: str) -> str:
     second = groups[1] if len(groups) > 1 else ""
     return (
         message.replace("{type2}", _TYPE_NAMES.get((second or "").upper(), (second or "").lower()))
-        .replace("{type}", _TYPE_NAMES.get(first or "", _INTEGERS.get(first or "", "value")))
+        .replace("{type}", _TYPE_NAMES.get(first or "", _INTEGER_NAMES.get(first or "", "value")))
         .replace("{1}", first or "")
         .replace("{0}", plain)
     )

@@ -29,7 +29,7 @@ def start_cluster(embedded: CpuEngine, settings: EngineSettings, gpus: Sequence[
     processes = _select_processes(settings, gpus)
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.plan.dask.planner import warm_up
+    from gpudb.plan.dask.dask_sql_planner import warm_up
 
     def planner() -> None:
         warm_up()

@@ -20,7 +20,7 @@ DEFAULT_ACCURACY = 1000
 MAX_ACCURACY = 1_000_000
 WORD_DIGITS = 18
 """Numerics of at most as many digits are hashed as 64-bit integers."""
-_INTEGERS = frozenset("bool int2 int4 int8 oid money timetz".split())
+_HELD_AS_INTEGERS = frozenset("bool int2 int4 int8 oid money timetz".split())
 _BITS = frozenset("date time timestamp timestamptz float4 float8 text varchar name json".split())
 
 
@@ -64,7 +64,7 @@ def _render_bits(operands: Operands) -> str:
     if item.name == "interval":
         days = f"CAST(pg_interval_months({value}) AS HUGEINT) * 30 + pg_interval_days({value})"
         return f"pg_wide_bits(({days}) * 86400000000 + pg_interval_us({value}))"
-    if item.name in _INTEGERS:
+    if item.name in _HELD_AS_INTEGERS:
         return f"CAST({value} AS BIGINT)"
     if item.name in _BITS:
         return f"pg_bits({value})"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
-from gpudb.functions.operands import INTEGERS, STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS, STRINGS
 
 BITS = frozenset({"bit", "varbit"})
 

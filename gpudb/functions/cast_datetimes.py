@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gpudb.functions.let_binding import bind_values
-from gpudb.functions.operands import STRINGS
-from gpudb.types import ALL_INTERVAL_FIELDS, INTERVAL_FIELDS, SqlType
+from gpudb.types import SqlType
+from gpudb.types.facts import STRINGS
+from gpudb.types.interval_fields import ALL_INTERVAL_FIELDS, INTERVAL_FIELDS
 
 
 def _cast(sql: str, target: SqlType) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.let_binding import bind_values, render_error
-from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, ScaledSql
+from gpudb.functions.operands import ScaledSql
 from gpudb.functions.resolve import to_numeric_type
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import FLOATS, INTEGER_DIGITS, INTEGERS, OIDS, STRINGS
 from gpudb.values.numbers import describe_field_overflow
 
 _FLOAT_DIGITS = {"float4": 6, "float8": 15}
@@ -20,7 +21,8 @@ def to_integer(sql: str, scale: str, source: SqlType, target: SqlType) -> str | 
     if source.name in INTEGERS | FLOATS:
         return f"CAST({sql} AS {target.duckdb})"
     if source.name == "numeric":
-        if source.numeric_digits[0] - source.numeric_digits[1] < _SURE_DIGITS[target.name]:
+        # With one digit fewer than the limits every value fits; rounding may add that digit.
+        if source.numeric_digits[0] - source.numeric_digits[1] < INTEGER_DIGITS[target.name] - 1:
             return f"CAST({sql} AS {target.duckdb})"
         error = render_error("22003", f"'{target} out of range'", target.duckdb)
         return bind_values(
@@ -44,9 +46,6 @@ def to_integer(sql: str, scale: str, source: SqlType, target: SqlType) -> str | 
             )
         return sql if target.name == "int8" else None
     return None
-
-
-_SURE_DIGITS = {"int2": 4, "int4": 9, "int8": 18}
 
 
 def _parse_json_number(sql: str, target: SqlType) -> str:

@@ -13,13 +13,14 @@ from gpudb.functions.inet import to_network
 from gpudb.functions.let_binding import bind_values, call_lookup, render_error
 from gpudb.functions.money import to_money
 from gpudb.functions.multirange_lists import from_range
-from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, ScaledSql, pack, unpack
+from gpudb.functions.operands import ScaledSql, pack, unpack
 from gpudb.functions.range_text import parse_range
 from gpudb.functions.records import convert_record, pack_record
 from gpudb.functions.text_literal import quote_literal
 from gpudb.functions.timetz import to_timetz
 from gpudb.functions.to_text import format_array, to_string, to_text
 from gpudb.types import TEXT, SqlType
+from gpudb.types.facts import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS
 
 
 def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.let_binding import bind_values, render_error
-from gpudb.functions.operands import VECTORS
 from gpudb.functions.registry import MISSING, Operands
 from gpudb.functions.text_literal import quote_literal
 from gpudb.types import SqlType
+from gpudb.types.facts import VECTORS
 
 # Functions that accept arrays of several dimensions; all others reject them.
 TAKES_DIMENSIONS = frozenset(

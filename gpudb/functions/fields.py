@@ -12,21 +12,13 @@ from gpudb.functions.numeric import render_quotient
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import get_constant_text, quote_literal
 from gpudb.types import SqlType, exact_numeric
+from gpudb.values.interval import UNIT_SPELLINGS
 
+_FRACTIONS = {"microsecond": "microseconds", "millisecond": "milliseconds"}
+"""Units whose fields have names in the plural."""
 _SPELLINGS = {
-    "microseconds": "microsecond microseconds microsecon us usec usecs useconds",
-    "milliseconds": "millisecond milliseconds millisecon ms msec msecs mseconds",
-    "second": "s sec secs second seconds",
-    "minute": "m min mins minute minutes",
-    "hour": "h hr hrs hour hours",
-    "day": "d day days",
-    "week": "w week weeks",
-    "month": "mon mons month months",
+    **{_FRACTIONS.get(unit, unit): spellings for unit, spellings in UNIT_SPELLINGS.items()},
     "quarter": "qtr quarter",
-    "year": "y yr yrs year years",
-    "decade": "dec decs decade decades",
-    "century": "c cent century centuries",
-    "millennium": "mil mils millennia millennium",
     "dow": "dow",
     "isodow": "isodow",
     "doy": "doy",

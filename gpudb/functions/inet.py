@@ -6,9 +6,9 @@ Containment is a comparison too: a network's members are between two keys (`pg_i
 from __future__ import annotations
 
 from gpudb.functions.let_binding import bind_values
-from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import declare
 from gpudb.types import SqlType
+from gpudb.types.facts import STRINGS
 
 NETWORKS = frozenset({"inet", "cidr"})
 

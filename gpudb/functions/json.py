@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from gpudb.errors import SqlError
 from gpudb.functions.equality import render_equality_key
 from gpudb.functions.let_binding import bind_values, render_error
-from gpudb.functions.operands import INTEGERS, OIDS, unpack
+from gpudb.functions.operands import unpack
 from gpudb.functions.records import get_member
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import get_constant_text, quote_literal
 from gpudb.functions.to_text import to_text
 from gpudb.types import JSONB, SqlType
+from gpudb.types.facts import INTEGERS, OIDS
 
 # ---------------------------------------------------------------------------------------------- access
 

@@ -20,7 +20,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.library import Function, Operator, functions_by_name, operators_by_name
 from gpudb.functions.registry import get_implementation
 from gpudb.functions.resolve import POLYMORPHIC
-from gpudb.types import COLUMN_TYPES
+from gpudb.types.facts import COLUMN_TYPES
 
 Mark = Literal["same", "differs", "not yet"]
 

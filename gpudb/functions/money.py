@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import to_unscaled
-from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import STRINGS
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"cash_{_name}", f"({{0}} {_symbol} {{1}})")

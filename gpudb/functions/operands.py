@@ -1,4 +1,4 @@
-"""Groups of types, and the two forms of a value in DuckDB SQL: value and display scale, or packed into one."""
+"""The two forms of a value in DuckDB SQL: value and display scale, or packed into one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,6 @@ from gpudb.types import SqlType
 
 ScaledSql = tuple[str, str]
 """The SQL of a value and of its display scale."""
-
-INTEGERS = frozenset({"int2", "int4", "int8"})
-FLOATS = frozenset({"float4", "float8"})
-STRINGS = frozenset({"text", "varchar", "bpchar", "name", "char", "cstring", "unknown"})
-OIDS = frozenset({"oid", "xid", "cid", "xid8"})
-VECTORS = {"int2vector": "int2", "oidvector": "oid"}
 
 
 def unpack(sql: str, item: SqlType) -> ScaledSql:

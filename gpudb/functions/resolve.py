@@ -14,6 +14,7 @@ from typing import TypeVar
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.library import Function, Operator, added_names, casts, functions_by_name, operators_by_name
 from gpudb.types import TEXT, SqlType, exact_numeric
+from gpudb.types.facts import INTEGER_DIGITS
 
 # Polymorphic parameters of one type, or arrays or ranges of it; and those whose arguments are converted to a common
 # type.
@@ -375,17 +376,14 @@ def find_common_type(types: Sequence[SqlType], context: str) -> SqlType:
     return chosen.plain
 
 
-_INTEGER_DIGITS = {"int2": 5, "int4": 10, "int8": 19}
-
-
 def to_numeric_type(item: SqlType) -> SqlType:
     """Returns the numeric type that represents every value of a number type exactly; for an array the array of it."""
     if item.element is not None:
         return (
             item if item.name == "_numeric" else replace(to_numeric_type(item.element), name="_numeric", dims=item.dims)
         )
-    if item.name in _INTEGER_DIGITS:
-        return exact_numeric(_INTEGER_DIGITS[item.name], 0)
+    if item.name in INTEGER_DIGITS:
+        return exact_numeric(INTEGER_DIGITS[item.name], 0)
     if item.name == "money":
         return exact_numeric(21, 2)
     return item if item.name == "numeric" else SqlType("numeric")

@@ -14,10 +14,10 @@ from gpudb.functions.operands import pack, unpack
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.resolve import to_numeric_type
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import EXACT_NUMBERS
 
 # ---------------------------------------------------------------------------------------------- variances
 
-_EXACT = ("int2", "int4", "int8", "numeric")
 _VARIANCES = {
     "var_pop": (False, False, "var_pop"),
     "var_samp": (True, False, "var_samp"),
@@ -58,7 +58,7 @@ def _make_variance(sample: bool, root: bool) -> Callable[[Operands], str]:
 
 for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
     declare(
-        " ".join(f"{_name}({item})" for item in _EXACT),
+        " ".join(f"{_name}({item})" for item in sorted(EXACT_NUMBERS)),
         _make_variance(_sample, _root),
         result=lambda types, constants: carried_numeric(),
     )

@@ -8,10 +8,10 @@ import datetime as dt
 
 from gpudb.functions.datetime import get_constant_zone, render_fixed_offset
 from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
-from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import get_constant_text
 from gpudb.types import SqlType
+from gpudb.types.facts import STRINGS
 from gpudb.values.calendar import DAY, microseconds_from_timestamp
 from gpudb.values.timetz import MAX_OFFSET, MAX_OFFSET_ERROR
 from gpudb.values.zones import get_offset

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.inet import NETWORKS, format_network
 from gpudb.functions.let_binding import bind_values, call_lookup, render_error
-from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, unpack
+from gpudb.functions.operands import unpack
 from gpudb.functions.range_text import format_range
 from gpudb.functions.records import get_member
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS
 
 _TEXT_TYPES = STRINGS | {"json", "jsonb"}
 

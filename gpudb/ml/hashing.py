@@ -10,13 +10,14 @@ from __future__ import annotations
 from gpudb.errors import FeatureNotSupported
 from gpudb.ml.literals import INPUT, refer
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 
 RANGE = 1 << 30
 """Hashes are below this."""
 _MASK = RANGE - 1
 _HIGH, _STEP, _ADDED = 0x2C9277B5, 0x1A2B3C4D, 0x01F35A7D
 """Odd factors and a summand below RANGE, so that no product leaves 64 bits."""
-_INTEGERS = frozenset({"int2", "int4", "int8", "oid", "bool"})
+_HELD_AS_INTEGERS = INTEGERS | {"oid", "bool"}
 _TEXTS = frozenset({"text", "varchar", "bpchar", "uuid", "numeric"})
 
 
@@ -50,7 +51,7 @@ def hash_expression(value: str, type_: SqlType, seed: int = 0) -> str:
         number = f"({value} - date '2000-01-01')::bigint"
     elif type_.name == "bool":
         number = f"{value}::int::bigint"
-    elif type_.name in _INTEGERS:
+    elif type_.name in _HELD_AS_INTEGERS:
         number = f"{value}::bigint"
     elif type_.name in {"timestamp", "timestamptz"}:
         number = f"(extract(epoch FROM {value}) * 1000000)::bigint"

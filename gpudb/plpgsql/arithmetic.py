@@ -9,6 +9,7 @@ from typing import NoReturn
 from gpudb.errors import SqlError
 from gpudb.exact.quotients import least_scale
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import DISPLAY_NAMES
 from gpudb.values import format_text, parse_text
 from gpudb.values.numbers import fit_numeric
 
@@ -16,12 +17,11 @@ _EXACT = Context(prec=2000, rounding=ROUND_HALF_UP, traps=[])
 _FITTING = Context(prec=MAX_DIGITS, rounding=ROUND_HALF_UP, traps=[Inexact, Rounded])
 """Raises an ArithmeticError for a result of more digits than a numeric has."""
 _NUMERIC = SqlType("numeric")
-_SHOWN = {"int2": "smallint", "int4": "integer", "int8": "bigint"}
 
 
 def raise_out_of_range(name: str) -> NoReturn:
     """22003 for an integer type."""
-    raise SqlError.of("numeric_value_out_of_range", f"{_SHOWN[name]} out of range")
+    raise SqlError.of("numeric_value_out_of_range", f"{DISPLAY_NAMES[name]} out of range")
 
 
 def raise_division_by_zero() -> NoReturn:

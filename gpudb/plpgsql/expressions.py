@@ -33,9 +33,9 @@ from gpudb.sql.bound import (
     Test,
 )
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGER_LIMITS
 from gpudb.values.numbers import fit_numeric
 
-RANGES = {"int2": (-(1 << 15), (1 << 15) - 1), "int4": (-(1 << 31), (1 << 31) - 1), "int8": (-(1 << 63), (1 << 63) - 1)}
 _INTEGER_CALL = re.compile(
     r"int(2|4|8|24|42|48|84|28|82)(pl|mi|mul|div|mod|eq|ne|lt|le|gt|ge|um|up|abs|larger|smaller)"
 )
@@ -175,7 +175,7 @@ class Emitter:
         name, result = expr.function.name, expr.type.name
         types = [each.type.name for each in expr.args]
         if (match := _INTEGER_CALL.fullmatch(name)) is not None or (
-            name in {"abs", "mod"} and set(types) <= RANGES.keys() and result in RANGES
+            name in {"abs", "mod"} and set(types) <= INTEGER_LIMITS.keys() and result in INTEGER_LIMITS
         ):
             return self._integer(match[2] if match else name, result, args)
         if name in _NUMERIC_CALLS:
@@ -235,7 +235,7 @@ class Emitter:
         raise NotSimple
 
     def _in_range(self, source: str, name: str) -> str:
-        low, high = RANGES[name]
+        low, high = INTEGER_LIMITS[name]
         result = self._names.temporary()
         return f"({result} if {low} <= ({result} := {source}) <= {high} else raise_out_of_range({name!r}))"
 
@@ -272,20 +272,20 @@ class Emitter:
         if source == target or (source.name == target.name and target.modifier in {-1, source.modifier}):
             return value
         before, after = source.name, target.name
-        if before in RANGES and after in RANGES:
-            if RANGES[before][1] <= RANGES[after][1]:
+        if before in INTEGER_LIMITS and after in INTEGER_LIMITS:
+            if INTEGER_LIMITS[before][1] <= INTEGER_LIMITS[after][1]:
                 return value
             return self.strict([value], lambda a: self._in_range(a, after), fails=True)
-        if before in RANGES and after == "float8":
+        if before in INTEGER_LIMITS and after == "float8":
             return self.strict([value], lambda a: f"float({a})")
-        if after == "numeric" and before in {*RANGES, "numeric"}:
+        if after == "numeric" and before in {*INTEGER_LIMITS, "numeric"}:
             made = value if before == "numeric" else self.strict([value], lambda a: f"Decimal({a})")
             if target.modifier == -1:
                 return made
             item = self._names.add(target)
             return self.strict([made], lambda a: f"fit_numeric({item}, {a})", fails=True)
-        if before in {"numeric", "float8"} and after in RANGES:
-            low, high = RANGES[after]
+        if before in {"numeric", "float8"} and after in INTEGER_LIMITS:
+            low, high = INTEGER_LIMITS[after]
             helper = "numeric_to_integer" if before == "numeric" else "float_to_integer"
             return self.strict([value], lambda a: f"{helper}({a}, {after!r}, {low}, {high})", fails=True)
         if before == "bool" and after == "int4":
@@ -307,7 +307,7 @@ class Emitter:
             raise NotSimple
         if source.name in {"text", "varchar", "name"}:
             return value
-        if source.name in RANGES:
+        if source.name in INTEGER_LIMITS:
             return self.strict([value], lambda a: f"str({a})")
         if source.name == "bool":
             return self.strict([value], lambda a: f"('true' if {a} else 'false')")
@@ -342,7 +342,7 @@ class Emitter:
         return Code(f"({arg.source} is{' not' if expr.negated else ''} {word})", False, arg.fails)
 
     def _distinct(self, expr: DistinctFrom) -> Code:
-        if expr.left.type.name not in {*RANGES, "text", "bool", "numeric"}:
+        if expr.left.type.name not in {*INTEGER_LIMITS, "text", "bool", "numeric"}:
             raise NotSimple
         left, right = self.emit(expr.left), self.emit(expr.right)
         return Code(
@@ -369,7 +369,7 @@ class Emitter:
         return result
 
     def _in_list(self, expr: InList) -> Code:
-        if expr.arg.type.name not in {*RANGES, "text", "bool", "numeric"}:
+        if expr.arg.type.name not in {*INTEGER_LIMITS, "text", "bool", "numeric"}:
             raise NotSimple
         arg, items = self.emit(expr.arg), [self.emit(each) for each in expr.items]
         fails = arg.fails or any(each.fails for each in items)

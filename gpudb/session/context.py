@@ -12,29 +12,30 @@ import pyarrow as pa
 from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.routines import Routine
-from gpudb.engine.protocol import Cancel, Engine, Measures, Request, SharedRows, Stream
+from gpudb.engine.protocol import Cancel, Engine, Measures, SharedRows, Stream
 from gpudb.errors import SqlError
 from gpudb.observe.activity_reset import ActivityReset
 from gpudb.observe.query_log import QueryLog
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.observe.statement_statistics import StatementStatistics
 from gpudb.observe.totals import StatementTotals
+from gpudb.session.identity import Identity
 from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
-from gpudb.session.plan_cache import Plan
-from gpudb.session.progress import CopyProgress
-from gpudb.session.results import Notice, Prepared, Result, ResultColumn
+from gpudb.session.plan_cache import Plan, PlanCache
+from gpudb.session.results import Notice, Result, ResultColumn
+from gpudb.session.running import RunningStatement
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.settings.system_file import SystemSettings
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.state.role_names import RoleName
-from gpudb.session.state.savepoints import SessionSavepoint
+from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.session.state.sequence_cache import SequenceCache
+from gpudb.session.transactions import TransactionHost, Transactions
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.bound import Expr, OutputColumn, Query, Statement
+from gpudb.sql.bound import Expr, OutputColumn, Query, RowLock
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
@@ -96,50 +97,34 @@ class DatabaseServices(Protocol):
 class SessionState(Protocol):
     """What statements read and change of their session.
 
-    `explicit` is whether BEGIN opened the transaction, `failed` whether an error ended it. `query` is the text that
-    runs now or ran last, `active` whether it still runs, `progress` how far its load is. `authenticated` is the role
-    that logged in. `definer` is the owner of the SECURITY DEFINER routine that runs now: it is the current role
-    meanwhile. `accesses` are those of the statement that was bound last, `measures` what was measured of the current
-    one. If `explains_slow`, its last request to the engine is kept as `slow_request`. `bound_statements` counts the
-    statements of the transaction that were bound, the running one included. `script_part` is the statement that runs
-    now if its text has several, else ''. `triggered` are the OIDs of the relations
-    whose triggers run within each other now, and `transition_tables` are the frames that the innermost one reads.
+    `frames` are Arrow tables that statements read by name. `accesses` are those of the statement that was bound last,
+    `measures` what was measured of the current one. `triggered` are the OIDs of the relations whose triggers run within
+    each other now, and `transition_tables` are the frames that the innermost one reads.
     """
 
     process_id: int
     database_name: str
     database_oid: int
-    authenticated: RoleName
-    definer: str | None
-    script_part: str
     client: str
     network: Network
     started: dt.datetime
     settings: SettingValues
+    identity: Identity
+    transactions: Transactions
+    running: RunningStatement
     frames: dict[str, pa.Table]
     frame_columns: dict[str, tuple[OutputColumn, ...]]
     transition_tables: tuple[str, ...]
     triggered: list[int]
     notices: list[Notice]
-    prepared: dict[str, Prepared]
+    prepared: PreparedStatements
     cursors: dict[str, Cursor]
     sequences: SequenceCache
     deferred_checks: DeferredChecks
     mailbox: Mailbox
-    savepoints: list[SessionSavepoint]
     shared_rows: list[SharedRows]
-    transaction_started: dt.datetime | None
-    explicit: bool
-    failed: bool
-    query: str
-    query_started: dt.datetime | None
-    active: bool
-    progress: CopyProgress | None
     accesses: Accesses | None
     measures: Measures
-    explains_slow: bool
-    slow_request: Request | None
-    bound_statements: int
 
     @property
     def database(self) -> DatabaseServices:
@@ -150,23 +135,8 @@ class SessionState(Protocol):
         """The current role: authorization asks for its privileges, and it owns what the session creates."""
 
     @property
-    def session_user(self) -> str:
-        """The session user, which SET SESSION AUTHORIZATION changes and SET ROLE does not."""
-
-    @property
     def handlers(self) -> Mapping[str, Handler]:
         """Statement handlers by kind of statement, the parse tree's name for it."""
-
-    @property
-    def status(self) -> str:
-        """The transaction status byte: I, T or E."""
-
-    @property
-    def waits_for(self) -> str | None:
-        """The event that the running statement waits for, as pg_stat_activity names it."""
-
-    def measure_progress(self) -> float | None:
-        """Returns the fraction of the running query that its engine has done; None if it is unknown."""
 
     @property
     def temporary_schema(self) -> str:
@@ -181,35 +151,14 @@ class SessionState(Protocol):
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
 
-    def bind(self, context: Context) -> Statement:
-        """Binds the statement of a context, or returns it from the plan cache."""
-
-    def cached_plan(self, context: Context) -> Plan | None:
-        """Returns the plan of a context's statement if it is in the plan cache; None if it has to be bound."""
-
     def plan(self, context: Context) -> Plan:
-        """Binds the statement of a context as `bind` does, and returns its result columns too."""
+        """Returns the plan of a context's statement, bound now or before, which the current role may run; 42501."""
 
     def evaluate_integer(self, context: Context, expr: Expr) -> int | None:
         """Returns the value of an expression without columns: a bigint, or a timestamptz in microseconds since 1970."""
 
     def open_files(self, context: Context, request: FileRequest, role: str | None) -> FileTable:
         """Returns the files that a statement names; 42501 if a role (None: the current one) may not read them."""
-
-    def add_prepared(self, name: str, prepared: Prepared) -> None:
-        """Adds a named prepared statement; 42P05."""
-
-    def get_prepared(self, name: str) -> Prepared:
-        """The prepared statement of that name; 26000."""
-
-    def remove_prepared(self, name: str) -> None:
-        """Removes a named prepared statement."""
-
-    def end_transaction(self, *, commit: bool) -> None:
-        """Commits the transaction or rolls it back."""
-
-    def restart_transaction(self, *, commit: bool) -> Transaction:
-        """Commits the implicit transaction or rolls it back, and begins another."""
 
     def run_bound_query(self, context: Context, query: Query) -> Stream:
         """Runs a bound query with the parameters of a context."""
@@ -222,9 +171,10 @@ class SessionState(Protocol):
 class Context:
     """Execution of one statement.
 
-    `session_calls` is whether the statement calls sequence functions or routines that the session runs; None if that is
-    unknown. `arguments` are those of the routine whose body the statement is part of, and `level` is the nesting depth
-    of routine calls; `may_end_transaction` is whether a procedure that one of them calls may commit.
+    `plan` is what the plan cache had where the statement began. `session_calls` is whether the statement calls sequence
+    functions or routines that the session runs; None if that is unknown. `arguments` are those of the routine whose
+    body the statement is part of, and `level` is the nesting depth of routine calls; `may_end_transaction` is whether a
+    procedure that one of them calls may commit.
     """
 
     session: SessionState
@@ -234,6 +184,7 @@ class Context:
     parameters: tuple[object, ...] = ()
     parameter_oids: tuple[int, ...] = ()
     started: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    plan: Plan | None = None
     session_calls: bool | None = None
     arguments: Arguments | None = None
     level: int = 0
@@ -277,7 +228,7 @@ class Context:
         """25001 in a transaction block, and in a text of several statements or a routine, which are as one."""
         if self.level:
             raise SqlError.of("active_sql_transaction", f"{command} cannot be executed from a function")
-        if self.session.explicit or self.session.script_part:
+        if self.session.transactions.explicit or self.session.running.part:
             raise SqlError.of("active_sql_transaction", f"{command} cannot run inside a transaction block")
 
     def notice(self, message: str, **more: str) -> None:
@@ -300,6 +251,52 @@ Handler = Callable[[Context], Result]
 """Runs a statement of the kind that it is registered for."""
 Describer = Callable[[Context], tuple[tuple[SqlType, ...], tuple[ResultColumn, ...] | None]]
 """Returns the types of a statement's parameters and its result columns."""
+
+
+class SessionHost(DatabaseServices, TransactionHost, Protocol):
+    """What a session uses of the database beside what its statements use."""
+
+    plans: PlanCache
+
+    @property
+    def default_settings(self) -> Mapping[str, str]:
+        """The values of settings with which a session begins."""
+
+    def forget(self, process_id: int) -> None:
+        """Removes a session that has closed."""
+
+
+class Dispatcher(Protocol):
+    """What a session knows of statements by their kind alone: handlers, descriptions, and actions at its events."""
+
+    handlers: Mapping[str, Handler]
+
+    def describer(self, statement: RawStatement) -> Describer | None:
+        """The function that describes a statement with parameters but no bound form; None for any other statement."""
+
+    def has_bound_form(self, statement: RawStatement) -> bool:
+        """Whether the binder binds a statement as a whole."""
+
+    def columns(self, session: SessionState, statement: RawStatement) -> tuple[ResultColumn, ...] | None:
+        """The result columns of a statement without a bound form; None for one without rows."""
+
+    def before_commit(self, session: SessionState, transaction: Transaction) -> None:
+        """Runs what precedes a commit."""
+
+    def transaction_ended(self, session: SessionState, committed: bool) -> None:
+        """Ends what belongs to a transaction that is committed or rolled back."""
+
+    def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
+        """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
+
+    def skip_locked(self, context: Context, plan: Plan) -> Plan:
+        """Returns a plan without the rows that it skips because others have locked them."""
+
+    def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
+        """Logs a statement that took so many seconds."""
+
+    def session_closed(self, session: SessionState) -> None:
+        """Removes what belongs to a session."""
 
 
 def _uncommitted_labels(base: Catalog, now: Catalog) -> frozenset[int]:

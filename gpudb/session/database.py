@@ -34,7 +34,7 @@ from gpudb.session.authorization.privileges import check_connect
 from gpudb.session.context import SessionCounts
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.interfaces import ServerConfiguration
-from gpudb.session.mailbox import MAX_WAITING, Notification
+from gpudb.session.mailbox import MAX_WAITING, Mailbox, Notification
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.session.settings.catalog import (
@@ -219,6 +219,10 @@ class Database:
         session.terminate()
         return True
 
+    def mailboxes(self, database: str) -> list[Mailbox]:
+        """Returns the mailboxes of the sessions in a database."""
+        return [session.mailbox for session in self.sessions() if session.database_name == database]
+
     def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
         """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
         if self._notifications is not None:
@@ -239,8 +243,8 @@ class Database:
             if session is not None:
                 ended = self._ended.setdefault(session.database_oid, SessionCounts())
                 ended.opened += 1
-                ended.commits += session.commits
-                ended.rollbacks += session.rollbacks
+                ended.commits += session.transactions.commits
+                ended.rollbacks += session.transactions.rollbacks
 
     def count_sessions(self, oid: int | None = None) -> SessionCounts:
         """Returns what the sessions in the database of an OID, or in all, were and did since the start."""
@@ -250,8 +254,8 @@ class Database:
         return SessionCounts(
             open=len(sessions),
             opened=len(sessions) + sum(each.opened for each in ended),
-            commits=sum(each.commits for each in ended) + sum(each.commits for each in sessions),
-            rollbacks=sum(each.rollbacks for each in ended) + sum(each.rollbacks for each in sessions),
+            commits=sum(each.commits for each in ended) + sum(each.transactions.commits for each in sessions),
+            rollbacks=sum(each.rollbacks for each in ended) + sum(each.transactions.rollbacks for each in sessions),
         )
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.session.context import Context, Describer, Handler, SessionState
 from gpudb.session.copy import share_rows
 from gpudb.session.copy.copy_statement import copy
-from gpudb.session.copy.load_data import is_load_call, load_columns
+from gpudb.session.copy.load_data import function_columns
 from gpudb.session.cursors import open_cursors
 from gpudb.session.cursors import statements as cursors
 from gpudb.session.ddl import sequences, triggers
@@ -176,20 +176,20 @@ class StatementDispatcher:
 
     def has_bound_form(self, statement: RawStatement) -> bool:
         """Whether the binder binds a statement as a whole."""
-        return statement.kind in BINDABLE and not is_load_call(statement)
+        return statement.kind in BINDABLE and not statement.is_function
 
     def columns(self, session: SessionState, statement: RawStatement) -> tuple[ResultColumn, ...] | None:
         """The result columns of a statement without a bound form; None for one without rows."""
         node: Any = statement.node
         match statement.kind:
-            case "SelectStmt" if is_load_call(statement):
-                return load_columns(statement)
+            case "SelectStmt" if statement.is_function:
+                return function_columns(statement)
             case "VariableShowStmt":
                 return set_show.show_columns(node.name)
             case "ExplainStmt":
                 return explain.plan_columns(node)
             case "ExecuteStmt":
-                return session.get_prepared(node.name).columns
+                return session.prepared[node.name].columns
             case "FetchStmt":
                 return cursors.fetch_columns(session, node)
             case _:
@@ -197,8 +197,7 @@ class StatementDispatcher:
 
     def before_commit(self, session: SessionState, transaction: Transaction) -> None:
         """Runs deferred checks, and the ON COMMIT actions of temporary tables."""
-        # Only a transaction block can have SET CONSTRAINTS.
-        if session.explicit or session.deferred_checks.pending:
+        if session.deferred_checks.pending:
             set_constraints.run_deferred_checks(session, transaction)
         if session.temporary_schema in transaction.catalog.schemas:
             temporary_tables.run_on_commit(session, transaction)

@@ -8,10 +8,12 @@ from typing import Protocol
 
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.roles import Role
-from gpudb.engine.constants import OneRow
 from gpudb.engine.protocol import Measures
+from gpudb.session.identity import Identity
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import Notice, Prepared, Result
+from gpudb.session.running import RunningStatement
+from gpudb.session.state.prepared_statements import PreparedStatements
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +46,14 @@ class SessionInterface(Protocol):
     """What was measured of statements since the client's side took it; an empty dictionary then takes its place."""
     mailbox: Mailbox
     """The channels that the session listens to, and the notifications that have arrived."""
-    script_part: str
-    """The statement that `run` runs now if its text has several, else ''."""
+    identity: Identity
+    running: RunningStatement
+    prepared: PreparedStatements
+    """The named prepared statements, visible to EXECUTE and DEALLOCATE."""
     database_oid: int
-    acting_role: str
-    """The current role of the last statement."""
-    slow_after: float
-    """Seconds from which on a statement is to be given to `log_slow`."""
 
     def log_slow(self, text: str, seconds: float) -> None:
-        """Logs a statement that took so many seconds, as settings say."""
+        """Logs a statement that took so many seconds, `running.slow_after` at least, as settings say."""
 
     @property
     def status(self) -> str:
@@ -65,48 +65,17 @@ class SessionInterface(Protocol):
         An error skips the remaining statements, rolls back an implicit transaction and fails an explicit one.
         """
 
-    def run_constants(self, sql: str) -> Result | None:
-        """Runs a text that is one SELECT of constants and ran before; None for any other, which `run` runs.
-
-        The result has its `row`. It is complete: there is nothing to close.
-        """
-
-    def repeat_constants(self, sql: str, row: OneRow) -> bool:
-        """Runs a text again of which `run_constants` returned this row; False, and nothing ran, if it may differ."""
-
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""
 
-    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
-        """Runs a prepared SELECT of constants that ran before, as `run_constants` does; None for any other."""
-
-    def add_prepared(self, name: str, prepared: Prepared) -> None:
-        """Adds a named prepared statement (42P05 if the name is in use), visible to EXECUTE and DEALLOCATE."""
-
-    def get_prepared(self, name: str) -> Prepared:
-        """The prepared statement of that name; 26000."""
-
-    def remove_prepared(self, name: str) -> None:
-        """Removes a named prepared statement; no error if there is none."""
-
     def fail(self) -> None:
         """Fails the current transaction after an error outside the session, such as an invalid message."""
 
     def sync(self) -> None:
         """Ends the implicit transaction: commits it, or rolls it back after an error."""
-
-    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
-        """Whether a text is one statement that takes no time: it waits for no lock, no disk and no engine.
-
-        Those are SELECTs of constants that ran before, and BEGIN, COMMIT and the like of transactions that `ends_soon`.
-        """
-
-    @property
-    def ends_soon(self) -> bool:
-        """Whether there is no transaction, or one whose end takes no time, since it has changed nothing."""
 
     @property
     def has_idle_limits(self) -> bool:

@@ -27,9 +27,8 @@ class Plan:
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
     been evaluated. `uses_layout` is whether the layout of carried numerics changes it, `scale` the layout in which it
     last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement, as
-    far as asked. `row_locks` are the locks to take before it runs. `is_constant` becomes true once it has run and its
-    row was one of constants and parameters: it may run again without a transaction. `described` are equal columns that
-    a client was told.
+    far as asked. `row_locks` are the locks to take before it runs, `catalog_version` is
+    the version of the catalog that it was bound to.
     """
 
     statement: RawStatement
@@ -42,8 +41,7 @@ class Plan:
     scale: int | None = None
     accesses: Accesses = field(default_factory=Accesses, repr=False)
     row_locks: tuple[RowLock, ...] = ()
-    is_constant: bool = False
-    described: tuple[ResultColumn, ...] | None = None
+    catalog_version: int = -1
     authorized: dict[str, Plan] = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from gpudb.engine.constants import OneRow
 from gpudb.errors import StalePlan
 from gpudb.sql.bound import OutputColumn, Statement, output_columns
 from gpudb.types import TEXT, SqlType
@@ -37,8 +36,6 @@ class Result:
     columns: tuple[ResultColumn, ...] | None = None
     batches: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()))
     close: Callable[[], None] = lambda: None
-    row: OneRow | None = None
-    """The only row, if no engine was needed for it: `batches` yields the same."""
 
 
 @dataclass(slots=True)

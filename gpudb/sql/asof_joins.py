@@ -19,12 +19,13 @@ from gpudb.sql.fallibility import may_fail
 from gpudb.sql.traverse import has_volatile, replace_nodes, walk
 from gpudb.sql.widening import bare
 from gpudb.types import BOOL, SqlType
+from gpudb.types.facts import FLOATS, INTEGERS
 from gpudb.values.interval import Interval
 
 Operator = Literal[">=", ">", "<=", "<"]
 _TIMES = frozenset("int2 int4 int8 float4 float8 date time timestamp timestamptz numeric".split())
 _KEYS = _TIMES | frozenset("bool text varchar uuid".split())
-_FAMILIES = ({"int2", "int4", "int8"}, {"float4", "float8"}, {"text", "varchar"})
+_FAMILIES = (INTEGERS, FLOATS, {"text", "varchar"})
 """Types that DuckDB and Polars compare with one another as PostgreSQL does."""
 _PER_QUERY = (*bound.SUBQUERIES, bound.Aggregate, bound.Grouping, bound.Window, bound.SetReturning)
 _EXACT_SHIFTS = frozenset(

@@ -14,13 +14,14 @@ from gpudb.sql import bound
 from gpudb.sql.rewrite import rewrite_checked
 from gpudb.sql.traverse import children, replace_nodes, walk
 from gpudb.types import BOOL
+from gpudb.types.facts import EXACT_NUMBERS, FLOATS
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[object]]
 """Evaluates expressions without columns, and raises their errors. Results are tested by `is` alone."""
 
 _TEXTS = {"text", "varchar", "bpchar"}
 _DATETIMES = {"date", "timestamp", "interval"}
-_PLAIN = _TEXTS | _DATETIMES | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric"}
+_PLAIN = _TEXTS | _DATETIMES | EXACT_NUMBERS | FLOATS | {"bool"}
 _PURE = (
     bound.Call,
     bound.Cast,

@@ -1,13 +1,13 @@
 """Durable tables: the catalog's database, Iceberg metadata, Parquet files, and the transactions that change them.
 
-`store` opens a data directory and commits transactions; `transaction` is one unit of change; `compaction` merges small
-files. `iceberg` writes and scans a table's files, `constraints` checks keys, `copy` and `load` read rows from outside,
-`catalog` stores definitions, pointers and sequences.
+`store` opens the databases of a `data_directory`; `transaction` is one unit of change; `commit` makes it part of the
+`committed_state`; `compaction` merges small files. The catalog is a store's own (`own_catalog`), or that of several
+coordinators (`shared_catalog`, `coordination`). `iceberg` writes and scans a table's files, `constraints` checks keys,
+`copy` and `load` read rows from outside, `catalog` stores definitions, pointers and sequences.
 
 `object_stores` reads and writes objects, `files` what statements name as tables.
 
-May import `plan` and the rooms below it. pyiceberg is imported only in
-`iceberg.schema` and `iceberg.metadata`, on first use of a durable table, and in `files.iceberg_tables`. Inside the
-room: row_errors, locks, lockfile, garbage, object_stores, catalog → iceberg → constraints, copy → load → files →
-transaction → compaction → store.
+May import `plan` and the rooms below it; pyproject.toml has the layers inside the room. What imports pyiceberg
+(`iceberg.metadata`, `iceberg.metadata_reader` and what they share) is imported on first use of a durable table, or of
+a table in `files.iceberg_tables`.
 """

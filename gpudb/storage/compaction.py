@@ -49,7 +49,10 @@ class CompactionHost(Protocol):
 
     garbage: Garbage
     locks: LockManager
-    leads: bool
+
+    @property
+    def leads(self) -> bool:
+        """Whether this store compacts, and discards old snapshots."""
 
     @property
     def spill(self) -> Path:

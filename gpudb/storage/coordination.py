@@ -15,8 +15,8 @@ from typing import Protocol
 import psycopg
 
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.postgres import LEASE_SECONDS
 from gpudb.storage.catalog.postgres_connection import CHANNEL, CONNECTION_NAME, Connection, connect, describe
+from gpudb.storage.catalog.postgres_coordinators import LEASE_SECONDS
 
 BEAT_SECONDS = 1.0
 COLLECT_SECONDS = 2.0
@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CoordinationHost(Protocol):
-    """The store of a coordinator; `store.Store` implements it."""
+    """The catalog of a coordinator; `shared_catalog.SharedCatalog` implements it."""
 
     leads: bool
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from gpudb.errors import SqlError
 
@@ -36,55 +38,6 @@ class LockRow(NamedTuple):
     party: int
     is_shared: bool
     is_granted: bool
-
-
-class LockManager(Protocol):
-    """Reentrant locks, shared or exclusive. An owner, a transaction or a session, releases all its locks at once.
-
-    Owners of one party (a session and its transaction) do not wait for each other. Thread-safe, but one thread at a
-    time speaks for a party.
-    """
-
-    @property
-    def held(self) -> Mapping[int | Target, object]:
-        """The locks that this process holds: an attribute, since the end of every transaction reads it."""
-
-    def acquire(
-        self,
-        target: int | Target,
-        owner: int,
-        timeout: float | None = None,
-        check: Callable[[], None] | None = None,
-        *,
-        party: int | None = None,
-        shared: bool = False,
-    ) -> bool:
-        """Acquires a lock for `owner`; returns True if it had to wait.
-
-        Raises 55P03 after `timeout` seconds (None waits without limit), 40P01 on a deadlock, and whatever `check`
-        raises, which is called while waiting. `party` is the owner itself unless it is given.
-        """
-
-    def try_acquire(self, target: int | Target, owner: int, *, party: int | None = None, shared: bool = False) -> bool:
-        """Acquires a lock if nobody has to be waited for; returns whether it did."""
-
-    def release_one(self, target: int | Target, owner: int, *, shared: bool = False) -> bool:
-        """Releases a lock once, in a mode; returns False if the owner does not hold it so."""
-
-    def release(self, owner: int) -> None:
-        """Releases all locks of `owner`."""
-
-    def check_held(self, party: int) -> None:
-        """Raises 40001 if locks that a party holds were lost."""
-
-    def list_rows(self) -> list[LockRow]:
-        """Returns what this process holds and awaits."""
-
-    def find_blockers(self, party: int) -> list[int]:
-        """Returns the parties of this process that a party waits for; none if it does not wait."""
-
-    def close(self) -> None:
-        """Gives up what it uses; no lock may be held."""
 
 
 class _Held:
@@ -195,13 +148,74 @@ class LockTable:
             del self.holders[target]
 
 
-class Locks:
-    """The locks of one process (see `LockManager`)."""
+class LockManager(ABC):
+    """Reentrant locks, shared or exclusive. An owner, a transaction or a session, releases all its locks at once.
+
+    Owners of one party (a session and its transaction) do not wait for each other. Thread-safe, but one thread at a
+    time speaks for a party.
+    """
+
+    def __init__(self, mutex: AbstractContextManager[object]) -> None:
+        """`mutex` is held by whoever reads or changes the table of locks."""
+        self._mutex = mutex
+        self._table = LockTable()
+        self.held: Mapping[int | Target, object] = self._table.holders
+        """The locks that this process holds: an attribute, since the end of every transaction reads it."""
+
+    @abstractmethod
+    def acquire(
+        self,
+        target: int | Target,
+        owner: int,
+        timeout: float | None = None,
+        check: Callable[[], None] | None = None,
+        *,
+        party: int | None = None,
+        shared: bool = False,
+    ) -> bool:
+        """Acquires a lock for `owner`; returns True if it had to wait.
+
+        Raises 55P03 after `timeout` seconds (None waits without limit), 40P01 on a deadlock, and whatever `check`
+        raises, which is called while waiting. `party` is the owner itself unless it is given.
+        """
+
+    @abstractmethod
+    def try_acquire(self, target: int | Target, owner: int, *, party: int | None = None, shared: bool = False) -> bool:
+        """Acquires a lock if nobody has to be waited for; returns whether it did."""
+
+    @abstractmethod
+    def release_one(self, target: int | Target, owner: int, *, shared: bool = False) -> bool:
+        """Releases a lock once, in a mode; returns False if the owner does not hold it so."""
+
+    @abstractmethod
+    def release(self, owner: int) -> None:
+        """Releases all locks of `owner`."""
+
+    @abstractmethod
+    def check_held(self, party: int) -> None:
+        """Raises 40001 if locks that a party holds were lost."""
+
+    def list_rows(self) -> list[LockRow]:
+        """Returns what this process holds and awaits."""
+        with self._mutex:
+            return self._table.list_rows()
+
+    def find_blockers(self, party: int) -> list[int]:
+        """Returns the parties of this process that a party waits for; none if it does not wait."""
+        with self._mutex:
+            return sorted(set(self._table.iter_blockers(party)))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives up what it uses; no lock may be held."""
+
+
+class Locks(LockManager):
+    """The locks of one process."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._table = LockTable()
-        self.held = self._table.holders
+        super().__init__(self._changed)
 
     def acquire(
         self,
@@ -255,16 +269,6 @@ class Locks:
 
     def check_held(self, party: int) -> None:
         """Locks of one process are not lost."""
-
-    def list_rows(self) -> list[LockRow]:
-        """Returns what is held and awaited."""
-        with self._changed:
-            return self._table.list_rows()
-
-    def find_blockers(self, party: int) -> list[int]:
-        """Returns the parties that a party waits for; none if it does not wait."""
-        with self._changed:
-            return sorted(set(self._table.iter_blockers(party)))
 
     def close(self) -> None:
         """Does nothing: locks of one process use nothing."""

@@ -33,13 +33,15 @@ _LOG = logging.getLogger(__name__)
 class TableStates:
     """The states and pointers of durable tables by OID; `folder` has a folder for each table.
 
-    Whoever reads or changes them holds the store's lock of commits. `moment` is the time of the last commit.
+    Whoever reads or changes them holds the store's lock of commits. `moment` is the time of the last commit,
+    `retention` that of earlier snapshots.
     """
 
     folder: Path
     states: dict[int, TableState] = field(default_factory=dict)
     pointers: dict[int, Pointer] = field(default_factory=dict)
     moment: int = 0
+    retention: Retention = field(default_factory=Retention)
 
     def next_moment(self) -> int:
         """Returns the time of a commit, in microseconds since 1970 UTC: later than that of the one before."""
@@ -115,14 +117,14 @@ class TableStates:
         paths = list_data_files(state.snapshots) | {file.path for file in table.files}
         return state.files | {Path(path) for path in paths}
 
-    def list_expired(self, tables: Iterable[Table], retention: Retention) -> list[tuple[Table, int]]:
+    def list_expired(self, tables: Iterable[Table]) -> list[tuple[Table, int]]:
         """Returns the tables with snapshots that are kept no longer, and how many those are."""
         now = self.next_moment()
         found = []
         for table in tables:
             state = self.states.get(table.oid)
             if state is not None:
-                gone = len(state.snapshots) - len(select_kept(state.snapshots, now, retention))
+                gone = len(state.snapshots) - len(select_kept(state.snapshots, now, self.retention))
                 if gone:
                     found.append((table, gone))
         return found
@@ -130,7 +132,7 @@ class TableStates:
     # ---- commits
 
     def stage(
-        self, tables: Iterable[Table], retention: Retention, properties: Mapping[str, str], *, compacting: bool
+        self, tables: Iterable[Table], properties: Mapping[str, str], *, compacting: bool
     ) -> dict[int, TableState]:
         """Writes and syncs new Iceberg metadata, which a commit makes current, or whose new files are removed."""
         staged: dict[int, TableState] = {}
@@ -138,7 +140,7 @@ class TableStates:
         for table in tables:
             from gpudb.storage.iceberg.metadata import Commit, stage
 
-            commit = Commit(moment, retention, compacting, properties)
+            commit = Commit(moment, self.retention, compacting, properties)
             definition = encode(replace(table, statistics=()))
             folder = self.folder / str(table.oid)
             staged[table.oid] = stage(self.states.get(table.oid), folder, table, definition, commit)

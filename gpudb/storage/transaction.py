@@ -13,19 +13,28 @@ import pyarrow as pa
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import assemble, find_root, list_partitions
-from gpudb.catalog.relations import Relation
-from gpudb.catalog.tables import Column, DataFile, ForeignKey, Key, Table, list_added_rows
+from gpudb.catalog.tables import DataFile, ForeignKey, Table, list_added_rows
 from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
 from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.iceberg.append import write_files
-from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt_files
 from gpudb.storage.locks import LockManager
 from gpudb.storage.partitions.write import PartitionWriter, check_rows, write_partitions
-from gpudb.types import SqlType
+from gpudb.storage.schema_evolution import evolve
+
+
+@dataclass(slots=True)
+class CommitOutcome:
+    """How a commit ends. Once it `is_written`, or may be, the files that the transaction wrote are its tables'.
+
+    What fails afterwards is its `error`.
+    """
+
+    is_written: bool = False
+    error: BaseException | None = None
 
 
 class TransactionHost(Protocol):
@@ -45,8 +54,8 @@ class TransactionHost(Protocol):
     def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
 
-    def commit(self, transaction: Transaction) -> None:
-        """Commits a transaction; called by the transaction alone."""
+    def commit(self, transaction: Transaction) -> CommitOutcome:
+        """Commits a transaction; raises if nothing of it is committed. Called by the transaction alone."""
 
     def next_version(self) -> int:
         """Returns a new catalog version."""
@@ -94,7 +103,6 @@ class Transaction:
         self.number = self.party = number
         self.compacting = False
         self.shares_snapshot = False
-        self.committed = False
         self.known_keys: set[str] = set()
 
     @property
@@ -129,34 +137,10 @@ class Transaction:
         for key, relation in catalog.relations.items():
             old = self._catalog.relations.get(key)
             if isinstance(relation, Table) and relation is not old:
-                relations[key] = self._prepare_table(relation, self._catalog.find_relation_by_oid(relation.oid))
+                before = self._catalog.find_relation_by_oid(relation.oid)
+                relations[key] = evolve(relation, before, self._store.key_checker)
         version = self._store.next_version()
         self._catalog = replace(catalog, relations=MappingProxyType(relations), version=version)
-
-    def _prepare_table(self, table: Table, old: Relation | None) -> Table:
-        table = assign_field_ids(table)
-        if table.partitioned_by is not None:
-            return replace(table, files=(), tree=None)
-        if not isinstance(old, Table) or not table.files:
-            return table
-        before = {column.field_id: column for column in old.columns}
-        for column in table.columns:
-            was = before.get(column.field_id)
-            if was is not None and not is_widening(was.type, column.type):
-                raise InternalError(f"{was.type} cannot become {column.type} under field id {column.field_id}")
-        # Columns that are new are filled by `replace` next, or have their `initial`.
-        here = [c.name for c in table.columns if c.field_id in before or c.initial is not None]
-        for column in table.columns:
-            was = before.get(column.field_id)
-            if column.not_null and (was is None or not was.not_null) and column.name in here:
-                self._store.key_checker.check_no_nulls(table, column.name)
-        ids = {column.name: column.field_id for column in old.columns}
-        known = {_key_identity(key, ids) for key in old.keys}
-        ids = {column.name: column.field_id for column in table.columns}
-        for key in table.keys:
-            if _key_identity(key, ids) not in known and set(key.columns) <= set(here):
-                self._store.key_checker.check_new_key(table, key)
-        return table
 
     def append(self, oid: int, batches: Iterable[pa.RecordBatch], *, check_keys: bool = True) -> int:
         """Appends rows to a table; returns their number. A RecordBatchReader is a valid iterable.
@@ -246,8 +230,9 @@ class Transaction:
         return all(file.path in self.known_keys for file in added)
 
     def adopt(self, oid: int, pattern: str) -> int:
-        """Adds the Parquet files that a path or glob names, unchanged; returns their number of rows (see
-        `load.adopt`).
+        """Adds the Parquet files that a path or glob names, unchanged; returns their number of rows.
+
+        Raises as `load.adoption.adopt_files` does.
         """
         self._check_open()
         table = self.table(oid)
@@ -408,20 +393,22 @@ class Transaction:
         """
         if not self._open:
             return
+        outcome = CommitOutcome()
         try:
             if self.changed:
-                self._store.commit(self)
+                outcome = self._store.commit(self)
         except BaseException:
             self.rollback()
             raise
         self._end()
+        if outcome.error is not None:
+            raise outcome.error
 
     def rollback(self) -> None:
         """Discards all changes and removes the files that it wrote."""
         if not self._open:
             return
-        if not self.committed:
-            self._remove(self._written)
+        self._remove(self._written)
         self._end()
 
     def _remove(self, paths: Iterable[Path]) -> None:
@@ -445,49 +432,3 @@ class Transaction:
     ) -> None:
         """Rolls back unless committed."""
         self.rollback()
-
-
-def _key_identity(key: Key, ids: Mapping[str, int]) -> tuple[frozenset[int], bool]:
-    """Returns what a key requires, independent of its name and its columns' names."""
-    return frozenset(ids[name] for name in key.columns), key.nulls_distinct
-
-
-def assign_field_ids(table: Table) -> Table:
-    """Returns the table with a fresh Iceberg field id for each column that has none."""
-    last = max([table.last_field_id, *(c.field_id + id_span(c.type) - 1 for c in table.columns if c.field_id)])
-    columns: list[Column] = []
-    for column in table.columns:
-        if column.field_id == 0:
-            column = replace(column, field_id=last + 1)
-            last += id_span(column.type)
-        columns.append(column)
-    return replace(table, columns=tuple(columns), last_field_id=last)
-
-
-def is_widening(old: SqlType, new: SqlType) -> bool:
-    """Returns whether files with `old` values need no rewrite for a column that becomes `new`."""
-    if old == new:
-        return True
-    if old.dims != new.dims:
-        return False
-    if old.element is not None or new.element is not None:
-        return old.element is not None and new.element is not None and is_widening(old.element, new.element)
-    if old.user is not None or new.user is not None:
-        pairs = list(zip(old.fields, new.fields, strict=False))
-        kept = len(old.fields) == len(new.fields) and all(a[0] == b[0] and is_widening(a[1], b[1]) for a, b in pairs)
-        return old.name == new.name and kept
-    if old.domain is not None or new.domain is not None:
-        return is_widening(replace(old, domain=None), replace(new, domain=None))
-    if old.name == new.name == "numeric":
-        one, other = old.numeric_digits, new.numeric_digits
-        return old.is_carried == new.is_carried and one[1] == other[1] and one[0] <= other[0]
-    if new.name in {"varchar", "text"} and old.name in {"varchar", "text"}:
-        return new.length is None or (old.length is not None and old.length <= new.length)
-    if old.name == new.name == "bpchar":
-        return new.length is not None and old.length is not None and old.length <= new.length
-    return (old.name, new.name) in {
-        ("int2", "int4"),
-        ("int2", "int8"),
-        ("int4", "int8"),
-        ("float4", "float8"),
-    }

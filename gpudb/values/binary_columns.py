@@ -33,7 +33,7 @@ from gpudb.values.timetz import encode_timetz_column
 
 Array = npt.NDArray[np.generic]
 
-_INTEGERS = {
+_INTEGER_FORMATS = {
     "int2": ">i2",
     "int4": ">i4",
     "int8": ">i8",
@@ -43,7 +43,7 @@ _INTEGERS = {
     "xid": ">u4",
     "cid": ">u4",
 }
-_FLOATS = {"float4": ">f4", "float8": ">f8"}
+_FLOAT_FORMATS = {"float4": ">f4", "float8": ">f8"}
 _FAST_DIGITS = 16
 _INT64 = np.iinfo(np.int64)
 
@@ -94,11 +94,11 @@ def to_fixed_width(type_: SqlType, column: pa.Array) -> Array | None:
     if name.startswith("reg") and not pa.types.is_integer(column.type):
         # The query's last step has already resolved the names for clients that request them.
         raise FeatureNotSupported(f"type {name} in binary format is not supported", hint="Cast it to oid or text.")
-    if name in _INTEGERS or name.startswith("reg"):
-        return _to_int64(column, pa.int64()).astype(_INTEGERS.get(name, ">u4"))
-    if name in _FLOATS:
+    if name in _INTEGER_FORMATS or name.startswith("reg"):
+        return _to_int64(column, pa.int64()).astype(_INTEGER_FORMATS.get(name, ">u4"))
+    if name in _FLOAT_FORMATS:
         values = pc.cast(column, pa.float64()) if column.type != pa.float32() else column
-        return np.asarray(values.to_numpy(zero_copy_only=False)).astype(_FLOATS[name])
+        return np.asarray(values.to_numpy(zero_copy_only=False)).astype(_FLOAT_FORMATS[name])
     if name == "bool":
         return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False)).astype(np.uint8)
     if name == "date":

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.errors import SqlError
-from gpudb.types import list_interval_fields
+from gpudb.types.interval_fields import list_interval_fields
 from gpudb.values import calendar
 from gpudb.values.numbers import SPACE
 
-_UNIT_NAMES = {
+UNIT_SPELLINGS = {
     "microsecond": "us usec usecs useconds microsecon microsecond microseconds",
     "millisecond": "ms msec msecs mseconds millisecon millisecond milliseconds",
     "second": "s sec secs second seconds",
@@ -29,7 +29,8 @@ _UNIT_NAMES = {
     "century": "c cent century centuries",
     "millennium": "mil mils millennia millennium",
 }
-UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
+"""Spellings of each unit of time, in lower case."""
+UNITS = {name: unit for unit, names in UNIT_SPELLINGS.items() for name in names.split()}
 """Name of each spelling of a unit, in lower case."""
 _BEGINNINGS = {name[:10]: unit for name, unit in UNITS.items()}  # PostgreSQL reads no more of longer words
 

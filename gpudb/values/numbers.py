@@ -12,10 +12,10 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from gpudb.errors import FeatureNotSupported, InvalidText, NumericOutOfRange, SqlError
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import INTEGER_LIMITS
 
 SPACE = " \t\n\r\v\f"
 
-_INTEGER_BITS = {"int2": 16, "int4": 32, "int8": 64}
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|(\d(?:_?\d)*))")
 _UNSIGNED = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -43,8 +43,8 @@ def parse_integer(type_: SqlType, text: str) -> int:
     """Parses an int2, int4 or int8 in decimal, hexadecimal, octal or binary; 22P02 or 22003."""
     plain = text.isdigit() and text.isascii() and len(text) < _PLAIN_DIGITS
     value = int(text) if plain else _parse_integer_literal(type_, text)
-    bound = 1 << (_INTEGER_BITS[type_.name] - 1)
-    if not -bound <= value < bound:
+    least, greatest = INTEGER_LIMITS[type_.name]
+    if not least <= value <= greatest:
         raise NumericOutOfRange(f'value "{text}" is out of range for type {type_.plain}')
     return value
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from gpudb.engine.gpu.exchange import shared_rows
 from gpudb.errors import GpudbError
 from tests.support.connection_urls import to_url
 from tests.support.server_program import running_server
+from tests.support.sessions import wait_until
 
 MAKE = """CREATE TABLE t AS SELECT i AS a, (i * 0.5)::float8 AS b, (i % 7)::int2 AS c, i::numeric(10, 2) AS d,
     i % 2 = 0 AS e, date '2024-01-01' + i % 100 AS f, nullif(i % 5, 0)::real AS g, i % 3 AS k, 'x' AS x
@@ -48,10 +48,7 @@ def _list_files() -> set[Path]:
 
 def _assert_freed() -> None:
     """The workers are told to free the rows, and do so soon."""
-    ends = time.monotonic() + 10
-    while _list_files() and time.monotonic() < ends:
-        time.sleep(0.02)
-    assert not _list_files()
+    wait_until(lambda: not _list_files(), "the rows are freed")
 
 
 def _assert_equal(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:

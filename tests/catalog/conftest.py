@@ -25,7 +25,7 @@ def gpudb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
     """A separate gpudb server."""
     host, port, stop = start_server(tmp_path_factory.mktemp("catalog-data"))
     try:
-        side = open_side(f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=10 client_encoding=UTF8")
+        side = open_side(f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=60 client_encoding=UTF8")
         yield side
         side.client.close()
     finally:

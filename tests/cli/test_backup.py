@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from gpudb.session.database import Database
 from gpudb.storage.recovery.check import check
+from tests.support.command_line import run_in_process
+from tests.support.data_directory import run_over
 from tests.support.server_program import Program
+from tests.support.sessions import wait_until
+from tests.support.wire_server import serving
 
 ROUNDS, SOAK_ROUNDS = 2, 200
 
 
 def gpudb(*arguments: object, status: int = 0) -> str:
-    command = [sys.executable, "-m", "gpudb.cli", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = run_in_process(*map(str, arguments))
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def url(server: Program) -> str:
-    return f"postgresql://gpudb@{server.host}:{server.port}/gpudb"
-
-
 def test_a_server_is_backed_up_and_restored(tmp_path: Path) -> None:
     destination = tmp_path / "backups"
-    with Program(tmp_path / "data") as server, psycopg.connect(server.dsn, autocommit=True) as connection:
+    with serving(Database(tmp_path / "data")) as server, contextlib.ExitStack() as stack:
+        url = "postgresql://{}@{}:{}/gpudb".format
+        connection = stack.enter_context(psycopg.connect(url("gpudb", *server.address), autocommit=True))
         connection.execute("CREATE TABLE t AS SELECT g AS a FROM generate_series(1, 1000) g")
         connection.execute("CREATE VIEW v AS SELECT sum(a) AS s FROM t")
         connection.execute("CREATE ROLE reader LOGIN")
-        assert "of which" in gpudb("backup", destination, "--url", url(server))
+        assert "of which" in gpudb("backup", destination, "--url", url("gpudb", *server.address))
         connection.execute("DELETE FROM t WHERE a > 500")
-        gpudb("backup", destination, "--url", url(server))
-        with psycopg.connect(server.dsn.replace("user=gpudb", "user=reader"), autocommit=True) as other:
+        gpudb("backup", destination, "--url", url("gpudb", *server.address))
+        with psycopg.connect(url("reader", *server.address), autocommit=True) as other:
             with pytest.raises(psycopg.Error) as raised:
                 other.execute(f"SELECT gpudb_backup('{tmp_path / 'stolen'}')")
             assert raised.value.sqlstate == "42501"
@@ -52,9 +52,8 @@ def test_a_server_is_backed_up_and_restored(tmp_path: Path) -> None:
     assert first < second
     for name, wanted in (("first", 500_500), ("last", 125_250)):
         assert not check(tmp_path / name, deep=True).problems
-        with Program(tmp_path / name) as server, psycopg.connect(server.dsn) as connection:
-            assert connection.execute("SELECT s FROM v").fetchall() == [(wanted,)]
-            assert connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = 'reader'").fetchall() == [(1,)]
+        assert run_over(tmp_path / name, "SELECT s FROM v") == [(wanted,)]
+        assert run_over(tmp_path / name, "SELECT count(*) FROM pg_roles WHERE rolname = 'reader'") == [(1,)]
 
 
 def test_a_server_backs_itself_up(tmp_path: Path) -> None:
@@ -67,9 +66,7 @@ def test_a_server_backs_itself_up(tmp_path: Path) -> None:
     with Program(tmp_path / "data", environment=environment) as server:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute("CREATE TABLE t AS SELECT 1 AS a")
-            deadline = time.monotonic() + 60
-            while len(list((destination / "backups").glob("*.json"))) < 2 and time.monotonic() < deadline:
-                time.sleep(0.2)
+            wait_until(lambda: len(list((destination / "backups").glob("*.json"))) >= 2, "there are two backups")
         server.stop()
     assert len(gpudb("verify-backup", destination).splitlines()) == 2
 
@@ -88,28 +85,32 @@ def test_killed_while_a_backup_runs(tmp_path: Path, rounds: int) -> None:
             (count,) = connection.execute("SELECT count(*) FROM one").fetchone() or (0,)
             assert count >= acknowledged
             assert connection.execute("SELECT count(*) FROM two").fetchall() == [(count,)]
-            command = [sys.executable, "-m", "gpudb.cli", "backup", str(destination), "--url", url(server)]
-            backup = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            threading.Timer(draws.uniform(0.5, 2.5), server.kill).start()
             acknowledged = count
-            try:
+            backups = threading.Thread(target=_back_up_until_killed, args=(server, destination))
+            backups.start()
+            if number % 2:  # the others are killed within their first backup
+                wait_until(lambda: list(destination.rglob("*.json")), "a backup exists")
+            threading.Timer(draws.uniform(0.1, 1.0), server.kill).start()
+            with contextlib.suppress(psycopg.Error):
                 while True:
                     with connection.transaction():
                         connection.execute("INSERT INTO one VALUES (%s)", (acknowledged,))
                         connection.execute("INSERT INTO two VALUES (%s)", (acknowledged,))
                     acknowledged += 1
-            except psycopg.Error:
-                pass
-            backup.wait(timeout=60)
-    with Program(tmp_path / "data") as server:
-        gpudb("backup", destination, "--url", url(server))
-        server.stop()
+            backups.join(60)
+            assert not backups.is_alive()
+    run_over(tmp_path / "data", f"SELECT gpudb_backup('{destination}')")
     assert not check(tmp_path / "data", deep=True).problems
     for line in gpudb("verify-backup", destination).splitlines()[-3:]:
         id = line.split()[0]
         gpudb("restore", destination, tmp_path / id, "--backup", id)
         assert not check(tmp_path / id, deep=True).problems
-        with Program(tmp_path / id) as server, psycopg.connect(server.dsn) as connection:
-            counts = "SELECT (SELECT count(*) FROM one), (SELECT count(*) FROM two), (SELECT max(a) + 1 FROM two)"
-            ((one, two, following),) = connection.execute(counts).fetchall()
-            assert one == two == (following or 0)
+        counts = "SELECT (SELECT count(*) FROM one), (SELECT count(*) FROM two), (SELECT max(a) + 1 FROM two)"
+        ((one, two, following),) = run_over(tmp_path / id, counts)
+        assert one == two == (following or 0)
+
+
+def _back_up_until_killed(server: Program, destination: Path) -> None:
+    with contextlib.suppress(psycopg.Error), psycopg.connect(server.dsn, autocommit=True) as connection:
+        while True:
+            connection.execute(f"SELECT gpudb_backup('{destination}')")  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +10,15 @@ import psycopg
 import pyarrow.fs
 import pytest
 
+from gpudb.errors import GpudbError
+from gpudb.session.database import Database
 from gpudb.storage.backup.manifest import FILES, list_manifests
 from gpudb.storage.recovery.check import check
-from tests.support.command_line import run_command
+from tests.support.command_line import run_in_process
+from tests.support.data_directory import run_over
 from tests.support.s3.server import S3Server, running_s3_server
 from tests.support.server_program import Program
+from tests.support.wire_server import serving
 
 BUCKET = "safe"
 DESTINATION = f"s3://{BUCKET}/nightly/shop"
@@ -31,13 +34,9 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 
 def _gpudb(*arguments: str | Path, status: int = 0) -> str:
-    done = run_command(*arguments, env=dict(os.environ))
+    done = run_in_process(*arguments)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-def _url(server: Program) -> str:
-    return f"postgresql://gpudb@{server.host}:{server.port}/gpudb"
 
 
 def _files(s3: S3Server) -> pyarrow.fs.S3FileSystem:
@@ -46,14 +45,17 @@ def _files(s3: S3Server) -> pyarrow.fs.S3FileSystem:
 
 @pytest.mark.timeout(600)
 def test_a_bucket_holds_backups_of_a_server(tmp_path: Path, s3: S3Server) -> None:
-    with Program(tmp_path / "data") as server, psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("CREATE TABLE t AS SELECT g AS a, md5(g::text) AS b FROM generate_series(1, 200000) g")
-        connection.execute("ALTER SYSTEM SET gpudb.max_statement_timeout = '1h'")
-        assert DESTINATION in _gpudb("backup", DESTINATION, "--url", _url(server))
-        connection.execute("INSERT INTO t VALUES (0, 'new')")
-        ((copied,),) = connection.execute(f"SELECT gpudb_backup('{DESTINATION}')").fetchall()  # type: ignore[arg-type]
-        ((again,),) = connection.execute(f"SELECT gpudb_backup('{DESTINATION}')").fetchall()  # type: ignore[arg-type]
-        server.stop()
+    with serving(Database(tmp_path / "data")) as server:
+        host, port = server.address
+        url = f"postgresql://gpudb@{host}:{port}/gpudb"
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE t AS SELECT g AS a, md5(g::text) AS b FROM generate_series(1, 200000) g")
+            connection.execute("ALTER SYSTEM SET gpudb.max_statement_timeout = '1h'")
+            assert DESTINATION in _gpudb("backup", DESTINATION, "--url", url)
+            connection.execute("INSERT INTO t VALUES (0, 'new')")
+            backup = f"SELECT gpudb_backup('{DESTINATION}')"
+            ((copied,),) = connection.execute(backup).fetchall()  # type: ignore[arg-type]
+            ((again,),) = connection.execute(backup).fetchall()  # type: ignore[arg-type]
     first, second, third = list_manifests(DESTINATION)
     assert again == 0
     assert 0 < copied < first.bytes / 10
@@ -64,15 +66,13 @@ def test_a_bucket_holds_backups_of_a_server(tmp_path: Path, s3: S3Server) -> Non
     _gpudb("restore", DESTINATION, tmp_path / "last")
     for name, rows in (("first", 200_000), ("last", 200_001)):
         assert not check(tmp_path / name, deep=True).problems
-        with Program(tmp_path / name) as server, psycopg.connect(server.dsn) as connection:
-            assert connection.execute("SELECT count(*) FROM t").fetchall() == [(rows,)]
-            assert connection.execute("SHOW gpudb.max_statement_timeout").fetchall() == [("1h",)]
+        assert run_over(tmp_path / name, "SELECT count(*) FROM t") == [(rows,)]
+        assert run_over(tmp_path / name, "SHOW gpudb.max_statement_timeout") == [("1h",)]
 
 
 def test_a_damaged_object_is_found(tmp_path: Path, s3: S3Server) -> None:
     destination = f"s3://{BUCKET}/damaged"
-    done = run_command("sql", tmp_path / "data", "-c", "CREATE TABLE t AS SELECT 1 AS a", env=dict(os.environ))
-    assert done.returncode == 0, done.stderr
+    run_over(tmp_path / "data", "CREATE TABLE t AS SELECT 1 AS a")
     assert "backup " in _gpudb("backup", destination, "--data-dir", tmp_path / "data")
     (manifest,) = list_manifests(destination)
     (name,) = (name for name in manifest.files if name.endswith(".parquet"))
@@ -102,7 +102,7 @@ def test_a_server_writes_backups_to_a_bucket_by_itself(tmp_path: Path, s3: S3Ser
             while len(seen) < 4 and time.monotonic() < deadline:
                 connection.execute("CREATE TABLE IF NOT EXISTS t AS SELECT 1 AS a")
                 connection.execute("UPDATE t SET a = a + 1")
-                time.sleep(0.2)
+                time.sleep(0.2)  # the interval of looks at the bucket
                 names = [info.base_name for info in _files(s3).get_file_info(selector)]
                 seen |= {name for name in names if name.endswith(".json")}
         server.stop()
@@ -114,8 +114,7 @@ def test_a_server_writes_backups_to_a_bucket_by_itself(tmp_path: Path, s3: S3Ser
 
 def test_a_file_url_is_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "with space"
-    done = run_command("sql", tmp_path / "data", "-c", "CREATE TABLE t AS SELECT 1 AS a", env=dict(os.environ))
-    assert done.returncode == 0, done.stderr
+    run_over(tmp_path / "data", "CREATE TABLE t AS SELECT 1 AS a")
     _gpudb("backup", folder.as_uri(), "--data-dir", tmp_path / "data")
     assert (folder / "backups").is_dir()
     assert "sound" in _gpudb("verify-backup", folder.as_uri())
@@ -143,8 +142,7 @@ def test_urls_that_are_refused(gpudb_server: str, where: str, sqlstate: str, tex
 
 
 def test_a_bucket_that_does_not_exist(tmp_path: Path, s3: S3Server) -> None:
-    with Program(tmp_path / "data") as server, psycopg.connect(server.dsn, autocommit=True) as connection:
-        with pytest.raises(psycopg.Error) as raised:
-            connection.execute("SELECT gpudb_backup('s3://missing/a')")
-        assert raised.value.sqlstate == "58030"
-        assert "s3://missing/a" in str(raised.value)
+    with pytest.raises(GpudbError) as raised:
+        run_over(tmp_path / "data", "SELECT gpudb_backup('s3://missing/a')")
+    assert raised.value.sqlstate == "58030"
+    assert "s3://missing/a" in str(raised.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -76,18 +77,33 @@ def read(dsn: str) -> str:
     return run(dsn, "psql", "-XAt", *(option for query in _QUERIES for option in ("-c", query)))
 
 
+@contextlib.contextmanager
+def database(server: str, name: str) -> Iterator[str]:
+    """A database of a server of gpudb's, while the block runs."""
+    run(server, "psql", "-Xqc", f"CREATE DATABASE {name}")
+    yield server.replace("dbname=gpudb", f"dbname={name}")
+    run(server, "psql", "-Xqc", f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[str]:
-    """An empty server of gpudb's."""
-    with running_server(tmp_path / "empty") as dsn:
+def empty(gpudb_server: str) -> Iterator[str]:
+    """An empty database of gpudb's, `target`."""
+    with database(gpudb_server, "target") as dsn:
         yield dsn
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of gpudb's with what is dumped."""
-    with running_server(tmp_path_factory.mktemp("filled") / "data") as dsn:
+def filled(gpudb_server: str) -> Iterator[str]:
+    """A database of gpudb's with what is dumped, `filled`."""
+    with database(gpudb_server, "filled") as dsn:
         run(dsn, "psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", _SCHEMA)
+        yield dsn
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[str]:
+    """An empty server of gpudb's."""
+    with running_server(tmp_path / "alone") as dsn:
         yield dsn
 
 
@@ -100,7 +116,7 @@ def test_a_dump_goes_into_gpudb_and_back(filled: str, empty: str, tmp_path: Path
     run(empty, "psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-f", plain)
     assert read(empty) == expected
     run(filled, "pg_dump", "-Fc", "-f", custom)
-    run(empty, "pg_restore", "--clean", "--if-exists", "--exit-on-error", "-d", "gpudb", custom)
+    run(empty, "pg_restore", "--clean", "--if-exists", "--exit-on-error", "-d", "target", custom)
     assert read(empty) == expected
 
 
@@ -142,7 +158,7 @@ def test_dumps_by_several_processes(filled: str, empty: str, oracle: Oracle, tmp
     """All of them read one exported snapshot; the dump goes into gpudb and into PostgreSQL."""
     folder = str(tmp_path / "dump")
     run(filled, "pg_dump", "-j", "3", "-Fd", "-f", folder)
-    run(empty, "pg_restore", "-j", "2", "--exit-on-error", "-d", "gpudb", folder)
+    run(empty, "pg_restore", "-j", "2", "--exit-on-error", "-d", "target", folder)
     assert read(empty) == read(filled)
     with oracle.database("restored_parallel") as dsn:
         run(dsn, "pg_restore", "--exit-on-error", "--no-table-access-method", "-d", "restored_parallel", folder)
@@ -151,15 +167,15 @@ def test_dumps_by_several_processes(filled: str, empty: str, oracle: Oracle, tmp
 
 _PROGRAMS = (
     "vacuumdb --all",
-    "vacuumdb -z -t s.a -t b(u) gpudb",
-    "vacuumdb -f -F -t b gpudb",
-    "vacuumdb -j 2 -n public gpudb",
-    "vacuumdb --analyze-in-stages -t b gpudb",
+    "vacuumdb -z -t s.a -t b(u) filled",
+    "vacuumdb -f -F -t b filled",
+    "vacuumdb -j 2 -n public filled",
+    "vacuumdb --analyze-in-stages -t b filled",
     "reindexdb --all",
-    "reindexdb --system gpudb",
-    "reindexdb --concurrently gpudb",
-    "reindexdb -j 2 gpudb",
-    "reindexdb -S s -t b -i b_low gpudb",
+    "reindexdb --system filled",
+    "reindexdb --concurrently filled",
+    "reindexdb -j 2 filled",
+    "reindexdb -S s -t b -i b_low filled",
     "clusterdb --all",
 )
 
@@ -169,7 +185,12 @@ def test_programs_of_maintenance_run(filled: str) -> None:
     before = read(filled)
     for each in _PROGRAMS:
         run(filled, *each.split())
-    for wrong in ("vacuumdb -t missing gpudb", "reindexdb -t v gpudb", "reindexdb -i missing gpudb", "clusterdb -t b"):
+    for wrong in (
+        "vacuumdb -t missing filled",
+        "reindexdb -t v filled",
+        "reindexdb -i missing filled",
+        "clusterdb -t b",
+    ):
         with pytest.raises(AssertionError, match="error: "):
             run(filled, *wrong.split())
     assert read(filled) == before
@@ -201,10 +222,10 @@ def _dump_cluster(dsn: str, *options: str) -> list[str]:
     return [line for line in lines if "dumped_" in line and not line.startswith("--")]
 
 
-def test_pg_dumpall_dumps_roles_and_databases(oracle: Oracle, empty: str, tmp_path: Path) -> None:
+def test_pg_dumpall_dumps_roles_and_databases(oracle: Oracle, alone: str, tmp_path: Path) -> None:
     """In the words of a dump of PostgreSQL; a dump goes back into gpudb, with the rows of each database."""
-    _say(empty, _CLUSTER)
-    _say(empty.replace("dbname=gpudb", "dbname=dumped_shop"), ("CREATE TABLE t AS SELECT 7 AS a",))
+    _say(alone, _CLUSTER)
+    _say(alone.replace("dbname=gpudb", "dbname=dumped_shop"), ("CREATE TABLE t AS SELECT 7 AS a",))
     with oracle.database("dumper") as dsn:
         _say(dsn, _UNDO)
         try:
@@ -212,14 +233,14 @@ def test_pg_dumpall_dumps_roles_and_databases(oracle: Oracle, empty: str, tmp_pa
             expected = _dump_cluster(dsn, "--globals-only"), _dump_cluster(dsn, "--schema-only")
         finally:
             _say(dsn, _UNDO)
-    actual = _dump_cluster(empty, "--globals-only"), _dump_cluster(empty, "--schema-only")
+    actual = _dump_cluster(alone, "--globals-only"), _dump_cluster(alone, "--schema-only")
     own = re.compile(r"GRANTED BY \w+|;|\b(LOCALE|LC_\w+) = '[^']*'")  # superusers and locales differ
     for one, other in zip(expected, actual, strict=True):
         assert [own.sub("", line).split() for line in one] == [own.sub("", line).split() for line in other]
     path = str(tmp_path / "all.sql")
-    run(empty, "pg_dumpall", "-f", path)
-    dumped = _dump_cluster(empty)
-    _say(empty, _UNDO)
-    run(empty, "psql", "-Xq", "-d", "postgres", "-f", path)
-    assert _dump_cluster(empty) == dumped
-    assert run(empty.replace("dbname=gpudb", "dbname=dumped_shop"), "psql", "-XAtc", "SELECT a FROM t") == "7\n"
+    run(alone, "pg_dumpall", "-f", path)
+    dumped = _dump_cluster(alone)
+    _say(alone, _UNDO)
+    run(alone, "psql", "-Xq", "-d", "postgres", "-f", path)
+    assert _dump_cluster(alone) == dumped
+    assert run(alone.replace("dbname=gpudb", "dbname=dumped_shop"), "psql", "-XAtc", "SELECT a FROM t") == "7\n"

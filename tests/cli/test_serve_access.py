@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.support.command_line import run_command
+from tests.support.command_line import run_in_process
 from tests.support.server_program import Program
 from tests.support.sessions import wait_until
 
@@ -38,7 +38,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program,
 
 
 def psql(program: Program, user: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    target = f"host={program.host} port={program.port} user={user} dbname=gpudb connect_timeout=20"
+    target = f"host={program.host} port={program.port} user={user} dbname=gpudb connect_timeout=60"
     return subprocess.run(
         ["psql", "-X", "-A", "-t", "-d", target, *arguments],
         capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env={**os.environ, **environment},
@@ -201,15 +201,15 @@ def test_a_broken_rules_file_ends_the_start(tmp_path: Path, rules: str | None, e
     file = tmp_path / "pg_hba.conf"
     if rules is not None:
         file.write_text(rules)
-    done = run_command("serve", "--port", "0", "--data-dir", tmp_path / "data", "--hba-file", file)
+    done = run_in_process("serve", "--port", "0", "--data-dir", tmp_path / "data", "--hba-file", file)
     assert done.returncode == 1
     assert "F0000" in done.stderr
     assert all(each in done.stderr for each in expected)
     assert "Traceback" not in done.stderr
 
 
-def test_reserved_connections_have_to_be_fewer_than_all(tmp_path: Path) -> None:
-    environment = {**os.environ, "GPUDB_SUPERUSER_RESERVED_CONNECTIONS": "5"}
-    done = run_command("serve", "--max-connections", "5", "--data-dir", tmp_path / "data", env=environment)
+def test_reserved_connections_have_to_be_fewer_than_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUDB_SUPERUSER_RESERVED_CONNECTIONS", "5")
+    done = run_in_process("serve", "--max-connections", "5", "--data-dir", tmp_path / "data")
     assert done.returncode == 1
     assert "superuser_reserved_connections must be less than max_connections" in done.stderr

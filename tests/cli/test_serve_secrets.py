@@ -42,7 +42,7 @@ def server(folder: Path) -> Iterator[Program]:
 
 
 def connect(server: Program, user: str, password: str, **options: str) -> psycopg.Connection:
-    target = {"host": server.host, "port": str(server.port), "user": user, "dbname": "gpudb", "connect_timeout": "20"}
+    target = {"host": server.host, "port": str(server.port), "user": user, "dbname": "gpudb", "connect_timeout": "60"}
     return psycopg.connect(**target, password=password, autocommit=True, **options)  # type: ignore[arg-type]
 
 
@@ -119,7 +119,7 @@ def test_operations_spill_to_their_directory(server: Program, folder: Path) -> N
         running = pool.submit(lambda: connection.execute(sort.format(rows)).fetchone())
         while not running.done():
             most = max(most, bytes_in(folder / "nvme" / "spill"))
-            time.sleep(0.005)
+            time.sleep(0.005)  # the interval of looks at the folder
         assert running.result() == (1000000 // 7,)
     assert most > 2**20
     assert not (folder / "data" / "spill").exists()

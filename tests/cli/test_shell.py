@@ -16,7 +16,7 @@ _BEGINS = r"\x1b\[\?2004h.*?"
 """A prompt that begins turns bracketed paste on, one that ends turns it off."""
 _ENDS = r"\x1b\[\?2004l"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
-SLOW = "SELECT count(*) FROM generate_series(1, 100000) AS a, generate_series(1, 1000000) AS b WHERE a.a * b.b % 7 = 3;"
+SLOW = "SELECT count(*) FROM generate_series(1, 100000) AS a, generate_series(1, 1000000) AS b WHERE a.a::bigint * b.b % 7 = 3;"
 
 
 class Terminal:

@@ -16,6 +16,7 @@ from gpudb.cli.top import Sample, render, take_sample
 from tests.support.command_line import run_in_process
 from tests.support.connection_urls import to_url
 from tests.support.server_program import Program
+from tests.support.sessions import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +50,20 @@ def test_once_prints_statements_and_sessions(server: Program) -> None:
 def test_the_second_look_shows_what_happened_since(server: Program) -> None:
     with gpudb.api.connect(to_url(server.dsn)) as own, psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("SELECT lower('before')")
+        own.execute("SELECT pg_advisory_lock(5)")
         before = take_sample(own)
-        sleeping = threading.Thread(target=lambda: connection.execute("SELECT pg_sleep(1)"))
-        sleeping.start()
-        time.sleep(0.3)
+        waiting = threading.Thread(target=lambda: connection.execute("SELECT pg_advisory_lock(5) AS waited"))
+        waiting.start()
+        waits = "SELECT 1 FROM pg_locks WHERE NOT granted"
+        wait_until(lambda: own.execute(waits).fetchall(), "the statement waits")
         drawn = draw(before, take_sample(own))
-        sleeping.join()
+        own.execute("SELECT pg_advisory_unlock(5)")
+        waiting.join()
         assert re.search(r"\d+ sessions, 1 active, 0 queued; [\d.]+ transactions/s", drawn)
-        assert re.search(r"gpudb +active.*SELECT pg_sleep\(1\)", drawn)
+        assert re.search(r"gpudb +active.*SELECT pg_advisory_lock\(5\) AS waited", drawn)
         assert "lower" not in drawn
-        assert re.search(r"1 +1\.\d s +1\.\d s +1 +SELECT pg_sleep\(\$1\)", draw(before, take_sample(own)))
+        told = draw(before, take_sample(own))
+        assert re.search(r"1 +[\d.]+ m?s +[\d.]+ m?s +1 +SELECT pg_advisory_lock\(\$1\) AS waited", told), told
 
 
 def test_a_gpus_share_of_time_is_shown_where_nvml_tells_it() -> None:

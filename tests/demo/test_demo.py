@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import psycopg
@@ -15,6 +14,7 @@ from gpudb.cli import demo
 from gpudb.demo import statements, taxi
 from gpudb.errors import GpudbError
 from tests.support.command_line import run_command
+from tests.support.sessions import wait_until
 
 
 def test_it_loads_queries_and_leaves_nothing(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_keep_leaves_the_server_and_its_rides(tmp_path: Path) -> None:
     port = re.search(r"-p (\d+) ", done.stdout)
     assert stop is not None
     assert port is not None
-    dsn = f"host=127.0.0.1 port={port[1]} user=gpudb dbname=gpudb connect_timeout=10"
+    dsn = f"host=127.0.0.1 port={port[1]} user=gpudb dbname=gpudb connect_timeout=60"
     try:
         with psycopg.connect(dsn) as connection:
             found = connection.execute("SELECT count(*), sum(trip_id), sum(total_amount) FROM trips").fetchone()
@@ -50,14 +50,15 @@ def test_keep_leaves_the_server_and_its_rides(tmp_path: Path) -> None:
     ids = sum(sum(batch["trip_id"]) for batch in table)
     total = sum(value for batch in table for value in batch["total_amount"] if value is not None)
     assert found == (20_000, ids, total)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
+
+    def refuses() -> bool:
         try:
             psycopg.connect(dsn).close()
         except psycopg.OperationalError:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the server did not end")
+            return True
+        return False
+
+    wait_until(refuses, "the server ends")
 
 
 def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

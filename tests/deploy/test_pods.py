@@ -75,7 +75,7 @@ class Release:
         self.coordinator.start(GPUDB_PORT=str(self.port), GPUDB_HTTP_PORT=str(self.http_port))
 
     def connect(self) -> psycopg.Connection:
-        target = f"host=127.0.0.1 port={self.port} user=gpudb dbname=gpudb sslmode=require connect_timeout=20"
+        target = f"host=127.0.0.1 port={self.port} user=gpudb dbname=gpudb sslmode=require connect_timeout=60"
         return psycopg.connect(target, password="it's secret", autocommit=True)
 
     def refuses(self) -> bool:

@@ -24,9 +24,19 @@ def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         yield dsn
 
 
-@pytest.mark.parametrize("name", _FILES)
+@pytest.mark.parametrize("name", case_files.sample(_FILES, 5))
 def test_same_as_postgresql(name: str, oracle: Oracle, fresh_server: str) -> None:
-    """Every statement of a case file, prepared and executed by protocol messages, is compared."""
+    _compare(name, oracle, fresh_server)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", _FILES)
+def test_every_file_is_the_same_as_on_postgresql(name: str, oracle: Oracle, fresh_server: str) -> None:
+    _compare(name, oracle, fresh_server)
+
+
+def _compare(name: str, oracle: Oracle, fresh_server: str) -> None:
+    """Compares every statement of a case file, prepared and executed by protocol messages."""
     statements = _FILES[name]
     with oracle.database(f"extended_{name}") as dsn:
         expected = case_runner.run(statements, dsn, extended=True)

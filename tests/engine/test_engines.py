@@ -157,7 +157,7 @@ def test_a_request_reads_its_snapshot(engine: Engine, lab: Lab) -> None:
 def test_uncommitted_rows_of_a_transaction(engine: Engine, lab: Lab) -> None:
     lab.run("CREATE TABLE pending AS SELECT 1 AS a")
     lab.run("BEGIN; INSERT INTO pending VALUES (2); ALTER TABLE pending ADD COLUMN b text DEFAULT 'new'")
-    transaction = lab.session.transaction
+    transaction = lab.session.transactions.current
     assert transaction is not None
     own = lab.request("SELECT a, b FROM pending ORDER BY a", transaction=transaction)
     assert answer(engine, own) == [(1, "new"), (2, "new")]

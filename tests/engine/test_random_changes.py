@@ -220,7 +220,7 @@ class Changes:
         """Compares the session's rows, those of its transaction in an engine, and those of older snapshots."""
         _check(partial(run, self._session), self.rows)
         with self.database.store.begin() as committed:
-            own = self._session.transaction or committed
+            own = self._session.transactions.current or committed
             for transaction, rows in [(own, self.rows), *self._past]:
                 _check(partial(_answer, engine, transaction), rows)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from itertools import islice
 
 import pytest
 
@@ -17,6 +18,8 @@ from tests.support.oracle.wire import Outcome, WireClient
 
 _ALL = list(list_entries())
 _BATCH = 40
+_FEW = 6
+"""Rows of arguments for each list of types of an overload."""
 _LEVELS = "CREATE TYPE documented_level AS ENUM ('low', 'medium', 'high')"
 _NUMERIC = frozenset({1700, 1231})
 
@@ -58,16 +61,30 @@ _EXAMPLES = {each.example: each for each in _ALL if each.example and each.mark =
 _OTHERS = {each.example: each for each in _ALL if each.example and each.mark == "differs"}
 
 
-@pytest.mark.parametrize("entry", _SAME, ids=[f"{each.section} {each.signature}" for each in _SAME])
+_of_each_overload = pytest.mark.parametrize("entry", _SAME, ids=[f"{each.section} {each.signature}" for each in _SAME])
+
+
+@_of_each_overload
 def test_same(entry: Entry, oracle: Oracle, gpudb: WireClient) -> None:
+    _compare(calls(entry, _FEW), entry.kind, oracle, gpudb, one_of=4)
+
+
+@pytest.mark.soak
+@_of_each_overload
+def test_same_on_many_arguments(entry: Entry, oracle: Oracle, gpudb: WireClient) -> None:
+    _compare(calls(entry), entry.kind, oracle, gpudb)
+
+
+def _compare(made: Iterable[Call], kind: str, oracle: Oracle, gpudb: WireClient, one_of: int = 1) -> None:
+    """Compares calls; of statements over rows together, one of so many."""
     wrong: list[str] = []
-    for call in calls(entry):
-        if entry.kind in _TOGETHER:
-            for sql in _TOGETHER[entry.kind](call):
+    for call in made:
+        if kind in _TOGETHER:
+            for sql in islice(_TOGETHER[kind](call), 0, None, one_of):
                 wrong += _compared(sql, oracle.execute(sql), gpudb.execute(sql))
-            if entry.kind == "hypothetical":
+            if kind == "hypothetical":
                 break
-        elif isinstance(entry.target, Function) and entry.target.returns_set:
+        elif isinstance(call.target, Function) and call.target.returns_set:
             wrong += _sets(call, oracle, gpudb)
         else:
             wrong += _scalars(call, oracle, gpudb)

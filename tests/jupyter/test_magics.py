@@ -128,15 +128,14 @@ def test_an_error_is_one_short_message(kernel: Kernel, source: str, shown: str) 
 
 
 def test_an_interrupt_ends_the_statement_and_not_the_connection(kernel: Kernel) -> None:
-    cell, took = kernel.interrupt(f"%sql {SLOW}", after=0.6)
+    cell = kernel.interrupt(f"%sql {SLOW}")
     assert cell.error.ename == "KeyboardInterrupt"
-    assert took < 5
     assert kernel.run("%sql SELECT count(*) FROM rides").data("text/plain").splitlines()[2].strip() == "3"
 
 
 def test_a_long_statement_shows_its_progress(kernel: Kernel) -> None:
     with kernel.watching_displays() as seen:
-        cell, _ = kernel.interrupt(f"%sql {SLOW}", after=2.0)
+        cell = kernel.interrupt(f"%sql {SLOW}", lambda: any(re.fullmatch(BAR, each) for each in seen))
     assert [each for each in seen if re.fullmatch(BAR, each)], seen
     assert seen[-1] == ""
     shown = [each["data"]["text/html"] for each in cell.outputs if each["output_type"] == "display_data"]
@@ -147,12 +146,14 @@ def test_a_long_statement_shows_its_progress(kernel: Kernel) -> None:
 
 def test_a_long_statement_of_the_api_shows_its_progress(kernel: Kernel) -> None:
     with kernel.watching_displays() as seen:
-        cell, took = kernel.interrupt(f"gpudb.connect().execute({SLOW!r})", after=2.0)
-    assert (cell.error.ename, took < 5) == ("KeyboardInterrupt", True)
+        cell = kernel.interrupt(
+            f"gpudb.connect().execute({SLOW!r})", lambda: any(re.fullmatch(BAR, each) for each in seen)
+        )
+    assert cell.error.ename == "KeyboardInterrupt"
     assert [each for each in seen if re.fullmatch(BAR, each)], seen
     assert seen[-1] == ""
     with kernel.watching_displays() as seen:
-        kernel.interrupt(f"quiet = gpudb.connect()\nquiet.progress_bar = False\nquiet.execute({SLOW!r})", after=2.0)
+        kernel.interrupt(f"quiet = gpudb.connect()\nquiet.progress_bar = False\nquiet.execute({SLOW!r})")
     assert seen == []
 
 
@@ -186,8 +187,8 @@ def test_connecting(kernel: Kernel, gpudb_server: str, tmp_path: Path) -> None:
     url = to_url(gpudb_server).replace("gpudb@", "gpudb:secret@")
     assert "Connected to postgresql://gpudb:…@127.0.0.1" in kernel.run(f"%gpudb {url}").printed
     assert "16.4" in kernel.run("%sql SHOW server_version").data("text/html")
-    cell, took = kernel.interrupt("%sql SELECT pg_sleep(60)", after=0.5)
-    assert (cell.error.ename, took < 5) == ("KeyboardInterrupt", True)
+    cell = kernel.interrupt("%sql SELECT pg_sleep(600)")
+    assert cell.error.ename == "KeyboardInterrupt"
     assert "postgresql" in kernel.run("%sql SELECT 1\n%gpudb").printed
     path = tmp_path / "data"
     kernel.run(f"path = {str(path)!r}\n%gpudb {{path}}\n%sql CREATE TABLE kept AS SELECT 1 AS a")

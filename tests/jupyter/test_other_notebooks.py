@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.connection_urls import to_url
 from tests.support.notebook import Kernel, running_kernel
-from tests.support.server_program import running_server
+from tests.support.wire_server import running_database
 
 MAKE = """
 CREATE SCHEMA notebooks;
@@ -54,7 +54,7 @@ def _(mo, relation):
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with the tables of MAKE alone: marimo reads the columns of all that it finds."""
-    with running_server(tmp_path_factory.mktemp("gpudb-data")) as dsn:
+    with running_database(tmp_path_factory.mktemp("gpudb-data")) as dsn:
         plain = to_url(dsn)
         with psycopg.connect(plain, autocommit=True) as connection:
             connection.execute(MAKE)

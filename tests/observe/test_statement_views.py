@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
 from tests.support.server_program import Program
+from tests.support.sessions import wait_until
 
 OPTIONS = ("--engine", "cpu")
 ALL = {"GPUDB_QUERY_LOG_MIN_DURATION": "0"}
@@ -242,7 +243,10 @@ def test_the_query_log_outlives_a_crash_and_is_bounded(tmp_path: Path) -> None:
             for number in range(100):
                 connection.execute(f"SELECT {number} AS kept")
             connection.execute("SELECT count(*) FROM gpudb_query_log")  # what ended before is written
-            time.sleep(1)  # and by now this statement too
+            log = sqlite3.connect(f"file:{tmp_path / 'data' / 'query_log.db'}?mode=ro", uri=True)
+            last = "SELECT max(id) FROM log"
+            wait_until(lambda: log.execute(last).fetchone()[0] >= 101, "this statement is written, too")
+            log.close()
             server.kill()
     assert (tmp_path / "data" / "query_log.db").stat().st_mode & 0o777 == 0o600
     with Program(tmp_path / "data", *OPTIONS, environment=environment) as server:

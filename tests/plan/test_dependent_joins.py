@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.logical.query_planner import plan_query
 from gpudb.plan.optimize import optimize
 from gpudb.plan.tree.nodes import AssignUniqueId, Join, Node, Shared
 from gpudb.plan.tree.traversal import walk_nodes

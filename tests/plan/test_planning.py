@@ -14,7 +14,7 @@ from benchmarks.tables import queries, schema
 from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.logical.query_planner import plan_query
 from gpudb.plan.optimize import optimize
 from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import Join, Node, Plan, Scan
@@ -112,6 +112,6 @@ def test_columns_that_nothing_reads_are_not_read(lab: Lab) -> None:
 def test_the_planner_imports_no_models(tmp_path: Path) -> None:
     (tmp_path / "sklearn").mkdir()
     (tmp_path / "sklearn" / "__init__.py").write_text("raise SystemExit('scikit-learn is imported')")
-    program = "from gpudb.plan.dask import planner; planner.warm_up()"
+    program = "from gpudb.plan.dask import dask_sql_planner; dask_sql_planner.warm_up()"
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, check=True, timeout=200)

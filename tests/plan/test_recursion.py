@@ -10,7 +10,7 @@ from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.relations import recursion
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.logical.query_planner import plan_query
 from gpudb.plan.optimize import optimize
 from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import Recursive, Scan

@@ -10,7 +10,9 @@ import psycopg
 import pytest
 
 from tests.support.emptying import empty_database
-from tests.support.server_program import Program, running_server
+from tests.support.server_program import Program
+from tests.support.sessions import wait_until
+from tests.support.wire_server import running_database
 
 _ENDLESS = "DO $$ BEGIN LOOP NULL; END LOOP; END $$"
 _ROWS = "DO $$ DECLARE r record; BEGIN LOOP FOR r IN SELECT generate_series(1, 9) LOOP END LOOP; END LOOP; END $$"
@@ -158,13 +160,11 @@ def test_routines_and_what_they_committed_survive_a_crash(tmp_path: Path) -> Non
         caller = threading.Thread(target=_call_until_lost, args=(first,))
         caller.start()
         with psycopg.connect(program.dsn, autocommit=True) as watcher:
-            deadline = time.monotonic() + 30
-            while watcher.execute("SELECT count(*) FROM kept").fetchone() != (3,):
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
+            count = "SELECT count(*) FROM kept"
+            wait_until(lambda: watcher.execute(count).fetchone() == (3,), "three are committed")
         program.kill()
         caller.join()
-    with running_server(tmp_path / "data") as dsn, psycopg.connect(dsn, autocommit=True) as second:
+    with running_database(tmp_path / "data") as dsn, psycopg.connect(dsn, autocommit=True) as second:
         assert second.execute("SELECT v FROM kept ORDER BY v").fetchall() == [(1,), (2,), (3,)]
         second.execute("CREATE OR REPLACE PROCEDURE fills(n int) LANGUAGE plpgsql AS 'BEGIN DELETE FROM kept; END'")
         second.execute("CALL fills(0)")

@@ -32,7 +32,7 @@ def audited(tmp_path: Path) -> Iterator[tuple[PgServer, Callable[[], list[Line]]
 
 def connect(server: PgServer, user: str = "gpudb", **options: Any) -> psycopg.Connection[tuple[Any, ...]]:
     host, port = server.address
-    given = {"host": host, "port": port, "user": user, "dbname": "gpudb", "connect_timeout": 10, **options}
+    given = {"host": host, "port": port, "user": user, "dbname": "gpudb", "connect_timeout": 60, **options}
     return psycopg.connect(autocommit=True, **given)
 
 

@@ -110,7 +110,7 @@ def connect(server: PgServer, user: str, **options: str) -> str:
     host, port = server.address
     given: dict[str, Any] = {"host": host, "port": port, "user": user, "dbname": "gpudb", "sslmode": "require"}
     try:
-        with psycopg.connect(**{**given, "sslcert": "", **options}, connect_timeout=10) as connection:
+        with psycopg.connect(**{**given, "sslcert": "", **options}, connect_timeout=60) as connection:
             return "in" if connection.execute("select 1").fetchone() == (1,) else "no answer"
     except psycopg.OperationalError as error:
         return str(error).rpartition("FATAL:")[2].strip() or str(error)

@@ -38,7 +38,7 @@ def where() -> Iterator[Address]:
 
 
 def dsn(where: Address) -> str:
-    return f"host={where[0]} port={where[1]} user=gpudb dbname=gpudb connect_timeout=10"
+    return f"host={where[0]} port={where[1]} user=gpudb dbname=gpudb connect_timeout=60"
 
 
 @pytest.fixture

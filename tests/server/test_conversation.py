@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.errors import GpudbError, InternalError, SqlError
-from gpudb.server.wire.conversation import Conversation, ExecutedStatement
+from gpudb.server.wire.conversation import Conversation
 from gpudb.server.wire.messages import ProtocolViolation
+from gpudb.server.wire.recording import ExecutedStatement
 from tests.support import raw_wire
 from tests.support.fake_database import FakeDatabase, FakeSession
 from tests.support.raw_wire import FLUSH, SYNC, Answer, bind, close, describe, execute, message, parse, query

@@ -211,7 +211,7 @@ def roles() -> FakeDatabase:
 
 def connect(server: PgServer, **options: Any) -> psycopg.Connection[tuple[Any, ...]]:
     host, port = server.address
-    given = {"host": host, "port": port, "user": "gpudb", "dbname": "gpudb", "connect_timeout": 10, **options}
+    given = {"host": host, "port": port, "user": "gpudb", "dbname": "gpudb", "connect_timeout": 60, **options}
     return psycopg.connect(**given)
 
 

@@ -26,13 +26,14 @@ from gpudb.values.scram import make_verifier
 from tests.support import raw_wire
 from tests.support.fake_database import FakeDatabase
 from tests.support.raw_wire import RawClient, connected, message, query, startup
+from tests.support.sessions import wait_until
 
 Serve = Callable[..., PgServer]
 Address = tuple[str, int]
 
 
 def dsn(address: Address, **more: object) -> str:
-    known = {"host": address[0], "port": address[1], "user": "gpudb", "dbname": "gpudb", "connect_timeout": 10}
+    known = {"host": address[0], "port": address[1], "user": "gpudb", "dbname": "gpudb", "connect_timeout": 60}
     return " ".join(f"{name}={value}" for name, value in (known | more).items())
 
 
@@ -129,7 +130,7 @@ def test_a_client_that_only_connects_is_let_go(serve: Serve) -> None:
         client.send(b"\0\0")
         assert client.to_end() == []
     with connected(server.address) as client:
-        time.sleep(0.4)
+        time.sleep(0.4)  # longer than the limit of logins
         client.send(query("select 1"))
         assert client.until()[-1].kind == "Z"
 
@@ -302,8 +303,8 @@ def test_a_terminated_statement_ends_too(fake: tuple[FakeDatabase, PgServer]) ->
     database, server = fake
     with connected(server.address) as client:
         session = database.sessions[max(database.sessions)]
-        client.send(query("wait 20"))
-        time.sleep(0.1)
+        client.send(query("wait 60"))
+        wait_until(lambda: session.is_waiting, "the statement runs")
         assert session.on_terminate is not None
         session.on_terminate()
         answers = client.to_end()
@@ -325,13 +326,15 @@ def test_a_broken_client_harms_nobody(address: Address) -> None:
 
 
 def test_shutdown_tells_idle_clients_and_lets_statements_end() -> None:
-    server = PgServer(FakeDatabase(), WireSettings(port=0))
+    database = FakeDatabase()
+    server = PgServer(database, WireSettings(port=0))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     with connected(server.address) as idle, connected(server.address) as busy, connected(server.address) as endless:
-        busy.send(query("wait 0.5"))
+        busy.send(query("wait 1"))
         endless.send(query("wait 60"))
-        time.sleep(0.1)
+        sessions = sorted(database.sessions)[-2:]
+        wait_until(lambda: all(database.sessions[each].is_waiting for each in sessions), "both statements run")
         stopper = threading.Thread(target=server.shutdown, args=(1.0,))
         stopper.start()
         assert [answer.fields["C"] for answer in idle.to_end()] == ["57P01"]
@@ -371,7 +374,7 @@ def test_a_client_that_idles_in_a_transaction_is_let_go(fake: tuple[FakeDatabase
         database.sessions[max(database.sessions)].settings["idle_in_transaction_session_timeout"] = "200"
         client.send(query("select 1"))
         client.until()
-        time.sleep(0.4)
+        time.sleep(0.4)  # longer than the limit, which is of transactions
         client.send(query("begin"))
         client.until()
         (answer,) = client.to_end()

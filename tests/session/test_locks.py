@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.oracle.server import Oracle
+from tests.support.sessions import wait_until
 
 Connection = psycopg.Connection[tuple[object, ...]]
 Outcome = list[object]
@@ -32,13 +32,11 @@ def waiting(connection: Connection, watcher: Connection, sql: str) -> Iterator[O
     pid = connection.info.backend_pid
     thread = threading.Thread(target=lambda: outcome.append(run(connection, sql)), daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
-    while run(watcher, f"SELECT count(*) FROM pg_locks WHERE pid = {pid} AND NOT granted") == [(0,)]:
-        assert thread.is_alive(), f"{sql} does not wait: {outcome}"
-        assert time.monotonic() < deadline, f"{sql} is not in pg_locks"
-        time.sleep(0.01)
+    waits = f"SELECT count(*) FROM pg_locks WHERE pid = {pid} AND NOT granted"
+    wait_until(lambda: not thread.is_alive() or run(watcher, waits) != [(0,)], f"{sql} is in pg_locks")
+    assert thread.is_alive(), f"{sql} does not wait: {outcome}"
     yield outcome
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
 
 

@@ -15,7 +15,7 @@ from tests.support.server_program import Program
 Connection = psycopg.Connection[tuple[object, ...]]
 
 
-def heard(connection: Connection, seconds: float = 10.0, most: int = 1) -> list[tuple[str, str]]:
+def heard(connection: Connection, seconds: float = 60.0, most: int = 1) -> list[tuple[str, str]]:
     """The notifications that an idle client gets within a time, `most` at most."""
     found = connection.notifies(timeout=seconds, stop_after=most)
     return [(each.channel, each.payload) for each in found]
@@ -27,7 +27,7 @@ def play(dsn: str) -> list[object]:
     with psycopg.connect(dsn, autocommit=True) as one, psycopg.connect(dsn, autocommit=True) as two:
         one.execute("LISTEN news")
         two.execute("NOTIFY news, 'first'")
-        found = next(one.notifies(timeout=10))
+        found = next(one.notifies(timeout=60))
         got += [found.channel, found.payload, found.pid == two.info.backend_pid]
         with two.transaction():
             two.execute("NOTIFY news, 'same'")
@@ -102,13 +102,12 @@ def test_a_listening_client_can_be_ended(tmp_path: Path) -> None:
             one.execute("SET idle_session_timeout = '300ms'")
             started = time.monotonic()
             with pytest.raises(psycopg.OperationalError):
-                heard(one, 10.0)
-            assert 0.2 < time.monotonic() - started < 8
+                heard(one, 60.0)
+            assert 0.2 < time.monotonic() - started < 60
         with psycopg.connect(server.dsn, autocommit=True) as two:
             two.execute("LISTEN news")
-            time.sleep(0.1)
             server.stop()
             with pytest.raises(psycopg.OperationalError):
-                heard(two, 10.0)
+                heard(two, 60.0)
     finally:
         server.kill()

@@ -215,7 +215,7 @@ def test_a_deadlock_ends_with_40p01(session: Session, other: Session) -> None:
 
     thread = threading.Thread(target=wait)
     thread.start()
-    wait_until(lambda: session.active, "the first waits")
+    wait_until(lambda: session.running.active, "the first waits")
     try:
         run(other, "LOCK TABLE t")
         found.append("ok")

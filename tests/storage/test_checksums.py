@@ -13,7 +13,8 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.checksums import verify_columns, verify_files, verify_pages
 from gpudb.storage.recovery.check import check
-from tests.support.server_program import Program
+from tests.support.data_directory import run_over
+from tests.support.lab import client_of_engine
 
 
 def _flip(path: Path, position: int) -> None:
@@ -85,24 +86,20 @@ def test_pages_without_checksums_and_missing_files(tmp_path: Path) -> None:
     assert raised.value.sqlstate == "XX001"
 
 
-@pytest.mark.parametrize("engine", ["cpu", "twin"])
+@pytest.mark.parametrize("engine", ["cpu", pytest.param("twin", marks=pytest.mark.timeout(600))])
 def test_a_flipped_bit_is_an_error_for_clients(tmp_path: Path, engine: str) -> None:
     directory = tmp_path / "data"
-    with Program(directory) as server:
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            connection.execute("CREATE TABLE sound AS SELECT g AS a FROM generate_series(1, 100000) g")
-            connection.execute("CREATE TABLE t AS SELECT g * 7919 % 100003 AS a FROM generate_series(1, 100000) g")
-            row = connection.execute("SELECT 't'::regclass::oid").fetchone()
-        server.stop()
-    assert row is not None
-    (path,) = (directory / "tables" / str(row[0])).rglob("*.parquet")
+    ((oid,),) = run_over(
+        directory,
+        "CREATE TABLE sound AS SELECT g AS a FROM generate_series(1, 100000) g",
+        "CREATE TABLE t AS SELECT g * 7919 % 100003 AS a FROM generate_series(1, 100000) g",
+        "SELECT 't'::regclass::oid",
+    )
+    (path,) = (directory / "tables" / str(oid)).rglob("*.parquet")
     _flip(path, _last_byte(pq.read_metadata(path).row_group(0).column(0)) - 100)
     assert not check(directory).problems
     assert [name for name, _ in check(directory, deep=True).problems] == ["public.t"]
-    with (
-        Program(directory, "--engine", engine) as server,
-        psycopg.connect(server.dsn, autocommit=True) as connection,
-    ):
+    with client_of_engine(engine, directory=directory) as connection:
         for statement in (
             "SELECT sum(a) FROM t",
             "SELECT max(a), min(a) FROM t WHERE a > 5",
@@ -110,8 +107,7 @@ def test_a_flipped_bit_is_an_error_for_clients(tmp_path: Path, engine: str) -> N
         ):
             for _ in range(2):
                 with pytest.raises(psycopg.Error) as raised:
-                    connection.execute(statement)  # type: ignore[arg-type]
+                    connection.execute(statement)
                 assert raised.value.sqlstate == "XX001", statement
                 assert path.name in str(raised.value), statement
         assert connection.execute("SELECT count(*) FROM sound WHERE a > 5").fetchall() == [(99_995,)]
-        server.stop()

@@ -304,13 +304,14 @@ def test_a_failed_return_to_a_snapshot_keeps_its_objects(
         assert rows(store, oid) == [(1, "first")]
 
 
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])])
 def test_acknowledged_commits_survive_kills_and_lost_copies(
-    environment: Mapping[str, str], tmp_path: Path, request: pytest.FixtureRequest
+    environment: Mapping[str, str], tmp_path: Path, rounds: int
 ) -> None:
     """Killed at random moments, with the copies lost each time: every acknowledged commit is there, and no half one."""
     data, acknowledged = tmp_path / "data", set[int]()
-    Store(data, tables_url="s3://lake/kills").close()
-    for seed in range(20 if request.config.getoption("--soak") else 3):
+    Store(data, tables_url=f"s3://lake/kills-{rounds}").close()
+    for seed in range(rounds):
         said = _run_until_killed(data, seed, lines=8 + 7 * seed)
         for line in said:
             if line.startswith("log "):

@@ -19,8 +19,9 @@ from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+from gpudb.storage.schema_evolution import is_widening
 from gpudb.storage.store import Store
-from gpudb.storage.transaction import Transaction, is_widening
+from gpudb.storage.transaction import Transaction
 from gpudb.types import FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, TEXT, SqlType, numeric
 from tests.support.store_tables import ab, arrow, batch, created, insert, rows, table_of
 

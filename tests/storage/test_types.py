@@ -11,11 +11,13 @@ import pytest
 from gpudb import types
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.column_layout import encode_initial, stored_type, to_stored
+from gpudb.storage.iceberg.column_layout import stored_type, to_stored
 from gpudb.storage.store import Store
 from gpudb.types import SqlType
+from gpudb.types.facts import COLUMN_TYPES
 from gpudb.values import parse_text
 from gpudb.values.arrow_columns import to_arrow_array
+from tests.support.initial_values import encode_initial
 from tests.support.store_tables import arrow, batch, created, table_of
 
 MDN = pa.month_day_nano_interval()
@@ -170,7 +172,7 @@ def test_values_come_back_as_they_were(name: str, tmp_path: Path) -> None:
 
 
 def test_every_column_type_is_covered() -> None:
-    assert {type.name.lstrip("_") for type, _ in CASES.values()} == types.COLUMN_TYPES
+    assert {type.name.lstrip("_") for type, _ in CASES.values()} == COLUMN_TYPES
 
 
 def test_other_readers_see_the_same_rows(tmp_path: Path) -> None:

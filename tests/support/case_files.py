@@ -14,7 +14,8 @@ Any other comment line before a statement is prose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,6 +89,13 @@ def read(path: Path) -> Iterator[Statement]:
             lines, ordered, differs, sqlstate, refused = [], False, False, None, None
     if lines or ordered or differs or sqlstate is not None or refused is not None:
         raise ValueError(f"{path.name}: the last statement or mark is not finished")
+
+
+def sample(names: Iterable[str], every: int) -> list[str]:
+    """Returns one of `every` so many names: a suite that repeats the case files in another way runs these, and all of
+    them under `make soak`. Another number of them is another sample.
+    """
+    return [name for name in names if zlib.crc32(f"{every} {name}".encode()) % every == 0]
 
 
 @cache

@@ -67,7 +67,7 @@ class Workload:
         self._numbers = numbers
         self._known = acknowledged
         self._stopping = threading.Event()
-        self._started = threading.Barrier(7, timeout=30)
+        self._started = threading.Barrier(7, timeout=120)
         jobs = (self._insert, self._insert, self._copy, self._move, self._finish, self._define)
         self._threads = [
             threading.Thread(target=self._work, args=(job, number), daemon=True) for number, job in enumerate(jobs)

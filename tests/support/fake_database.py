@@ -21,6 +21,7 @@ from gpudb.catalog.roles import Role
 from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError, WorkerLost
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
+from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, exact_numeric, type_by_oid
 
 REPORTS = {
@@ -110,18 +111,16 @@ class FakeSession:
         self._database = database
         self._connection = database.connection.cursor()
         self._explicit = self._failed = False
-        self._prepared: dict[str, Prepared] = {}
+        self.prepared = PreparedStatements()
         self._notices: list[Notice] = []
         self._reports: list[tuple[str, str]] = []
         self._canceled = threading.Event()
+        self.is_waiting = False
         self.open_results = 0
 
     @property
     def status(self) -> str:
         return ("E" if self._failed else "T") if self._explicit else "I"
-
-    def run_constants(self, sql: str) -> Result | None:
-        return None
 
     def run(self, sql: str) -> Iterator[Result]:
         parts = [part for part in (piece.strip() for piece in sql.split(";")) if part]
@@ -154,38 +153,12 @@ class FakeSession:
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         return self._start(str(prepared.statement), tuple(parameters), prepared.parameters)
 
-    def add_prepared(self, name: str, prepared: Prepared) -> None:
-        if name in self._prepared:
-            raise SqlError.of("duplicate_prepared_statement", f'prepared statement "{name}" already exists')
-        self._prepared[name] = prepared
-
-    def get_prepared(self, name: str) -> Prepared:
-        if name not in self._prepared:
-            raise SqlError.of("invalid_sql_statement_name", f'prepared statement "{name}" does not exist')
-        return self._prepared[name]
-
-    def remove_prepared(self, name: str) -> None:
-        self._prepared.pop(name, None)
-
     def fail(self) -> None:
         self._failed = True
 
     def sync(self) -> None:
         if not self._explicit:
             self._failed = False
-
-    def execute_constants(self, prepared: Prepared, parameters: tuple[object, ...]) -> Result | None:
-        return None
-
-    def repeat_constants(self, sql: str, row: object) -> bool:
-        return False
-
-    def answers_soon(self, text: str, oids: Sequence[int] = ()) -> bool:
-        return False
-
-    @property
-    def ends_soon(self) -> bool:
-        return False
 
     @property
     def has_idle_limits(self) -> bool:
@@ -247,6 +220,7 @@ class FakeSession:
             case ["WORKERLOST", *_]:
                 raise WorkerLost("a worker of the cluster was lost while the statement ran")
             case ["WAIT", seconds]:
+                self.is_waiting = True
                 if self._canceled.wait(float(seconds)):
                     raise QueryCanceled("canceling statement due to user request")
                 return Result("WAIT")

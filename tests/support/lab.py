@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,7 +19,7 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
 from gpudb.engine.routing import RoutedEngine
-from gpudb.plan.dask.planner import warm_up
+from gpudb.plan.dask.dask_sql_planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
 from gpudb.session.execution.binding.binding import bind_statement, parse_statements
@@ -116,14 +117,18 @@ def engine_of(name: str, embedded: Engine) -> Engine:
 
 
 @contextlib.contextmanager
-def client_of_engine(name: str, setup: str) -> Iterator[psycopg.Connection]:
-    """Yields a client of a server with the engine of a name in ENGINES, after it has run the setup."""
-    database = Database(None)
+def client_of_engine(name: str, setup: str = "", directory: Path | None = None) -> Iterator[psycopg.Connection]:
+    """Yields a client of a server with the engine of a name in ENGINES, after it has run the setup.
+
+    The server is over a directory, or in memory.
+    """
+    database = Database(directory)
     database.engine = engine_of(name, database.cpu)
     with serving(database) as server:
         host, port = server.address
         with psycopg.connect(f"host={host} port={port} user=gpudb dbname=gpudb", autocommit=True) as connection:
-            connection.execute(setup)
+            if setup:
+                connection.execute(setup)
             yield connection
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from tests.support.sessions import wait_until
+
 LIMIT_S = 120
+COMPUTES_S = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +84,25 @@ class Kernel:
         finally:
             del self._client.process_message
 
-    def interrupt(self, source: str, after: float) -> tuple[Cell, float]:
-        """Runs a cell and interrupts it; returns the cell and how long it went on afterwards (seconds)."""
-        sent = 0.0
+    def interrupt(self, source: str, when: Callable[[], object] | None = None) -> Cell:
+        """Runs a cell and interrupts it, once `when()` holds or it has computed for a moment; returns the cell."""
+        with tempfile.TemporaryDirectory() as folder:
+            begun = Path(folder) / "begun"
 
-        def send() -> None:
-            nonlocal sent
-            sent = time.monotonic()
-            asyncio.run(_as_coroutine(self._client.km.interrupt_kernel()))
+            def send() -> None:
+                wait_until(begun.exists, "the cell runs")
+                if when is None:
+                    time.sleep(COMPUTES_S)  # else the interrupt could come before the statement
+                else:
+                    wait_until(when, "the cell is where it is interrupted")
+                asyncio.run(_as_coroutine(self._client.km.interrupt_kernel()))
 
-        timer = threading.Timer(after, send)
-        timer.start()
-        try:
-            cell = self.run(source, fails=True)
-            return cell, time.monotonic() - sent
-        finally:
-            timer.join(LIMIT_S)
+            thread = threading.Thread(target=send)
+            thread.start()
+            try:
+                return self.run(f"open({str(begun)!r}, 'w').close()\n{source}", fails=True)
+            finally:
+                thread.join(LIMIT_S)
 
 
 async def _as_coroutine(value: Any) -> None:

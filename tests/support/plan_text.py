@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.engine.gpu.explain.operators import render_expression
 from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.logical.query_planner import plan_query
 from gpudb.plan.optimize import optimize
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.physical.stage_cutting import cut_stages

@@ -46,7 +46,7 @@ class Program:
         except BaseException:
             self.kill()
             raise
-        self.dsn = f"host={self.host} port={self.port} user=gpudb dbname=gpudb connect_timeout=10 client_encoding=UTF8"
+        self.dsn = f"host={self.host} port={self.port} user=gpudb dbname=gpudb connect_timeout=60 client_encoding=UTF8"
 
     def _address(self) -> tuple[str, int]:
         assert self.process.stdout is not None

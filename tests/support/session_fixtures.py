@@ -49,7 +49,7 @@ def connect(database: Database) -> Iterator[Connect]:
     with contextlib.ExitStack() as stack:
 
         def connected(**options: Any) -> psycopg.Connection[tuple[Any, ...]]:
-            given = {"host": host, "port": port, "user": "gpudb", "dbname": "gpudb", "connect_timeout": 10, **options}
+            given = {"host": host, "port": port, "user": "gpudb", "dbname": "gpudb", "connect_timeout": 60, **options}
             return stack.enter_context(contextlib.closing(psycopg.connect(autocommit=True, **given)))
 
         yield connected

@@ -1,14 +1,16 @@
-"""Starts a wire server on a free port of loopback."""
+"""Starts a wire server on a free port of loopback, in the process of the tests."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from gpudb.config.wire import WireSettings
 from gpudb.server.wire.server import PgServer
+from gpudb.session.database import Database
 from gpudb.session.interfaces import DatabaseInterface
 
 Address = tuple[str, int]
@@ -28,3 +30,11 @@ def serving(database: DatabaseInterface, settings: WireSettings = FREE_PORT, **o
         thread.join(60)
         database.close()
         assert not thread.is_alive()
+
+
+@contextlib.contextmanager
+def running_database(directory: Path) -> Iterator[str]:
+    """Serves a database over a directory; yields a connection string for user and database gpudb."""
+    with serving(Database(directory)) as server:
+        host, port = server.address
+        yield f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=60 client_encoding=UTF8"

@@ -7,14 +7,15 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
-from gpudb.types import MULTIRANGES, RANGES, SqlType
+from gpudb.types import SqlType
+from gpudb.types.facts import MULTIRANGE_RANGES, RANGE_SUBTYPES
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.text import parse_text
 
 
 def register(registry: FunctionRegistry) -> None:
     """Registers an input function for each type; each takes a text and the session's TimeZone."""
-    for name in (*RANGES, *MULTIRANGES):
+    for name in (*RANGE_SUBTYPES, *MULTIRANGE_RANGES):
         item = SqlType(name)
         registry.add_columnar(f"pg_{name}_in", "VARCHAR VARCHAR", item.duckdb, _input_function(item))
 

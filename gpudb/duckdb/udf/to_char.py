@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -151,7 +152,9 @@ def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
 
 def format_fields(fields: Fields, template: str) -> str:
     """Formats a value by a template; 22007 for a field that an interval lacks."""
-    return "".join(token.text if not token.key else _print_token(fields, token) for token in parse_template(template))
+    return "".join(
+        _PRINTERS[token.key](fields, token) if token.key else token.text for token in parse_template(template)
+    )
 
 
 def _clock_fields(fields: Fields) -> tuple[int, int, int, int]:
@@ -185,12 +188,10 @@ def _display_year(fields: Fields) -> int:
     return fields.year if fields.year > 0 or fields.days is None else 1 - fields.year
 
 
-def _print_token(fields: Fields, token: Token) -> str:
+def _print_clock_token(fields: Fields, token: Token) -> str:
     key = token.key
     hour, minute, second, fraction = _clock_fields(fields)
     match key:
-        case "FX":  # FX affects input only
-            return ""
         case "HH" | "HH12":
             return _pad_zeros(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
         case "HH24":
@@ -214,6 +215,12 @@ def _print_token(fields: Fields, token: Token) -> str:
         case "A.M." | "P.M." | "a.m." | "p.m.":
             result = "P.M." if math.fmod(hour, 24) >= 12 else "A.M."
             return result if key.isupper() else result.lower()
+    raise _unknown_pattern(key)
+
+
+def _print_year_token(fields: Fields, token: Token) -> str:
+    key = token.key
+    match key:
         case "IYYY" if fields.days is None:
             text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
             return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
@@ -231,6 +238,17 @@ def _print_token(fields: Fields, token: Token) -> str:
             year = _display_year(fields)
             century = (year + 99) // 100 if fields.days is not None else int(year / 100)
             return _pad(century if fields.year > 0 or fields.days is None else -century, 2, token)
+        case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":
+            _require_calendar(fields)
+            result = "AD" if fields.year > 0 else "BC"
+            result = ".".join(result) + "." if "." in key else result
+            return result if key.isupper() else result.lower()
+    raise _unknown_pattern(key)
+
+
+def _print_month_token(fields: Fields, token: Token) -> str:
+    key = token.key
+    match key:
         case "MM":
             return _pad(fields.month, 2, token)
         case "DD":
@@ -250,28 +268,24 @@ def _print_token(fields: Fields, token: Token) -> str:
             result = ROMAN[12 - month if month > 0 else -month - 1]
             result = result if key == "RM" else result.lower()
             return result.ljust(4) if token.fill else result
-        case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":
-            _require_calendar(fields)
-            result = "AD" if fields.year > 0 else "BC"
-            result = ".".join(result) + "." if "." in key else result
-            return result if key.isupper() else result.lower()
+    raise _unknown_pattern(key)
+
+
+def _print_zone_token(fields: Fields, token: Token) -> str:
+    _require_calendar(fields)
+    offset = fields.offset or 0
+    match token.key:
         case "TZ" | "tz":
-            _require_calendar(fields)
-            return fields.zone if key == "TZ" else fields.zone.lower()
+            return fields.zone if token.key == "TZ" else fields.zone.lower()
         case "TZH":
-            _require_calendar(fields)
-            offset = fields.offset or 0
             return f"{'-' if offset < 0 else '+'}{abs(offset) // 3600:02d}"
         case "TZM":
-            _require_calendar(fields)
-            return f"{abs(fields.offset or 0) // 60 % 60:02d}"
+            return f"{abs(offset) // 60 % 60:02d}"
         case "OF":
-            _require_calendar(fields)
-            offset = fields.offset or 0
             minutes = abs(offset) // 60 % 60
             hours = f"{abs(offset) // 3600:0{2 if token.fill else 0}d}"
             return ("-" if offset < 0 else "+") + hours + (f":{minutes:02d}" if minutes else "")
-    return _print_day_token(fields, token)
+    raise _unknown_pattern(token.key)
 
 
 def _require_calendar(fields: Fields) -> int:
@@ -338,4 +352,20 @@ def _print_day_token(fields: Fields, token: Token) -> str:
             return _pad(_iso_year_week(days)[1], 2, token)
         case "J":
             return _pad(days + 2_440_588, 1, token)
-    raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
+    raise _unknown_pattern(key)
+
+
+def _unknown_pattern(key: str) -> FeatureNotSupported:
+    return FeatureNotSupported(f'the template pattern "{key}" is not supported')
+
+
+_PRINTERS: dict[str, Callable[[Fields, Token], str]] = {
+    "FX": lambda fields, token: "",  # FX affects input only
+    **dict.fromkeys("HH HH12 HH24 MI SS MS US FF1 FF2 FF3 FF4 FF5 FF6 SSSS SSSSS".split(), _print_clock_token),
+    **dict.fromkeys("AM PM am pm A.M. P.M. a.m. p.m.".split(), _print_clock_token),
+    **dict.fromkeys("IYYY YYYY YYY YY Y IYY IY I Y,YYY CC".split(), _print_year_token),
+    **dict.fromkeys("BC AD bc ad B.C. A.D. b.c. a.d.".split(), _print_year_token),
+    **dict.fromkeys("MM DD Q MONTH Month month MON Mon mon RM rm".split(), _print_month_token),
+    **dict.fromkeys("TZ tz TZH TZM OF".split(), _print_zone_token),
+    **dict.fromkeys("DAY Day day DY Dy dy DDD IDDD D ID W WW IW J".split(), _print_day_token),
+}

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.tables import Column, ColumnStatistics, DataFile, Table
+from gpudb.duckdb.cursors import open_arrow_reader
 from gpudb.duckdb.errors import (
     ENGINE_ERRORS,
     EngineRestarted,
@@ -27,7 +28,6 @@ from gpudb.duckdb.errors import (
 )
 from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import quote_identifier
-from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.admission import LONG, SHORT_SECONDS, Cost, ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
 from gpudb.engine.cpu.cost import COST, estimate_cost
@@ -39,6 +39,7 @@ from gpudb.engine.protocol import Cancel, PlanNode, Request, SharedRows, Stream
 from gpudb.engine.scheduling import compute_long, end_long
 from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled, SqlError
 from gpudb.sql import bound
+from gpudb.sql.prepared import Artifact
 from gpudb.storage.files.changes import find_change
 from gpudb.storage.files.sources import find_failure, list_remote_queries, name_objects
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
@@ -110,9 +111,10 @@ class CpuEngine:
 
     def _run(self, instance: EngineInstance, request: Request) -> Stream:
         opened = self._open(instance, request)
-        schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
         alone = partial(self._open, instance, request, alone=True)
-        return DuckStream(opened, schema, request.cancel, partial(self._translate_error, instance), alone)
+        return DuckStream(
+            opened, _result_schema(request.query), request.cancel, partial(self._translate_error, instance), alone
+        )
 
     def _open(self, instance: EngineInstance, request: Request, *, alone: bool = False) -> _Opened:
         """Admits a statement and prepares its SQL; `alone` waits until no other long statement runs."""
@@ -122,13 +124,18 @@ class CpuEngine:
             narrow = is_narrowable(request.query)
             cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow)
             # refers to the VALUES tables that the first text registered on the cursor
-            wide = partial(statement_sql, instance, request, reader, {}) if narrow else None
+            wide = partial(self._widen, instance, request, reader) if narrow else None
             return _Opened(stack, cursor, text, wide, ticket, list_file_tables(request.query))
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
                 raise self._translate_error(instance, error) from error
             raise
+
+    @staticmethod
+    def _widen(instance: EngineInstance, request: Request, reader: TableReader) -> str:
+        """Returns the SQL of a statement that multiplies decimals in 128 bits."""
+        return statement_sql(instance, request, reader, {}).text
 
     def _admit(self, request: Request, stack: ExitStack, *, alone: bool = False) -> Ticket | None:
         """Admits a statement until its end; None for one so small that it needs no admission."""
@@ -164,20 +171,20 @@ class CpuEngine:
         request.cancel.check()
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
         values_tables: dict[str, object] = {}
-        text = statement_sql(instance, request, reader, values_tables, narrow=narrow)
+        sql = statement_sql(instance, request, reader, values_tables, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
-        if not frames and not values_tables and not reads_system_catalog(text):
+        if not frames and not values_tables and not sql.reads_catalog:
             stack.callback(instance.cursors.release, timezone, cursor)
-            return cursor, text, reader
+            return cursor, sql.text, reader
         stack.callback(cursor.close)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
         for values, table in values_tables.items():
             cursor.register(values, table)
-        if reads_system_catalog(text):
-            instance.system.prepare(cursor, text, request.snapshot, request.settings)
-        return cursor, text, reader
+        if sql.reads_catalog:
+            instance.system.prepare(cursor, sql.text, request.snapshot, request.settings)
+        return cursor, sql.text, reader
 
     def remaining_rows(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """Returns the rows of some of a table's files, without those that `gone` lists.
@@ -266,6 +273,17 @@ class CpuEngine:
         self._instance.close()
 
 
+_SCHEMA = Artifact[pa.Schema]()
+
+
+def _result_schema(query: bound.Query) -> pa.Schema:
+    """Returns the schema of a query's rows."""
+    known = query.prepared.get(_SCHEMA)
+    if known is None:
+        known = query.prepared.put(_SCHEMA, pa.schema(_fields([column.type.arrow for column in query.columns])))
+    return known
+
+
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:
     return [pa.field(f"c{number}", item) for number, item in enumerate(types, 1)]
 
@@ -279,6 +297,7 @@ def _measure(cursor: duckdb.DuckDBPyConnection) -> float | None:
     return percent / 100 if percent >= 0 else None
 
 
+_INTERRUPT_SECONDS = 0.02
 _NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"
 
 
@@ -317,10 +336,13 @@ class DuckStream:
         self._translate_error = translate
         self._cancel = cancel
         self._alone = alone
+        self._starting = False
+        self._lock = threading.Lock()
+        self._interrupt = self._stop
         self._use(opened)
         try:
             try:
-                self._start()
+                self._start(opened.text)
             except duckdb.Error as error:
                 self._retry(error)
         except BaseException as error:
@@ -329,28 +351,48 @@ class DuckStream:
 
     def _use(self, opened: _Opened) -> None:
         self._opened, self._cursor, self._wide = opened, opened.cursor, opened.wide
-        self._interrupt = opened.cursor.interrupt
-        self._cancel.attach(self._interrupt)
         self._cancel.measure = partial(_measure, opened.cursor)
 
-    def _start(self) -> None:
-        planned = self._cursor.sql(self._opened.text)
-        self._cancel.check()  # a stop during parsing would be lost
-        self._reader = planned.to_arrow_reader(BATCH_ROWS)
+    def _start(self, text: str) -> None:
+        """Runs the statement to its first rows."""
+        self._starting = True
+        try:
+            self._cancel.attach(self._interrupt)
+            self._reader = open_arrow_reader(self._cursor, text, BATCH_ROWS)
+        finally:
+            with self._lock:
+                self._starting = False
+        self._cancel.check()
+
+    def _stop(self) -> None:
+        self._cursor.interrupt()
+        if self._starting:
+            # DuckDB forgets an interrupt that comes while it parses and plans
+            threading.Thread(target=self._stop_start, name="gpudb-interrupt", daemon=True).start()
+
+    def _stop_start(self) -> None:
+        """Interrupts the statement until it has started."""
+        while True:
+            with self._lock:
+                if not self._starting:
+                    return
+                self._cursor.interrupt()
+            time.sleep(_INTERRUPT_SECONDS)
 
     def _retry(self, error: BaseException) -> None:
         """Runs the statement again in 128 bits if a product overflowed, alone if memory was short; else raises."""
         if self._wide is not None and _NARROW_OVERFLOW in str(error):
             text, self._wide = self._wide(), None
-            self._reader = self._cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+            self._start(text)
             return
         ticket = self._opened.ticket
         if self._alone is None or (ticket is not None and not ticket.shared) or not is_out_of_memory(error):
             raise error
         self.close()
         alone, self._alone = self._alone, None
-        self._use(alone())
-        self._start()
+        opened = alone()
+        self._use(opened)
+        self._start(opened.text)
 
     def _next(self) -> pa.RecordBatch:
         try:
@@ -398,7 +440,7 @@ class DuckStream:
 
     def _cast_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Casts a batch to the declared types. Without columns it keeps a column of NULLs, for its row count."""
-        if not len(self.schema):
+        if not len(self.schema) or batch.schema.equals(self.schema):
             return batch
         arrays = [
             column if column.type == field.type else column.cast(field.type)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -176,6 +176,8 @@ class LoadedTables:
         self._budget = budget
         self._lock = threading.Lock()
         self._segments: list[Segment] = []
+        self._whole: dict[int, tuple[Table, list[SegmentRows]]] = {}
+        """The last snapshots of tables that were found as a whole, and where; empty once a segment changes."""
         self._loading: dict[int, threading.Lock] = {}
         self._uses: dict[int, int] = {}
         self._committed: dict[int, Table] = {}
@@ -196,13 +198,18 @@ class LoadedTables:
 
     def acquire(self, table: Table, cancel: Cancel) -> tuple[list[SegmentRows], list[str]]:
         """Acquires the segments that hold parts of a snapshot; also returns the ids of files that are in none."""
-        signature = _get_signature(table)
-        paths = {file.id for file in table.files}
         with self._lock:
             self._catch_up(table.oid)
+            whole = self._whole.get(table.oid)
+            if whole is not None and whole[0] is table:
+                return self._pin(whole[1]), []
+            signature = _get_signature(table)
+            paths = {file.id for file in table.files}
             self._uses[table.oid] = self._uses.get(table.oid, 0) + 1
             lock = self._loading.setdefault(table.oid, threading.Lock())
             found, rest = self._find_segments(table, signature, paths)
+            if not rest:
+                self._whole[table.oid] = table, found
             if not rest or not self._should_load(table, rest):
                 return self._pin(found), sorted(rest)
         with _acquire_lock(lock, cancel):
@@ -232,6 +239,7 @@ class LoadedTables:
                     if old.files <= rest or rest == paths:
                         self._drop(old)
                 self._segments.append(result)
+                self._whole.clear()
                 self.loads += 1
                 self.read_bytes += sum(file.bytes for file in missing.values())
                 found, rest = self._find_segments(table, signature, paths)
@@ -311,6 +319,7 @@ class LoadedTables:
             if not done:
                 self._drop(segment)
                 continue
+            self._whole.clear()
             segment.files = frozenset(file.id for file in files)
             segment.gone = np.union1d(segment.gone, rows)
 
@@ -345,6 +354,7 @@ class LoadedTables:
 
     def _drop(self, segment: Segment) -> None:
         self._segments.remove(segment)
+        self._whole.clear()
         segment.dropped = True
         if segment.readers == 0:
             self._remove(segment)
@@ -391,18 +401,18 @@ class TableReader:
         self._cancel = cancel
         self._pinned: list[Segment] = []
 
-    def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
+    def relation(self, table: Table, ranges: Callable[[], Sequence[ColumnRange]] = tuple) -> str:
         """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
         segments, rest = self._tables.acquire(table, self._cancel)
         self._pinned += [each.segment for each in segments]
         if not table.files:
             return f"({scan_sql(table)})"
+        if len(segments) == 1 and not rest and segments[0].excluded is None:
+            return segments[0].segment.name
         parts = [each.query for each in segments]
         if rest:
             ids = set(rest)
-            parts.append(scan_sql(table, [file for file in prune_table(table, ranges) if file.id in ids]))
-        if len(parts) == 1 and segments and segments[0].excluded is None:
-            return segments[0].segment.name
+            parts.append(scan_sql(table, [file for file in prune_table(table, ranges()) if file.id in ids]))
         return f"({' UNION ALL '.join(parts)})"
 
     def names(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from gpudb.duckdb.dispatch import dispatch_on_type
-from gpudb.duckdb.expressions import ExpressionRenderer, sort_direction, sort_key
+from gpudb.duckdb.expressions.renderer import ExpressionRenderer, sort_direction
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.rendered_sql import pack, unpack
 from gpudb.engine.cpu.aggregate_inputs import compute_inputs_first, has_subquery_inputs
@@ -39,7 +39,7 @@ class QueryRenderer:
     `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
     `system` returns that of a system relation, given its name and those of the columns that the statement reads.
     `files` returns that of files. `check` raises if the statement is canceled. `values_tables` collects long VALUES
-    lists as tables, by name.
+    lists as tables, by name. `slot` returns the SQL of a parameter whose value is written later, else None.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class QueryRenderer:
         check: Callable[[], None] = lambda: None,
         values_tables: dict[str, object] | None = None,
         files: Callable[[bound.FileScan], str] = lambda scan: f"({render_files(scan.files)})",
+        slot: Callable[[bound.Parameter], str | None] | None = None,
     ) -> None:
         self._table = table
         self._files = files
@@ -62,6 +63,7 @@ class QueryRenderer:
         self._narrow = narrow
         self._check = check
         self._values_tables = values_tables
+        self._slot = slot
         self._columns: dict[int, tuple[str, ...]] = {}
         # Of ASOF joins: when a row is near enough, by its relation, and the SQL of columns
         self._guards: dict[int, str] = {}
@@ -93,6 +95,7 @@ class QueryRenderer:
             sets,
             self._narrow,
             check_cancel=self._check,
+            slot=self._slot,
         )
 
     def _render_column(self, column: bound.Column) -> str:
@@ -208,7 +211,7 @@ class QueryRenderer:
             elif isinstance(key.expr, bound.Constant | bound.Parameter):
                 continue
             else:
-                text = sort_key(renderer.render_value(key.expr), key.expr.type)
+                text = equality.render_sort_key(renderer.render_value(key.expr), key.expr.type)
             keys.append(text + sort_direction(key.descending, key.nulls_first))
         return f" ORDER BY {', '.join(keys)}" if keys else ""
 
@@ -270,7 +273,9 @@ class QueryRenderer:
         keys = []
         for index, descending, nulls_first in order_by:
             column = f"c{index + 1}.v" if query.columns[index].type.is_carried else f"c{index + 1}"
-            keys.append(sort_key(column, query.columns[index].type) + sort_direction(descending, nulls_first))
+            keys.append(
+                equality.render_sort_key(column, query.columns[index].type) + sort_direction(descending, nulls_first)
+            )
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._render_limit(query)
 
     def _render_limit(self, query: bound.Query) -> str:

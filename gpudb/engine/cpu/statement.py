@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections import UserDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.tables import Table
+from gpudb.duckdb.literals import render_literal
 from gpudb.duckdb.output_casts import cast_output
+from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader
 from gpudb.engine.cpu.render import QueryRenderer
@@ -24,28 +29,93 @@ from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.partitions.pruning import prune_table, split_table
+from gpudb.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """A table as a query names it and as its snapshot has it, and the SQL relation that it was read as."""
+    """A table as a query names it and as its snapshot has it, and the SQL relation that it was read as.
+
+    `where` is the condition of its query, which names it `rel`.
+    """
 
     named: Table
     table: Table
-    ranges: Sequence[ColumnRange]
+    rel: int
+    where: bound.Expr | None
     relation: str
 
     def is_current(self, request: Request, reader: TableReader) -> bool:
         """Whether the table is still read as the same relation; acquires the relation for `reader`."""
-        return request.table(self.named) is self.table and _read_table(reader, self.table, self.ranges) == self.relation
+        if request.table(self.named) is not self.table:
+            return False
+        ranges = partial(column_ranges, self.where, self.rel, self.table, request.parameters)
+        return _read_table(reader, self.table, ranges) == self.relation
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSql:
+    """The DuckDB SQL of a statement, and whether it refers to the system catalog (see `reads_system_catalog`)."""
+
+    text: str
+    reads_catalog: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """SQL that depends on the relations of its scans alone."""
+    """SQL that depends on the relations of its scans alone, and on the literals of `slots` between its parts."""
 
-    sql: str
+    parts: Sequence[str]
+    slots: Sequence[tuple[int, SqlType]]
     scans: Sequence[_Scan]
+    reads_catalog: bool
+
+    def fill(self, parameters: Sequence[object]) -> str | None:
+        """Returns the SQL with the values of parameters; None if one is so long that its place should be considered."""
+        if not self.slots:
+            return self.parts[0]
+        pieces = [self.parts[0]]
+        for (number, item), part in zip(self.slots, self.parts[1:], strict=True):
+            literal = render_literal(parameters[number - 1], item)
+            if len(literal) > _LONGEST_LITERAL:
+                return None
+            pieces += (literal, part)
+        return "".join(pieces)
+
+
+class _Parameters(Sequence[object]):
+    """The values of parameters, for a renderer that shows them as slots where it can.
+
+    `was_read` is whether the text depends on one of them in another way.
+    """
+
+    def __init__(self, values: Sequence[object]) -> None:
+        self._values = values
+        self._slots: list[tuple[int, SqlType]] = []
+        self.was_read = False
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: Any) -> Any:
+        self.was_read = True
+        return self._values[index]
+
+    def slot(self, expr: bound.Parameter) -> str | None:
+        """Returns a mark in the place of a parameter's literal; None if more than the literal depends on the value."""
+        item = expr.type
+        if item.is_carried or item.name in _DISPLAYED or item.name.startswith("reg"):
+            return None
+        if len(render_literal(self._values[expr.number - 1], item)) > _LONGEST_LITERAL:
+            return None
+        if (expr.number, item) not in self._slots:
+            self._slots.append((expr.number, item))
+        return f"\0{_MARK} {self._slots.index((expr.number, item))}\0"
+
+    def split(self, sql: str) -> tuple[list[str], list[tuple[int, SqlType]]]:
+        """Splits SQL at the marks: returns the parts, and the parameters between them."""
+        pieces = re.split(rf"\0{_MARK} (\d+)\0", sql)
+        return pieces[::2], [self._slots[int(place)] for place in pieces[1::2]]
 
 
 class _SessionValues(UserDict[str, Any]):
@@ -58,6 +128,12 @@ class _SessionValues(UserDict[str, Any]):
         return self.data.get(key, default)
 
 
+_DISPLAYED = frozenset({"numrange"})
+"""Types whose SQL has a part for how a value is displayed, beside `numeric` where it is carried."""
+_MARK = secrets.token_hex(8)
+"""What marks a slot: no text of a client contains it."""
+_LONGEST_LITERAL = 64
+"""Length up to which a parameter is written wherever its expression is; a longer one may be bound to a name."""
 _TEXTS: dict[bool, Artifact[_Text]] = {False: Artifact(), True: Artifact()}
 _IS_NARROWABLE: Artifact[bool] = Artifact()
 _FILE_TABLES: Artifact[tuple[FileTable, ...]] = Artifact()
@@ -91,7 +167,7 @@ def statement_sql(
     values_tables: dict[str, object] | None = None,
     *,
     narrow: bool = False,
-) -> str:
+) -> StatementSql:
     """Returns the DuckDB SQL of a query; adds long VALUES lists (see `QueryRenderer`) and files to
     `values_tables`, by the names under which the text reads them.
 
@@ -99,20 +175,23 @@ def statement_sql(
     """
     known = request.query.prepared.get(_TEXTS[narrow])
     if known is not None and all(scan.is_current(request, reader) for scan in known.scans):
-        return known.sql
+        text = known.fill(request.parameters)
+        if text is not None:
+            return StatementSql(text, known.reads_catalog)
     scans: list[_Scan] = []
     # Other text in the next run: row numbers name files, and system relations and long VALUES are registered by name.
-    repeatable = not request.parameters
+    repeatable = True
+    parameters = _Parameters(request.parameters)
 
     def table(scan: bound.Scan, where: bound.Expr | None) -> str:
         nonlocal repeatable
         current = request.table(scan.table)
-        ranges = column_ranges(where, scan.rel, current, request.parameters)
+        ranges = partial(column_ranges, where, scan.rel, current, request.parameters)
         if scan.row_ids:
             repeatable = False
-            return f"({scan_sql(current, prune_table(current, ranges), with_row_ids=True)})"
+            return f"({scan_sql(current, prune_table(current, ranges()), with_row_ids=True)})"
         relation = _read_table(reader, current, ranges)
-        scans.append(_Scan(scan.table, current, ranges, relation))
+        scans.append(_Scan(scan.table, current, scan.rel, where, relation))
         return relation
 
     def system(qualified: str, read: Collection[str]) -> str:
@@ -142,24 +221,28 @@ def statement_sql(
     renderer = QueryRenderer(
         table,
         system,
-        request.parameters,
+        parameters,
         values,
         narrow=narrow,
         check=request.cancel.check,
         values_tables=values_tables,
         files=files,
+        slot=parameters.slot if request.parameters else None,
     )
-    text = _with_output_casts(request.query, renderer.render(request.query))
-    if repeatable and not values.was_read and not values_tables:
-        request.query.prepared.put(_TEXTS[narrow], _Text(text, tuple(scans)))
-    return text
+    parts, slots = parameters.split(_with_output_casts(request.query, renderer.render(request.query)))
+    made = _Text(parts, slots, scans, reads_system_catalog("".join(parts)))
+    if repeatable and not values.was_read and not parameters.was_read and not values_tables:
+        request.query.prepared.put(_TEXTS[narrow], made)
+    text = made.fill(request.parameters)
+    assert text is not None
+    return StatementSql(text, made.reads_catalog)
 
 
-def _read_table(reader: TableReader, table: Table, ranges: Sequence[ColumnRange]) -> str:
+def _read_table(reader: TableReader, table: Table, ranges: Callable[[], Sequence[ColumnRange]]) -> str:
     """Returns a table as a relation for FROM: of a partitioned one the partitions that may have rows in `ranges`."""
     if table.tree is None:
         return reader.relation(table, ranges)
-    leaves = [each for each in split_table(table, ranges) if each.files]
+    leaves = [each for each in split_table(table, ranges()) if each.files]
     if not leaves:
         return f"({scan_sql(table, ())})"
     return f"({' UNION ALL '.join(f'SELECT * FROM {reader.relation(each, ranges)}' for each in leaves)})"

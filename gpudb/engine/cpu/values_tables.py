@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from gpudb.engine.constants import PLAIN_TYPES, constant_or_parameter
-from gpudb.sql.bound import Constant, Expr, Parameter, Values
+from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Values
+from gpudb.sql.widening import WIDENING_CASTS
 
 MIN_ROWS = 256
-_TYPES = PLAIN_TYPES | {"timestamp", "timestamptz"}
+_TYPES = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea timestamp timestamptz".split())
+"""Types whose Python values Arrow accepts unchanged."""
 
 
 def values_table(query: Values, parameters: Sequence[object]) -> pa.Table | None:
@@ -29,7 +30,7 @@ def values_table(query: Values, parameters: Sequence[object]) -> pa.Table | None
 def _array(cells: Iterable[Expr], kind: pa.DataType, parameters: Sequence[object]) -> pa.Array | None:
     values = []
     for cell in cells:
-        source = constant_or_parameter(cell)
+        source = _constant_or_parameter(cell)
         if isinstance(source, Parameter):
             values.append(parameters[source.number - 1])
         elif isinstance(source, Constant):
@@ -40,3 +41,10 @@ def _array(cells: Iterable[Expr], kind: pa.DataType, parameters: Sequence[object
         return pa.array(values, kind)
     except pa.ArrowException:
         return None  # infinity, or a year that Python dates lack: DuckDB parses them
+
+
+def _constant_or_parameter(expr: Expr) -> Constant | Parameter | None:
+    """Returns the constant or parameter that an expression is equal to; None for any other expression."""
+    while isinstance(expr, Cast) and (expr.arg.type.name, expr.type.name) in WIDENING_CASTS:
+        expr = expr.arg
+    return expr if isinstance(expr, Constant | Parameter) else None

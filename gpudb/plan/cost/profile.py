@@ -16,12 +16,14 @@ from gpudb.catalog.tables import Column, Table
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.cost.sampling import sample_column
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 
 DEFAULT_DISTINCT = 200.0
 """Default number of distinct values of a column about which nothing is known, as in PostgreSQL."""
 _WIDTHS = {"bool": 1, "int2": 2, "int4": 4, "float4": 4, "date": 4, "numeric": 16, "interval": 16, "uuid": 36}
 _WIDTH, _TEXT_WIDTH = 8, 24
+_COUNTED = INTEGERS | {"date"}
 _TEXTS = {"text", "varchar", "bpchar", "bytea", "json", "jsonb", "name"}
 
 
@@ -135,7 +137,7 @@ def _count_between(kind: SqlType, low: float | None, high: float | None) -> floa
         return None
     if kind.name == "numeric":
         return (high - low) * 10.0 ** kind.numeric_digits[1] + 1
-    if kind.name in {"int2", "int4", "int8", "date"}:
+    if kind.name in _COUNTED:
         return high - low + 1
     return 1.0 if low == high else float("inf")
 

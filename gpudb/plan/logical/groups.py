@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -36,59 +36,74 @@ def plan_groups(
     for each in (node for part in above for node in walk(part)):
         if isinstance(each, bound.Grouping) and each not in groupings and all(arg in keys for arg in each.args):
             groupings.append(each)
-    rel = parts.next_number()
-
-    def over(expr: Any) -> Any:
-        """Rewrites an expression above the groups to the relation `rel` of their columns, in its subqueries too."""
-
-        def change(each: Any) -> Any:
-            found = at(each)
-            if found is None and isinstance(each, bound.SUBQUERIES):
-                # An aggregate over no columns belongs to the subquery, even if an equal one is written outside.
-                kept = replace(each, query=replace_nodes(each.query, within))
-                return replace(kept, left=tuple(map(over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
-            return found
-
-        def within(each: Any) -> Any:
-            if isinstance(each, bound.Aggregate) and not reads_columns(each):
-                return None
-            return at(each)
-
-        def at(each: Any) -> Any:
-            if isinstance(each, bound.Constant):
-                return None
-            for number, what in enumerate((*keys, *calls, *groupings)):
-                if each == what or _is_same_column(each, what):
-                    return bound.Column(rel, number, each.type, getattr(each, "name", ""))
-            return None
-
-        return replace_nodes(expr, change)
-
+    groups = _Groups(parts.next_number(), keys, calls, groupings)
     # Columns that a primary key among the keys determines become keys too.
     for part in above:
-        for loose in _ungrouped_columns(over(part), inside):
+        for loose in _ungrouped_columns(groups.over(part), inside):
             if loose not in keys:
                 keys.append(loose)
                 sets = sets if sets is None else tuple((*each, len(keys) - 1) for each in sets)
     rows = parts.add_subquery_values(rows, [*keys, *(each for call in calls for each in _call_exprs(call))])
     made = _build_groups(rows, keys, calls, groupings, sets, domain, parts)
     own = domain.rows.held if domain is not None else ()
-    columns = tuple(
-        bound.Column(rel, number, each.type, getattr(each, "name", ""))
-        for number, each in enumerate((*keys, *calls, *groupings))
-    )
-    result = Rows(made, (*own, *columns))
+    result = Rows(made, (*own, *groups.columns()))
     if query.having is not None:
-        result = parts.filter(result, over(query.having))
-    distinct = query.distinct if isinstance(query.distinct, bool) else tuple(map(over, query.distinct))
+        result = parts.filter(result, groups.over(query.having))
+    distinct = query.distinct if isinstance(query.distinct, bool) else tuple(map(groups.over, query.distinct))
     changed = replace(
         query,
-        targets=tuple(map(over, query.targets)),
-        order_by=tuple(map(over, query.order_by)),
+        targets=tuple(map(groups.over, query.targets)),
+        order_by=tuple(map(groups.over, query.order_by)),
         distinct=distinct,
         having=None,
     )
     return result, changed
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The columns of groups, under the number `rel` of their relation: keys, then calls, then groupings."""
+
+    rel: int
+    keys: list[Any]
+    calls: list[bound.Aggregate]
+    groupings: list[bound.Grouping]
+
+    def columns(self) -> tuple[bound.Column, ...]:
+        """Returns the columns."""
+        return tuple(self._column(number, each) for number, each in enumerate(self._values()))
+
+    def over(self, expr: Any) -> Any:
+        """Rewrites an expression above the groups to their columns, in its subqueries too."""
+        return replace_nodes(expr, self._change)
+
+    def _change(self, each: Any) -> Any:
+        found = self._find(each)
+        if found is None and isinstance(each, bound.SUBQUERIES):
+            # An aggregate over no columns belongs to the subquery, even if an equal one is written outside.
+            kept = replace(each, query=replace_nodes(each.query, self._change_within))
+            return replace(kept, left=tuple(map(self.over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
+        return found
+
+    def _change_within(self, each: Any) -> Any:
+        if isinstance(each, bound.Aggregate) and not reads_columns(each):
+            return None
+        return self._find(each)
+
+    def _find(self, each: Any) -> bound.Column | None:
+        """Returns the column whose value an expression is; None if there is none."""
+        if isinstance(each, bound.Constant):
+            return None
+        for number, what in enumerate(self._values()):
+            if each == what or _is_same_column(each, what):
+                return self._column(number, each)
+        return None
+
+    def _values(self) -> tuple[Any, ...]:
+        return (*self.keys, *self.calls, *self.groupings)
+
+    def _column(self, number: int, each: Any) -> bound.Column:
+        return bound.Column(self.rel, number, each.type, getattr(each, "name", ""))
 
 
 def _build_groups(

@@ -18,9 +18,10 @@ from gpudb.plan.tree.nodes import Aggregate, AssignUniqueId, Join, Node, Project
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
+from gpudb.types.facts import INTEGERS
 
 _NULL_STAND_INS: dict[str, object] = {
-    **dict.fromkeys(("int2", "int4", "int8", "oid"), 0),
+    **dict.fromkeys(INTEGERS | {"oid"}, 0),
     **dict.fromkeys(("text", "varchar", "name"), ""),
     "bool": False,
     "numeric": Decimal(0),

@@ -21,12 +21,13 @@ from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 from gpudb.types import SqlType
+from gpudb.types.facts import EXACT_NUMBERS
 
 MIN_ROWS = 100_000
 """Minimum rows of a table; fewer are joined faster than keys are inspected."""
 MAX_SHARE = 0.5
 """Maximum estimated share of a column's values among the keys."""
-_RANGE_TYPES = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "numeric"})
+_RANGE_TYPES = EXACT_NUMBERS | {"date", "timestamp", "timestamptz"}
 EXACT_TYPES = frozenset({"text", "varchar"})
 """Types ordered by a collation: only exact values leave rows out."""
 

@@ -12,19 +12,19 @@ from gpudb.plan.tree.nodes import Aggregate, Node
 from gpudb.plan.tree.traversal import rebuild
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
+from gpudb.types.facts import INTEGERS
 
 FUNCTIONS = frozenset(
     "corr covar_pop covar_samp regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy".split()
 )
 """Aggregates of two floats that are functions of the moments."""
-_EXACT = frozenset({"int2", "int4", "int8"})
 _EXACT_FLOATS = 2.0**53
 """Integers of smaller size are exact as floats."""
 
 
 def is_exact(kind: SqlType) -> bool:
     """Returns whether a type's values are integers, or numerics of one scale."""
-    return kind.name in _EXACT or (kind.name == "numeric" and not kind.is_carried)
+    return kind.name in INTEGERS or (kind.name == "numeric" and not kind.is_carried)
 
 
 def use_exact_moments(root: Node) -> Node:

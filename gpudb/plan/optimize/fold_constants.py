@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree.nodes import Node
-from gpudb.plan.tree.traversal import child_exprs, expression_fields, flatten, rebuild, transform, walk_nodes
+from gpudb.plan.tree.traversal import child_exprs, flatten, rebuild, transform, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile
+from gpudb.types.facts import EXACT_NUMBERS, FLOATS
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]
 """Evaluates expressions over no input; None for one that fails or whose type has no constants."""
@@ -66,7 +67,7 @@ class _ConstantFinder:
     def collect(self, root: Node) -> None:
         """Collects from a plan."""
         for node in walk_nodes(root):
-            for name in expression_fields(node.__class__):
+            for name in node.expressions:
                 value = getattr(node, name)
                 for each in flatten((value,)):
                     if self._is_constant(each):
@@ -152,7 +153,7 @@ def _is_immutable(expr: Any) -> bool:
 def _transform_exprs(root: Node, change: Callable[[Any], Any]) -> Node:
     def over(node: Node) -> Node:
         changed: dict[str, Any] = {}
-        for name in expression_fields(node.__class__):
+        for name in node.expressions:
             before = getattr(node, name)
             after = transform(before, change)
             if after is not before:
@@ -163,15 +164,4 @@ def _transform_exprs(root: Node, change: Callable[[Any], Any]) -> Node:
 
 
 _TEXTS = {"text", "varchar", "bpchar"}
-_SETTING_FREE = _TEXTS | {
-    "bool",
-    "int2",
-    "int4",
-    "int8",
-    "float4",
-    "float8",
-    "numeric",
-    "date",
-    "timestamp",
-    "interval",
-}
+_SETTING_FREE = EXACT_NUMBERS | FLOATS | _TEXTS | {"bool", "date", "timestamp", "interval"}

@@ -18,6 +18,7 @@ from gpudb.plan.tree.functions import cast_to, count_rows, find_function
 from gpudb.plan.tree.nodes import Exchange, Node, column
 from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
+from gpudb.types.facts import EXACT_NUMBERS
 
 MAX_OFFSET = 1000
 """Maximum offset of lag and lead: that many rows at each range's ends are broadcast."""
@@ -26,7 +27,6 @@ _NUMBERS_PER_RANGE = 1 << 48
 _WIDE_NUMERIC = SqlType("numeric", digits=(38, 0))
 _RANK_FUNCTIONS, _OFFSET_FUNCTIONS = {"row_number", "rank", "dense_rank"}, {"lag", "lead"}
 _RUNNING_FUNCTIONS = {"count", "sum", "min", "max"}
-_SUMMABLE = {"int2", "int4", "int8", "numeric"}
 _BEFORE_CURRENT = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "PRECEDING", bound.Constant(1, INT8))
 
 
@@ -45,7 +45,7 @@ def _can_combine(call: bound.Window) -> bool:
     if name in _OFFSET_FUNCTIONS:
         return len(call.args) < 2 or 0 <= _constant_offset(call) <= MAX_OFFSET
     if name in _RUNNING_FUNCTIONS:
-        summed = name != "sum" or (call.args[0].type.name in _SUMMABLE and not call.type.is_carried)
+        summed = name != "sum" or (call.args[0].type.name in EXACT_NUMBERS and not call.type.is_carried)
         return summed and _is_running(call.frame)
     return name in _RANK_FUNCTIONS
 

@@ -28,6 +28,9 @@ class Fused(Node):
     `builds` are the nodes that produce the rows of the Builts. Every worker has all of those rows.
     """
 
+    children = ("builds",)
+    apart = ("root",)
+
     root: Node
     builds: tuple[Node, ...]
 

@@ -8,13 +8,14 @@ Expressions hold no subqueries. Aggregates and window calls occur only in `Aggre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass, fields
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from gpudb.catalog.tables import Table
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
+from gpudb.sql.tree import TreeNode
 from gpudb.types import INT8, SqlType
 
 INPUT = 0
@@ -30,9 +31,6 @@ def column(index: int, kind: SqlType, name: str = "") -> bound.Column:
     return bound.Column(INPUT, index, kind, name)
 
 
-_INPUTS = ("input", "left", "right")
-
-
 @dataclass(frozen=True, slots=True)
 class _Fields:
     """A node class's fields: a getter of all values, and the positions of those that are inputs, left first."""
@@ -44,25 +42,28 @@ class _Fields:
 _FIELDS_BY_KIND: dict[type[Node], _Fields] = {}
 
 
-def _field_names(kind: type[Any]) -> _Fields:
+def _field_names(kind: type[Node]) -> _Fields:
     found = _FIELDS_BY_KIND.get(kind)
     if found is None:
         names = [each.name for each in fields(kind)]
         getter = attrgetter(*names)
         values = getter if len(names) > 1 else lambda node: (getter(node),)
-        found = _FIELDS_BY_KIND[kind] = _Fields(values, tuple(names.index(name) for name in _INPUTS if name in names))
+        found = _FIELDS_BY_KIND[kind] = _Fields(values, tuple(map(names.index, kind.children)))
     return found
 
 
-class Node:
+class Node(TreeNode):
     """Base of all nodes: the nodes that it reads, and the types and names of its output columns.
 
     These are computed on first use and cached in slots, as is the node's `profile` (see `cost.estimate`). They are no
-    fields: comparison, hashing and pickling ignore them.
+    fields: comparison, hashing and pickling ignore them. The fields are declared: `children` hold the nodes that it
+    reads, `expressions` expressions.
     """
 
     __slots__ = ("inputs", "names", "profile", "types")
 
+    expressions: ClassVar[tuple[str, ...]] = ()
+    """The fields that hold expressions."""
     inputs: tuple[Node, ...]
     """The nodes that this node reads, left first."""
     types: tuple[SqlType, ...]
@@ -81,10 +82,7 @@ class Node:
     def _compute_names(self) -> tuple[str, ...]:
         return self.inputs[0].names
 
-    if TYPE_CHECKING:
-        # Every concrete node is a dataclass.
-        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    else:
+    if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Computes an attribute whose slot is empty."""
@@ -125,6 +123,8 @@ class Scan(Node):
     out.
     """
 
+    expressions = ("filter", "optional_filter")
+
     table: Table
     columns: tuple[int, ...]
     filter: Expr | None = None
@@ -142,6 +142,8 @@ class Scan(Node):
 class Values(Node):
     """Rows of expressions over no input: constants, parameters and what is computed from them."""
 
+    expressions = ("rows",)
+
     rows: tuple[tuple[Expr, ...], ...]
     columns: tuple[SqlType, ...]
 
@@ -156,6 +158,9 @@ class Values(Node):
 class Filter(Node):
     """The input rows for which `condition` is true."""
 
+    children = ("input",)
+    expressions = ("condition",)
+
     input: Node
     condition: Expr
 
@@ -163,6 +168,9 @@ class Filter(Node):
 @dataclass(frozen=True, slots=True)
 class Project(Node):
     """Expressions over each input row."""
+
+    children = ("input",)
+    expressions = ("exprs",)
 
     input: Node
     exprs: tuple[Expr, ...]
@@ -189,6 +197,9 @@ class Join(Node):
     IN, which has one key: it keeps a row unless the comparison with some right row is true or unknown.
     """
 
+    children = ("left", "right")
+    expressions = ("keys", "condition")
+
     kind: JoinKind
     left: Node
     right: Node
@@ -212,6 +223,9 @@ class AsofJoin(Node):
     is no match. LEFT returns left rows without a match beside NULLs.
     """
 
+    children = ("left", "right")
+    expressions = ("keys", "times", "condition")
+
     kind: Literal["INNER", "LEFT"]
     left: Node
     right: Node
@@ -230,6 +244,9 @@ class AsofJoin(Node):
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
     """Groups of the input by `keys`: the key values, then `calls`. Without keys there is always one row."""
+
+    children = ("input",)
+    expressions = ("keys", "calls")
 
     input: Node
     keys: tuple[Expr, ...]
@@ -250,6 +267,9 @@ class Aggregate(Node):
 class Window(Node):
     """The input's columns, then the values of window calls that share one PARTITION BY."""
 
+    children = ("input",)
+    expressions = ("calls",)
+
     input: Node
     calls: tuple[bound.Window, ...]
 
@@ -263,6 +283,8 @@ class Window(Node):
 @dataclass(frozen=True, slots=True)
 class AssignUniqueId(Node):
     """The input's columns, then a bigint that is unique to each row across all workers."""
+
+    children = ("input",)
 
     input: Node
 
@@ -281,6 +303,9 @@ class ProjectSet(Node):
     counts the rows from 1.
     """
 
+    children = ("input",)
+    expressions = ("calls",)
+
     input: Node
     calls: tuple[bound.SetReturning, ...]
     numbered: bool = False
@@ -297,6 +322,9 @@ class ProjectSet(Node):
 class Sort(Node):
     """The input rows in order; `limit` and `offset` (expressions over no input) restrict them."""
 
+    children = ("input",)
+    expressions = ("keys", "limit", "offset")
+
     input: Node
     keys: tuple[bound.SortKey, ...]
     limit: Expr | None = None
@@ -307,6 +335,9 @@ class Sort(Node):
 class DistinctOn(Node):
     """The first row of each group of equal `keys`, by `order`."""
 
+    children = ("input",)
+    expressions = ("keys", "order")
+
     input: Node
     keys: tuple[Expr, ...]
     order: tuple[bound.SortKey, ...]
@@ -315,6 +346,8 @@ class DistinctOn(Node):
 @dataclass(frozen=True, slots=True)
 class SetOperation(Node):
     """UNION ALL, or INTERSECT and EXCEPT with or without ALL, of two inputs of the same types."""
+
+    children = ("left", "right")
 
     op: Literal["UNION", "INTERSECT", "EXCEPT"]
     all: bool
@@ -325,6 +358,8 @@ class SetOperation(Node):
 @dataclass(frozen=True, slots=True)
 class Shared(Node):
     """A subplan with several uses; equal numbers denote one result."""
+
+    children = ("input",)
 
     input: Node
     number: int
@@ -337,6 +372,8 @@ class Recursive(Node):
     The right input reads those rows through the `WorkTableScan` of the same number. Iteration ends when the right input
     returns no rows. With `distinct` only rows that are new are kept.
     """
+
+    children = ("left", "right")
 
     left: Node
     right: Node
@@ -374,6 +411,9 @@ class Exchange(Node):
     `distribution.Distribution`). broadcast: all rows to every worker. gather: all rows to one. range: by `order`,
     worker by worker; equal rows stay on one worker with `keep_peers`.
     """
+
+    children = ("input",)
+    expressions = ("keys", "order")
 
     input: Node
     kind: Literal["hash", "broadcast", "gather", "range"]

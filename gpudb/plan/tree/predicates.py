@@ -11,13 +11,13 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import reads_columns, walk
 from gpudb.sql.widening import bare
 from gpudb.types import INT8, SqlType
+from gpudb.types.facts import INTEGERS
 
 EQUALITIES = frozenset(
     "booleq int2eq int4eq int8eq int24eq int42eq int28eq int82eq int48eq int84eq float4eq float8eq float48eq float84eq"
     " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
 )
 """Functions of `=` under which equal values hash alike once both have one type (`common_key_type`)."""
-_INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
 def match_equality(expr: Any) -> tuple[Any, Any] | None:
@@ -88,7 +88,7 @@ def common_key_type(left: SqlType, right: SqlType) -> SqlType | None:
         return SqlType("numeric", -1, (whole + scale, scale)) if whole + scale <= 38 else None
     if left.name == right.name:
         return left.plain
-    if left.name in _INTEGERS and right.name in _INTEGERS:
+    if left.name in INTEGERS and right.name in INTEGERS:
         return INT8
     if {left.name, right.name} == {"float4", "float8"}:
         return SqlType("float8")

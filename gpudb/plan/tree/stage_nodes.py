@@ -27,6 +27,9 @@ class _Part(Node):
 class Partial(_Part):
     """Each worker's part of an aggregate: per group a row of keys and states."""
 
+    children = ("input",)
+    apart = ("aggregate",)
+
     input: Node
     aggregate: nodes.Aggregate
 
@@ -38,6 +41,9 @@ class Final(_Part):
     Where the partial groups are `whole`, each is one group already and only its values are computed from its states.
     """
 
+    children = ("input",)
+    apart = ("aggregate",)
+
     input: Node
     aggregate: nodes.Aggregate
     whole: bool = False
@@ -47,6 +53,8 @@ class Final(_Part):
 class Sample(Node):
     """At most `rows` of the input's rows, evenly spaced."""
 
+    children = ("input",)
+
     input: Node
     rows: int
 
@@ -54,6 +62,8 @@ class Sample(Node):
 @dataclass(frozen=True, slots=True)
 class RecursionShared(Node):
     """A shared subplan inside a recursion, computed once per iteration; equal numbers denote one result."""
+
+    children = ("input",)
 
     input: Node
     number: int
@@ -66,6 +76,8 @@ class Defer(Node):
     The first of its `strings` (column positions) holds the row's position among the rows that are read, the others are
     NULL. A `Fetch` of the same number takes the strings from there.
     """
+
+    children = ("input",)
 
     input: nodes.Scan
     number: int
@@ -83,6 +95,8 @@ class Fetch(Node):
     `columns` pairs output positions with the scan's columns; the row is the one whose position is in input column `at`.
     The output columns have types `kinds`.
     """
+
+    children = ("input",)
 
     input: Node
     number: int

@@ -99,7 +99,7 @@ class ServerCollector(Collector):
 
 def _add_connections(families: _Families, database: Database, server: PgServer) -> None:
     states = Counter(
-        "active" if session.active else _STATES.get(session.status, "idle") for session in database.sessions()
+        "active" if session.running.active else _STATES.get(session.status, "idle") for session in database.sessions()
     )
     for state in ("active", *_STATES.values()):
         families.add("gpudb_connections", states[state], state)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from gpudb.errors import GpudbError
 from gpudb.observe.redaction import redact_passwords
-from gpudb.server.wire.conversation import ExecutedStatement
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.json_lines import JsonLines
+from gpudb.server.wire.recording import ExecutedStatement
 from gpudb.server.wire.statement_classes import DDL, ROLE, classify_statements
 
 _ALWAYS = frozenset({DDL, ROLE})

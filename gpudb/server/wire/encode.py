@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from gpudb.errors import SqlError
 from gpudb.server.wire.fast_rows import encode_narrow_rows
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGER_BITS
 from gpudb.values.binary_columns import RowBuilder, encode_binary_column, to_binary_array
 from gpudb.values.text_columns import Resolve, format_numerics, format_text_column
 
@@ -31,7 +32,7 @@ _FEWEST_ROWS = 96
 """Row limit below which framing one by one is fastest."""
 _SHORT_ROWS = 8192
 """Row limit, with `_SHORT_BYTES` at most, below which framing is faster than handing rows to another thread."""
-_INTEGER_SIZES = {"int2": 2, "int4": 4, "int8": 8}
+_INTEGER_SIZES = {name: bits // 8 for name, bits in INTEGER_BITS.items()}
 _TEXT_TYPES = frozenset({"text", "varchar"})
 _PLAIN_TYPES = _INTEGER_SIZES.keys() | _TEXT_TYPES  # types whose text is Python's
 _MAX_PIECE_BYTES, _SHORT_BYTES = 32 << 20, 1 << 20
@@ -112,30 +113,6 @@ def encode_few_rows(
     width = len(types).to_bytes(2, "big")
     heads = {size: b"D" + (size + 6).to_bytes(4, "big") + width for size in set(sizes)}
     return b"".join(chain.from_iterable(zip(map(heads.__getitem__, sizes), rows)))
-
-
-def encode_row(values: Sequence[object], types: Sequence[SqlType], formats: Sequence[int]) -> bytes | None:
-    """Returns the DataRow message of integers and texts; None for other types, and a row that exceeds a message."""
-    parts = [b"", len(types).to_bytes(2, "big")]
-    for value, type_, format_code in zip(values, types, formats):
-        name = type_.name
-        if value is None:
-            parts.append(_NULL)
-            continue
-        if name in _TEXT_TYPES:
-            data = value.encode()  # type: ignore[attr-defined]
-        elif name in _INTEGER_SIZES:
-            number: int = value  # type: ignore[assignment]
-            data = number.to_bytes(_INTEGER_SIZES[name], "big", signed=True) if format_code else b"%d" % number
-        else:
-            return None
-        parts.append(len(data).to_bytes(4, "big"))
-        parts.append(data)
-    size = sum(map(len, parts))
-    if size + 4 > _LARGEST_MESSAGE:
-        return None
-    parts[0] = b"D" + (size + 4).to_bytes(4, "big")
-    return b"".join(parts)
 
 
 def _split_into_pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 
 Array = np.ndarray[Any, Any]
 
@@ -34,9 +35,8 @@ _GROUP = 4
 """Digits that are looked up together."""
 _UNIT = 10**_GROUP
 _TENS = np.array([10**number for number in range(1, 20)], np.uint64)
-_INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
-_TYPES = _INTEGERS | _TEXTS | {"numeric"}
+_TYPES = INTEGERS | _TEXTS | {"numeric"}
 
 
 class _Cells(NamedTuple):
@@ -87,7 +87,7 @@ def _make_cells(type_: SqlType, column: pa.Array) -> _Cells | None:
     """Returns a column's values; None if one is too long."""
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False) if column.null_count else None
     cells = None
-    if type_.name in _INTEGERS and pa.types.is_integer(column.type):
+    if type_.name in INTEGERS and pa.types.is_integer(column.type):
         filled = column if valid is None else pc.fill_null(column, 0)
         cells = _encode_decimals(filled.to_numpy().astype(np.int64, copy=False), 0)
     elif type_.name == "numeric" and pa.types.is_decimal128(column.type) and column.type.scale >= 0:

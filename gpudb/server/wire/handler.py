@@ -18,14 +18,14 @@ from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog
-from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, ExecutedStatement
+from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation
 from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.login import log_in
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
-from gpudb.server.wire.parked_clients import ParkedClients
 from gpudb.server.wire.pending_connections import PendingConnections
+from gpudb.server.wire.recording import ExecutedStatement
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.stream import DeadlinePassed, Stream
 from gpudb.server.wire.waker import Waker
@@ -33,10 +33,6 @@ from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 _LOG = logging.getLogger(__name__)
 _TERMINATE = ord("X")
-_PARKED_AFTER = 4
-"""Messages in a row that took no time after which a client is parked."""
-_MOST_AT_ONCE = 256
-"""Messages of a parked client that are answered before those of others."""
 _END_STALL_S = 1.0
 """Seconds for which a connection that ends waits for a client that takes no bytes."""
 _IDLE_LIMITS = {
@@ -66,7 +62,6 @@ class ServerInterface(Protocol):
     statement_log: StatementLog | None
     audit_log: AuditLog | None
     recorder: StatementRecorder | None
-    parked: ParkedClients
 
     def check_capacity(self) -> None:
         """Raises 53300 beyond max_connections, 57P03 while shutting down."""
@@ -98,12 +93,6 @@ class Handler(BuenaVistaHandler):
         self._end_error: GpudbError | None = None
         self._waker: Waker | None = None
         self._ends_now = False
-        self._conversation: Conversation | None = None
-        # Among others that are active it begins parked: its own thread would only compete with theirs.
-        self._short_messages, self._messages_before, self._can_park = _PARKED_AFTER, 0, False
-        self._turn = threading.Lock()
-        self._turn.acquire()
-        self._failure: BaseException | None = None
         self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
         self.server.pending.add(self, self.host)
 
@@ -156,9 +145,6 @@ class Handler(BuenaVistaHandler):
             self.stream.send(startup.build_greeting(session, client.secret_key))
             conversation.send_ready()
             self.stream.set_deadline(None)
-            self._conversation = conversation
-            # Logs write to files, which may take time.
-            self._can_park = log_statement is None and not self.stream.is_encrypted
             self._read_messages(conversation)
         finally:
             self.server.unregister(client)
@@ -171,76 +157,13 @@ class Handler(BuenaVistaHandler):
                 self._end_if_idle(conversation)
             message = stream.read_message()
             if message is None:
-                if self._short_messages >= _PARKED_AFTER and self._may_park(conversation):
-                    self._park()
-                    continue
                 message = self._await_message(conversation)
             kind, payload = message
             if kind == _TERMINATE:
                 return
             if self._end_error is not None:  # the message arrived after a reader was told to stop, and before it woke
                 self._end_if_idle(conversation)
-            if self._can_park and conversation.handle_short(kind, payload):
-                self._short_messages += 1
-            else:
-                self._short_messages = 0
-                conversation.handle_message(kind, payload)
-
-    def _may_park(self, conversation: Conversation) -> bool:
-        """Whether another thread is to wait for the client: one that alone is active is answered sooner by its own."""
-        parked = self.server.parked
-        parked.messages += self._short_messages
-        others = parked.messages - self._messages_before - self._short_messages
-        self._messages_before, count, self._short_messages = parked.messages, self._short_messages, 0
-        return self._can_park and 2 * others >= count and conversation.can_be_parked
-
-    def _park(self) -> None:
-        """Waits for what this thread has to do; another one answers short messages meanwhile."""
-        with self._lock:
-            if self._end_error is not None:
-                return
-            self._waiting_idle = self._conversation is not None and self._conversation.is_idle
-        self.stream.waits, self._short_messages = False, 0
-        try:
-            self.server.parked.park(self, self.stream.connection, self._turn)
-        finally:
-            self._waiting_idle, self.stream.waits = False, True
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
-        self.stream.flush()
-
-    def answer_parked(self) -> bool:
-        """Answers the short messages that have arrived, in the thread of parked clients; False to continue in its own.
-
-        Never waits, and never raises: its own thread does.
-        """
-        stream, conversation = self.stream, self._conversation
-        assert conversation is not None
-        try:
-            with self._lock:
-                if self._end_error is not None:
-                    return False
-                self._waiting_idle = False
-            if not stream.receive_now():
-                return False
-            for _ in range(_MOST_AT_ONCE):
-                message = stream.read_message()
-                if message is None:
-                    break
-                if not conversation.handle_short(*message):
-                    stream.unread_message()
-                    return False
-                if not stream.has_received:
-                    break
-            if stream.has_received or stream.has_unsent or not conversation.can_be_parked:
-                return False
-            with self._lock:
-                self._waiting_idle = conversation.is_idle
-                return self._end_error is None
-        except BaseException as error:
-            self._failure = error
-            return False
+            conversation.handle_message(kind, payload)
 
     def _end_if_idle(self, conversation: Conversation) -> None:
         """Raises the error of a connection that ends now, or once its transaction has ended."""

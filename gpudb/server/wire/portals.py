@@ -44,15 +44,6 @@ class Portals:
         formats = expand_formats(message.result_formats, len(prepared.columns or ()))
         self._portals[message.portal] = Portal(prepared, parse_parameters(message, prepared, zone), formats)
 
-    @property
-    def are_open(self) -> bool:
-        """Whether one has rows left."""
-        return any(portal.rows is not None and not portal.rows.ended for portal in self._portals.values())
-
-    def get(self, name: str) -> Portal | None:
-        """Returns the portal with a name, if there is one."""
-        return self._portals.get(name)
-
     def find(self, name: str) -> Portal:
         """Returns the portal with a name; 34000."""
         portal = self._portals.get(name)

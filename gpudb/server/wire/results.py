@@ -1,4 +1,4 @@
-"""Sending of results: rows, all or up to a limit, COPY data, a command tag."""
+"""Sending of results: rows, all or up to a limit, COPY data, a command tag, and what goes with them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from time import perf_counter
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.encode import encode_piece, encode_row, frame_copy_data, is_short, make_encoders
+from gpudb.server.wire.encode import encode_piece, frame_copy_data, is_short, make_encoders
+from gpudb.session.interfaces import SessionInterface
 from gpudb.session.results import CopyOut, Result
 from gpudb.storage.copy.pipeline import map_in_order
 from gpudb.values.text_columns import Resolve
@@ -20,6 +22,17 @@ Send = Callable[[bytes | memoryview], None]
 
 _MAX_PIECE = messages.LARGE_MESSAGE // 2
 _COUNTED_TAGS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "FETCH", "MOVE"})
+
+
+class Sent(NamedTuple):
+    """What was sent of a result: its rows, or those that it changed; their bytes; and the time that encoding took."""
+
+    rows: int = 0
+    size: int = 0
+    encode_seconds: float = 0.0
+
+
+NOTHING_SENT = Sent()
 
 
 class ResultRows:
@@ -43,15 +56,6 @@ class ResultRows:
     def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
         """Sends up to `limit` rows (0: all). Returns True if the result ended; reaching the limit leaves that open."""
         self.sent = 0
-        row = self._result.row
-        if row is not None and not self.ended:
-            started = perf_counter()
-            encoded = encode_row(row.values, self._types, self._formats)
-            if encoded is not None:
-                send(encoded)
-                self.encode_seconds, self.bytes = perf_counter() - started, len(encoded)
-                self.ended, self.sent, self._total = True, 1, 1
-                return limit != 1
         batches = self._iterate_batches(limit)
         try:
             first = next(batches, None)
@@ -115,6 +119,10 @@ class ResultRows:
             return tag
         return f"{tag} {self.sent if word in ('SELECT', 'FETCH') else self._total}"
 
+    def count(self) -> Sent:
+        """Returns what was sent last."""
+        return Sent(self.sent, self.bytes, self.encode_seconds)
+
     def close(self) -> None:
         """Releases the statement's resources."""
         self.ended = True
@@ -124,12 +132,88 @@ class ResultRows:
             self._result.close()
 
 
-SENT_ROWS = ResultRows(Result("SELECT"), ())
-"""The rows of a portal that has sent them all."""
-SENT_ROWS.close()
+class Answers:
+    """What a client is sent beside errors: results, notices, changed settings, notifications, ReadyForQuery.
+
+    `send` queues messages, `flush` sends them. `zone` is the time zone of the next statement.
+    """
+
+    def __init__(self, session: SessionInterface, send: Send, flush: Callable[[], None]) -> None:
+        self._session, self.send, self.flush = session, send, flush
+        self.zone = session.reports().get("TimeZone", "UTC")
+        self._inbox = session.mailbox.inbox
+        self._reports: dict[str, str] = {}
+
+    def send_result(self, result: Result) -> Sent:
+        """Sends a statement's whole result."""
+        if result.columns is None and not isinstance(result, CopyOut):
+            self.send_complete(result.tag)
+            return Sent(count_changed(result.tag))
+        formats = (0,) * len(result.columns or ())
+        rows = ResultRows(result, formats)
+        try:
+            if isinstance(result, CopyOut):
+                tag = _send_copy(result, self.send)
+                rows.sent = count_changed(tag)
+            else:
+                self.send(replies.row_description(result.columns or (), formats))
+                rows.send(self.send, 0, self.zone, None)
+                tag = rows.get_tag()
+        finally:
+            rows.close()
+        self.send_complete(tag)
+        return rows.count()
+
+    def send_complete(self, tag: str) -> None:
+        """Sends the end of a statement, after its notices."""
+        self._take_reports()
+        self.send_notices()
+        self.send(replies.command_complete(tag) if tag else replies.EMPTY_QUERY)
+
+    def send_notices(self) -> None:
+        """Sends the session's notices."""
+        for notice in self._session.take_notices():
+            self.send(replies.notice_response(notice))
+
+    def send_ready(self) -> None:
+        """Sends ReadyForQuery."""
+        self._take_reports()
+        if self._reports:
+            reports, self._reports = self._reports, {}
+            for name, value in reports.items():
+                self.send(replies.parameter_status(name, value))
+        self.send_notices()
+        status = self._session.status
+        if self._inbox and status == "I":
+            self._send_notifications()
+        self.send(replies.ready_for_query(status))
+        self.flush()
+
+    def deliver_notifications(self) -> None:
+        """Sends what has arrived while the client is idle."""
+        self._send_notifications()
+        self.flush()
+
+    def _send_notifications(self) -> None:
+        inbox = self._inbox
+        while inbox:
+            self.send(replies.notification_response(inbox.popleft()))
+
+    def _take_reports(self) -> None:
+        """Records changed settings. A new time zone applies to the next statement, although it is reported later."""
+        changed = self._session.take_reports()
+        if changed:
+            self._reports.update(changed)
+            self.zone = self._reports.get("TimeZone", self.zone)
 
 
-def send_copy(result: CopyOut, send: Send) -> str:
+def count_changed(tag: str) -> int:
+    """Returns the rows that a command tag counts: `INSERT 0 5` are 5; none in `CREATE TABLE`."""
+    number = tag.rpartition(" ")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def _send_copy(result: CopyOut, send: Send) -> str:
     """Sends COPY TO's data; returns the tag."""
     send(replies.copy_out_response(result.binary, result.width))
     for chunk in result.chunks:

@@ -22,7 +22,6 @@ from gpudb.server.wire.auth import is_loopback
 from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.handler import Client, Handler
 from gpudb.server.wire.hba.file import HbaFile
-from gpudb.server.wire.parked_clients import ParkedClients
 from gpudb.server.wire.pending_connections import PendingConnections
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.session.interfaces import DatabaseInterface
@@ -95,7 +94,6 @@ class PgServer(BuenaVistaServer):
         self.statement_log = statement_log
         self.audit_log = audit_log
         self.recorder = recorder
-        self.parked = ParkedClients()
         self.traffic = Traffic()
         self._max_threads = settings.max_connections + settings.max_unauthenticated_connections
         self._handlers: set[Handler] = set()
@@ -208,7 +206,6 @@ class PgServer(BuenaVistaServer):
         self._stop_all(error, True, _FORCED_S, threading.Event())
         if serving:
             super().shutdown()
-        self.parked.close()
         self.server_close()
 
     def _stop_all(self, error: SqlError, now: bool, timeout: float, hurry: threading.Event) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudb.observe.redaction import redact_passwords
-from gpudb.server.wire.conversation import ExecutedStatement
 from gpudb.server.wire.json_lines import JsonLines
+from gpudb.server.wire.recording import ExecutedStatement
 
 
 class StatementLog(JsonLines):

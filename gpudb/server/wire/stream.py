@@ -39,13 +39,11 @@ class Stream(BVBuffer):
         self.connection = connection
         self._stopped = threading.Event()
         self._in = b""
-        self._at = self._message_at = 0
+        self._at = 0
         self._out = bytearray()
         self._flags: int = socket.MSG_WAITALL  # one call for a long message, however it arrives
         self._write_started = 0.0
         self._stall = (0.0, 0), 0.0
-        self.waits = True
-        """Whether `flush` waits until the client takes the bytes; otherwise those that it does not take are kept."""
         self.is_aborted = False
         self.received_bytes = self.sent_bytes = 0
         self.set_deadline(deadline)
@@ -66,7 +64,7 @@ class Stream(BVBuffer):
         end = start + check_length(kind, int.from_bytes(data[at + 1 : start], "big"))
         if len(data) < end:
             return None
-        self._at, self._message_at = end, at
+        self._at = end
         return kind, data[start:end]
 
     def read_bytes(self, n: int) -> bytes:
@@ -101,23 +99,6 @@ class Stream(BVBuffer):
                 return message
         head = self.read_bytes(5)
         return head[0], self.read_bytes(check_length(head[0], int.from_bytes(head[1:], "big")))
-
-    def receive_now(self) -> bool:
-        """Takes what the client has sent, up to a buffer, without waiting; False if it is nothing, or the end."""
-        try:
-            data = self.connection.recv(_READ_BUFFER, socket.MSG_DONTWAIT)
-        except OSError:
-            return False
-        if not data:
-            return False
-        self.received_bytes += len(data)
-        self._in = self._in[self._at :] + data if self._at < len(self._in) else data
-        self._at = 0
-        return True
-
-    def unread_message(self) -> None:
-        """Takes the message back that `read_message` returned last, to be read again."""
-        self._at = self._message_at
 
     def _receive(self, n: int, flags: int = 0) -> bytes:
         """Reads up to n bytes from the client, at least one."""
@@ -181,7 +162,7 @@ class Stream(BVBuffer):
 
     def send(self, data: bytes | memoryview) -> None:
         """Buffers bytes, to be written by `flush` at the latest."""
-        if len(data) >= _WRITE_BUFFER and self.waits:
+        if len(data) >= _WRITE_BUFFER:
             self.flush()
             self._write(data)
             return
@@ -191,30 +172,9 @@ class Stream(BVBuffer):
 
     def flush(self) -> None:
         """Writes the buffered bytes."""
-        if self._out and self.waits:
+        if self._out:
             out, self._out = self._out, bytearray()
             self._write(out)
-        elif self._out:
-            self._write_now()
-
-    @property
-    def has_unsent(self) -> bool:
-        """Whether bytes are buffered."""
-        return bool(self._out)
-
-    def _write_now(self) -> None:
-        """Writes what the client takes of the buffered bytes without waiting."""
-        try:
-            sent = self.connection.send(self._out, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            raise ClientDisconnected(str(error)) from error
-        self.sent_bytes += sent
-        if sent == len(self._out):
-            self._out = bytearray()
-        else:
-            del self._out[:sent]
 
     def _write(self, data: bytes | bytearray | memoryview) -> None:
         self._write_started = time.monotonic()

@@ -17,7 +17,8 @@ from gpudb.session.authorization.privileges import (
     make_denied_error,
 )
 from gpudb.session.authorization.system_relations import get_system_kind, may_access_system_relation
-from gpudb.session.context import Context, SessionState
+from gpudb.session.context import Context
+from gpudb.session.identity import Identity
 from gpudb.sql.accesses import Accesses, RelationAccess
 from gpudb.sql.bound import Scan, Statement
 from gpudb.sql.traverse import iter_queries, walk
@@ -55,7 +56,7 @@ def check_accesses(context: Context, accesses: Accesses) -> None:
     """42501 if the current role, or the owner of a view or routine for what is below it, lacks a privilege."""
     catalog, current = context.transaction.catalog, get_current_role(context)
     for name in accesses.schemas:
-        check_schema(catalog, context.session, name)
+        check_schema(catalog, context.session.identity, name)
     for each in accesses.relations:
         role = each.role or current
         if not is_superuser(catalog, role):
@@ -77,20 +78,20 @@ def check_named_relation(
     check_accesses(context, accesses)
 
 
-def check_schema(catalog: Catalog, session: SessionState, name: str) -> None:
-    """42501 for a schema that the session's current role may not use."""
-    if not may_use_schema(catalog, session, name):
+def check_schema(catalog: Catalog, identity: Identity, name: str) -> None:
+    """42501 for a schema that a session's current role may not use."""
+    if not may_use_schema(catalog, identity, name):
         raise make_denied_error("schema", name)
 
 
-def may_use_schema(catalog: Catalog, session: SessionState, name: str) -> bool:
+def may_use_schema(catalog: Catalog, identity: Identity, name: str) -> bool:
     """Whether a session's current role may look up names in a schema; true for a schema that does not exist."""
-    if is_superuser(catalog, session.user):
+    if is_superuser(catalog, identity.user):
         return True
     if name.startswith("pg_temp"):
-        return name in ("pg_temp", session.temporary_schema)
+        return name in ("pg_temp", identity.temporary_schema)
     schema = catalog.schemas.get(name)
-    return schema is None or "U" in list_object_privileges(catalog, session.user, schema)
+    return schema is None or "U" in list_object_privileges(catalog, identity.user, schema)
 
 
 def check_relation(catalog: Catalog, role: str, access: RelationAccess) -> None:

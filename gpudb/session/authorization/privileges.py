@@ -33,12 +33,12 @@ def get_current_role(context: Context) -> str:
 @contextmanager
 def act_as(session: SessionState, role: str | None) -> Iterator[None]:
     """Gives a session the privileges of the owner of what it runs; with None it keeps its own."""
-    before = session.definer
-    session.definer = before if role is None else role
+    before = session.identity.definer
+    session.identity.definer = before if role is None else role
     try:
         yield
     finally:
-        session.definer = before
+        session.identity.definer = before
 
 
 def list_object_privileges(catalog: Catalog, role: str, found: SecuredObject) -> frozenset[str]:

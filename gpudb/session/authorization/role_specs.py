@@ -20,7 +20,7 @@ def resolve_role(session: SessionState, catalog: Catalog, spec: Any) -> Role:
         case pg.ROLESPEC_CSTRING:
             return find_role(catalog, spec.rolename)
         case pg.ROLESPEC_SESSION_USER:
-            return find_role(catalog, session.session_user)
+            return find_role(catalog, session.identity.session_user)
         case pg.ROLESPEC_PUBLIC:
             raise UndefinedObject('role "public" does not exist')
         case _:

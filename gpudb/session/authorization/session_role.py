@@ -14,12 +14,10 @@ from gpudb.catalog.roles import Role
 from gpudb.errors import SqlError
 from gpudb.session.authorization.membership import can_set_role, is_superuser
 from gpudb.session.context import SessionState
+from gpudb.session.identity import NO_ROLE
 from gpudb.session.results import Notice
-from gpudb.session.settings.catalog import SettingValues
-from gpudb.session.state.role_names import RoleName, find_current_name
+from gpudb.session.state.role_names import RoleName
 
-NO_ROLE = "none"
-"""The value of the setting `role` while the current role is the session user."""
 ROLE_SETTINGS = frozenset({"role", "session_authorization"})
 
 
@@ -27,7 +25,7 @@ def change_role_setting(
     session: SessionState, catalog: Catalog, name: str, value: str | None, *, local: bool = False
 ) -> None:
     """Changes `role` or `session_authorization` to a role's name; None resets it. 22023, 42501."""
-    if session.definer is not None:
+    if session.identity.definer is not None:
         message = f'cannot set parameter "{name}" within security-definer function'
         raise SqlError.of("insufficient_privilege", message)
     if name == "role":
@@ -41,10 +39,10 @@ def set_role(session: SessionState, catalog: Catalog, name: str | None, *, local
     if name is None:
         name = session.settings.default("role")
     if name == NO_ROLE:
-        values = {"role": NO_ROLE, "is_superuser": _on_or_off(catalog, session.session_user)}
+        values = {"role": NO_ROLE, "is_superuser": _on_or_off(catalog, session.identity.session_user)}
     else:
         role = _find_role(catalog, name)
-        if not can_set_role(catalog, session.session_user, role.name):
+        if not can_set_role(catalog, session.identity.session_user, role.name):
             raise SqlError.of("insufficient_privilege", f'permission denied to set role "{name}"')
         values = {"role": RoleName.of(role), "is_superuser": _on_or_off(catalog, role.name)}
     session.settings.assign(values, local=local)
@@ -70,28 +68,12 @@ def begin_settings(session: SessionState, catalog: Catalog, role: Role, given: M
     settings.changes()
 
 
-class CurrentRoles:
-    """The names of a session's current role and session user, and the versions of settings and catalog they are of."""
-
-    def __init__(self, settings: SettingValues) -> None:
-        self.versions = (-1, -1)
-        self.current = self.session_user = settings["session_authorization"]
-        self._settings = settings
-
-    def update(self, catalog: Catalog) -> None:
-        """Looks the names up: another session may have renamed or dropped the roles, or this one changed its own."""
-        role = self._settings["role"]
-        self.session_user = find_current_name(catalog, self._settings["session_authorization"])
-        self.current = self.session_user if role == NO_ROLE else find_current_name(catalog, role)
-        self.versions = self._settings.version, catalog.version
-
-
 def set_session_authorization(
     session: SessionState, catalog: Catalog, name: str | None, *, local: bool = False
 ) -> None:
     """SET SESSION AUTHORIZATION: changes session user and current role; None returns to the role that logged in."""
     values: Mapping[str, str]
-    authenticated = session.authenticated
+    authenticated = session.identity.authenticated
     if name is None:
         values = {"session_authorization": authenticated, "is_superuser": _on_or_off(catalog, authenticated)}
     else:

@@ -20,7 +20,7 @@ def check_signal(context: Context, process_id: int, action: str) -> None:
     if target is None:
         return
     catalog, role = context.transaction.catalog, context.session.user
-    owner = find_role_name(catalog, target.authenticated.oid)
+    owner = find_role_name(catalog, target.identity.authenticated.oid)
     is_protected = owner not in catalog.roles or is_superuser(catalog, owner)
     if is_protected and not is_superuser(catalog, role):
         objects = "cancel queries" if action == "cancel" else "terminate processes"

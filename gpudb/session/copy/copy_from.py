@@ -185,7 +185,7 @@ def _open_local(path: Path) -> Iterator[tuple[Input, int]]:
 
 def _start_progress(context: Context, table: Table, copied: CopyResult, source: str) -> CopyProgress:
     progress = CopyProgress(table.oid, source, copied)
-    context.session.progress = progress
+    context.session.running.progress = progress
     return progress
 
 

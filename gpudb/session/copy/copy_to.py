@@ -253,7 +253,7 @@ def _writer(context: Context, source: Source, options: CopyOptions) -> _Writer:
 def _report(context: Context, source: Source, to: str, writer: _Writer, chunks: Iterator[_Chunk]) -> Iterator[_Chunk]:
     """Yields the chunks, and shows the session's progress: what of them is handed on."""
     sent = SentRows()
-    context.session.progress = progress = CopyProgress(source.oid, to, sent, is_copy_to=True)
+    context.session.running.progress = progress = CopyProgress(source.oid, to, sent, is_copy_to=True)
     for chunk in chunks:
         progress.bytes_processed += len(chunk) if isinstance(chunk, bytes) else measure(chunk)
         sent.rows = writer.rows

@@ -1,7 +1,4 @@
-"""load_data and add_files: load files into a table; also dispatches other functions that are no expressions.
-
-A statement must be a SELECT whose only target is such a call.
-"""
+"""load_data and add_files: load files into a table; also dispatches the other functions that are statements."""
 
 from __future__ import annotations
 
@@ -24,7 +21,8 @@ from gpudb.session.objects.relations import lock_table
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.triggers.firing import fire_for_statement
-from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
+from gpudb.sql.parse.parser import RawStatement, inner, kind, strings
+from gpudb.sql.parse.statement_functions import find_function_call
 from gpudb.sql.parse.values import format_value, read_constant, strip_casts
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
@@ -32,25 +30,16 @@ from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
 from gpudb.storage.load.progress import Progress
 from gpudb.types import INT8
 
-_FUNCTIONS = frozenset(
-    {"load_data", "add_files", backup.FUNCTION, table_snapshots.FUNCTION, *cache_functions.FUNCTIONS}
-)
-
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
 
 
-def is_load_call(statement: RawStatement) -> bool:
-    """Whether a statement is a SELECT of one call of these functions, and nothing else."""
-    return statement.kind == "SelectStmt" and _find_call(statement) is not None
+def function_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
+    """The result column of a SELECT that is carried out as a statement."""
+    return (ResultColumn(strings(find_function_call(statement.node).funcname)[0], INT8),)
 
 
-def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
-    """The result column of such a statement."""
-    return (ResultColumn(strings(_find_call(statement).funcname)[0], INT8),)
-
-
-def run_load_call(context: Context) -> Result | None:
-    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot or a cache function; None for others.
+def run_function(context: Context) -> Result:
+    """Runs a SELECT of load_data, add_files, gpudb_backup, gpudb_restore_snapshot or a cache function.
 
     add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adoption`); load_data converts:
 
@@ -71,11 +60,7 @@ def run_load_call(context: Context) -> Result | None:
     is a superuser or a member of pg_read_server_files; a role that may also SELECT from the table may add_files of
     its own data folder.
     """
-    text = context.statement.text.lower()
-    named = any(each in text for each in _FUNCTIONS)
-    call = _find_call(context.statement) if named and context.statement.kind == "SelectStmt" else None
-    if call is None:
-        return None
+    call = find_function_call(context.statement.node)
     arguments = [read_argument(context, each) for each in call.args]
     function = strings(call.funcname)[0]
     if function == "add_files":
@@ -84,14 +69,14 @@ def run_load_call(context: Context) -> Result | None:
         number = table_snapshots.parse_snapshot_id(arguments)
         table = find_named_table(context, arguments[0] or "", table_snapshots.PRIVILEGES)
         count = table_snapshots.restore_snapshot(context, table, number)
-        return Result("SELECT", load_columns(context.statement), _count_row(count))
+        return Result("SELECT", function_columns(context.statement), _count_row(count))
     if function == backup.FUNCTION or function in cache_functions.FUNCTIONS:
         count = (
             backup.call_backup(context, arguments)
             if function == backup.FUNCTION
             else cache_functions.call_cache_function(context, function, arguments)
         )
-        return Result("SELECT", load_columns(context.statement), _count_row(count))
+        return Result("SELECT", function_columns(context.statement), _count_row(count))
     if not 2 <= len(arguments) <= len(_ARGUMENTS):
         message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(arguments)}"
         raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")
@@ -121,7 +106,7 @@ def _add_files(context: Context, arguments: list[str | None]) -> Result:
         raise FeatureNotSupported(message, hint=hint)
     count = context.transaction.adopt(table.oid, arguments[1] or "")
     context.session.database.store.activity.add_load(count)
-    return Result("SELECT", load_columns(context.statement), _count_row(count))
+    return Result("SELECT", function_columns(context.statement), _count_row(count))
 
 
 def _is_below_tables(context: Context, name: str) -> bool:
@@ -163,7 +148,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         copy_from.with_generated_columns(context, table, None),
     )
     progress = CopyProgress(table.oid, "FILE")
-    context.session.progress = progress
+    context.session.running.progress = progress
 
     def report(step: Progress) -> None:
         progress.counts, progress.bytes_processed, progress.bytes_total = step, step.done, step.total
@@ -176,7 +161,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         check=context.cancel.check,
     )
     context.session.database.store.activity.add_load(count)
-    return Result("SELECT", load_columns(context.statement), _count_row(count))
+    return Result("SELECT", function_columns(context.statement), _count_row(count))
 
 
 def _count_row(count: int) -> Iterator[pa.RecordBatch]:
@@ -224,20 +209,6 @@ def _number(name: str, argument: str | None, default: int, least: int) -> int:
 
 
 # ---- the parse tree
-
-
-def _find_call(statement: RawStatement) -> Any:
-    """The parse tree of the call, if the statement is a SELECT of it alone."""
-    node: Any = statement.node
-    if len(node.target_list) != 1 or any(
-        field.name not in {"target_list", "limit_option", "op"} for field, _ in node.ListFields()
-    ):
-        return None
-    target = inner(node.target_list[0])
-    if not present(target.val) or kind(target.val) != "func_call":
-        return None
-    call = inner(target.val)
-    return call if len(call.funcname) == 1 and strings(call.funcname)[0] in _FUNCTIONS else None
 
 
 def read_argument(context: Context, node: Any) -> str | None:

@@ -28,7 +28,7 @@ def share_rows(context: Context, source: Source) -> Result:
     names a column that holds NULL and is no float.
     """
     session = context.session
-    if not session.explicit:
+    if not session.transactions.explicit:
         message = "COPY TO in the format memory can only be used in transaction blocks"
         raise SqlError.of("no_active_sql_transaction", message)
     for column in source.columns:

@@ -12,7 +12,7 @@ from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.dml.row_checks import check_stored_rows
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.relations import lock_table
-from gpudb.storage.transaction import is_widening
+from gpudb.storage.schema_evolution import is_widening
 
 FUNCTION = "gpudb_restore_snapshot"
 PRIVILEGES = "aD"

@@ -44,7 +44,7 @@ def declare(context: Context) -> Result:
     node: Any = context.statement.node
     session = context.session
     hold = bool(node.options & _HOLD)
-    if not session.explicit and not hold:
+    if not session.transactions.explicit and not hold:
         raise SqlError.of("no_active_sql_transaction", "DECLARE CURSOR can only be used in transaction blocks")
     if node.portalname in session.cursors:
         raise SqlError.of("duplicate_cursor", f'cursor "{node.portalname}" already exists')

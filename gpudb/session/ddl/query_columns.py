@@ -17,7 +17,8 @@ from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.parse.parser import inner
-from gpudb.types import COLUMN_TYPES, TEXT, SqlType
+from gpudb.types import TEXT, SqlType
+from gpudb.types.facts import COLUMN_TYPES
 
 
 def _check_fields(name: str, item: SqlType) -> None:

@@ -17,8 +17,7 @@ from gpudb.session.results import Result
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.types import INT8, SqlType
-
-_BITS = {"int2": 15, "int4": 31, "int8": 63}
+from gpudb.types.facts import INTEGER_LIMITS, INTEGERS
 
 
 def create_sequence(context: Context) -> Result:
@@ -130,7 +129,7 @@ def _parse_integer(text: str) -> int:
 
 
 def _sequence_type(item: SqlType) -> SqlType:
-    if item.name not in _BITS:
+    if item.name not in INTEGERS:
         raise SqlError.of("invalid_parameter_value", "sequence type must be smallint, integer, or bigint")
     return item
 
@@ -140,24 +139,24 @@ def _with_options(sequence: Sequence, options: dict[str, Any], *, created: bool)
     if unknown := options.keys() - _KNOWN:
         raise FeatureNotSupported(f"sequence option {min(unknown)} is not supported")
     item: SqlType = options.get("as") or sequence.type
-    widest = 1 << _BITS[sequence.type.name]
+    least, greatest = INTEGER_LIMITS[sequence.type.name]
     # The old type's bounds become the new type's bounds.
-    follow_up = not created and "as" in options and sequence.maximum == widest - 1
-    follow_down = not created and "as" in options and sequence.minimum == -widest
+    follow_up = not created and "as" in options and sequence.maximum == greatest
+    follow_down = not created and "as" in options and sequence.minimum == least
     increment = options.get("increment", sequence.increment)
     if increment == 0:
         raise _invalid("INCREMENT must not be zero")
     cycle = bool(options.get("cycle", sequence.cycle))
-    top = 1 << _BITS[item.name]
+    least, greatest = INTEGER_LIMITS[item.name]
     maximum, minimum = options.get("maxvalue"), options.get("minvalue")
     if maximum is None:
         again = created or follow_up or "maxvalue" in options
-        maximum = ((top - 1) if increment > 0 or follow_up else -1) if again else sequence.maximum
+        maximum = (greatest if increment > 0 or follow_up else -1) if again else sequence.maximum
     if minimum is None:
         again = created or follow_down or "minvalue" in options
-        minimum = (1 if increment > 0 and not follow_down else -top) if again else sequence.minimum
+        minimum = (1 if increment > 0 and not follow_down else least) if again else sequence.minimum
     for word, value in (("MAXVALUE", maximum), ("MINVALUE", minimum)):
-        if not -top <= value < top:
+        if not least <= value <= greatest:
             raise _invalid(f"{word} ({value}) is out of range for sequence data type {item}")
     if minimum >= maximum:
         raise _invalid(f"MINVALUE ({minimum}) must be less than MAXVALUE ({maximum})")

@@ -30,7 +30,7 @@ def insert(context: Context) -> Result:
     They are computed first if there is ON CONFLICT or WITH, or if RETURNING reads tables as they were before.
     """
     _lock_targets(context)
-    bound = context.session.bind(context)
+    bound = context.session.plan(context).bound
     if not isinstance(bound, Insert) or bound.on_conflict is not None or _reads_tables(bound.returning):
         return _run_change(context, bound)
     if has_event(bound.table.triggers, INSERT):
@@ -55,13 +55,13 @@ def _reads_tables(query: Query | None) -> bool:
 def update_delete_or_merge(context: Context) -> Result:
     """UPDATE, DELETE and MERGE: the rows that change leave their files, and their new versions are appended."""
     _lock_targets(context)
-    return _run_change(context, context.session.bind(context))
+    return _run_change(context, context.session.plan(context).bound)
 
 
 def select_with_changes(context: Context) -> Result:
     """A SELECT whose WITH changes data."""
     _lock_targets(context)
-    return _run_change(context, context.session.bind(context))
+    return _run_change(context, context.session.plan(context).bound)
 
 
 def _run_change(context: Context, bound: Statement) -> Result:

@@ -22,7 +22,7 @@ from gpudb.storage.transaction import Transaction
 def set_constraints(context: Context) -> Result:
     """SET CONSTRAINTS ALL | names DEFERRED | IMMEDIATE: runs the checks that are no longer deferred. 42704, 42809."""
     node: Any = context.statement.node
-    if not context.session.explicit:
+    if not context.session.transactions.explicit:
         message = "SET CONSTRAINTS can only be used in transaction blocks"
         context.notice(message, severity="WARNING", sqlstate="25P01")
         return Result("SET CONSTRAINTS")

@@ -36,5 +36,5 @@ def lock_table(context: Context, table: Table, *, shared: bool = False, nowait: 
             waited |= taken
         else:
             waited |= context.transaction.lock(each.oid, context.lock_seconds, context.cancel.check, shared=shared)
-    if waited and not context.session.explicit and not context.transaction.changed:
+    if waited and not context.session.transactions.explicit and not context.transaction.changed:
         context.transaction.refresh()

@@ -249,7 +249,7 @@ def _drop(context: Context, node: Any) -> None:
 
 def _lock(context: Context, node: Any) -> None:
     """UPDATE, DELETE or TRUNCATE permits any mode, SELECT and INSERT only weak ones."""
-    if not context.session.explicit:
+    if not context.session.transactions.explicit:
         return  # the statement is refused anyway
     enough = set("wdD")
     enough |= set("r") if node.mode <= _ACCESS_SHARE else set()

@@ -53,7 +53,7 @@ def call(context: Context) -> Result:
 
 def _call_body(context: Context, procedure: Routine, args: Sequence[Expr]) -> Result:
     values = [get_literal_value(context, arg) for arg in args]
-    is_atomic = context.session.explicit or not (context.level == 0 or context.may_end_transaction)
+    is_atomic = context.session.transactions.explicit or not (context.level == 0 or context.may_end_transaction)
     found = run_body(context, procedure, values, call_value, is_atomic=is_atomic)
     if not procedure.outputs:
         return Result("CALL")

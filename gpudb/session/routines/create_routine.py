@@ -55,7 +55,7 @@ def do(context: Context) -> Result:
     if "as" not in options:
         raise SqlError.of("syntax_error", "no inline code specified")
     routine = Routine(0, "", BLOCK, context.session.user, (), VOID, options["as"], "f", language="plpgsql")
-    is_atomic = context.session.explicit or not (context.level == 0 or context.may_end_transaction)
+    is_atomic = context.session.transactions.explicit or not (context.level == 0 or context.may_end_transaction)
     try:
         run_body(context, routine, (), call_value, is_atomic=is_atomic)
     except GpudbError as error:

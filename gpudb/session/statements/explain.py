@@ -54,7 +54,7 @@ def explain(context: Context) -> Result:
     analyze = _on(options, "analyze", default=False)
     started = time.perf_counter()
     explained = _explained_context(context)
-    bound = context.session.bind(explained)
+    bound = context.session.plan(explained).bound
     if isinstance(bound, WithChanges):
         raise FeatureNotSupported("EXPLAIN of a statement whose WITH changes data is not supported")
     if analyze and isinstance(bound, DataChange):

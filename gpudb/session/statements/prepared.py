@@ -21,9 +21,7 @@ def prepare(context: Context) -> Result:
     """PREPARE name [(types)] AS statement."""
     node: Any = context.statement.node
     session = context.session
-    if node.name in session.prepared:
-        message = f'prepared statement "{node.name}" already exists'
-        raise SqlError.of("duplicate_prepared_statement", message)
+    session.prepared.check_new(node.name)
     body = inner(node.query)
     text = deparse(body)
     statement = RawStatement(body, text)
@@ -31,7 +29,7 @@ def prepare(context: Context) -> Result:
     binder.row_locks = []  # its EXECUTE takes them
     binder.declare_parameters([resolve_type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
-    session.add_prepared(
+    session.prepared.add(
         node.name, Prepared(text, binder.get_parameter_types(), statement_columns(bound), statement, from_sql=True)
     )
     return Result("PREPARE")
@@ -42,13 +40,13 @@ def execute(context: Context) -> Result:
     node: Any = context.statement.node
     prepared_context = enter_prepared(context, node)
     handler = context.session.handlers[prepared_context.statement.kind]
-    return check_columns(context.session.get_prepared(node.name), handler(prepared_context))
+    return check_columns(context.session.prepared[node.name], handler(prepared_context))
 
 
 def enter_prepared(context: Context, node: Any) -> Context:
     """The context of the prepared statement of an ExecuteStmt message, with its parameters' values; 26000, 42601."""
     session = context.session
-    prepared = session.get_prepared(node.name)
+    prepared = session.prepared[node.name]
     if len(node.params) != len(prepared.parameters):
         message = f'wrong number of parameters for prepared statement "{node.name}"'
         detail = f"Expected {len(prepared.parameters)} parameters but got {len(node.params)}."
@@ -75,6 +73,5 @@ def deallocate(context: Context) -> Result:
     if node.isall or not node.name:
         context.session.prepared.clear()
         return Result("DEALLOCATE ALL")
-    context.session.get_prepared(node.name)
-    context.session.remove_prepared(node.name)
+    context.session.prepared.remove(node.name)
     return Result("DEALLOCATE")

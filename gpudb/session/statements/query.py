@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.engine.constants import OneRow
 from gpudb.session.context import Context
-from gpudb.session.copy.load_data import run_load_call
+from gpudb.session.copy.load_data import run_function
 from gpudb.session.dml.changes import select_with_changes
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.execution.system.cluster_tables import find_worker
@@ -17,19 +16,14 @@ def select(context: Context) -> Result:
     """SELECT and VALUES."""
     if context.statement.direct_node is not None:
         find_worker(context, context.statement.direct_node)
-    plan = context.session.cached_plan(context)
-    if plan is None or not isinstance(plan.bound, Query):
-        loaded = run_load_call(context)
-        if loaded is not None:
-            return loaded
-        if changes_data(context.statement.node):
-            return select_with_changes(context)
-        plan = context.session.plan(context)
-        assert isinstance(plan.bound, Query)
-    result = rows(context, plan.bound, columns=plan.columns)
-    if result.row is not None:
-        plan.is_constant = not plan.uses_layout and not plan.row_locks
-    return result
+    if context.statement.is_function:
+        return run_function(context)
+    known = context.plan
+    if (known is None or not isinstance(known.bound, Query)) and changes_data(context.statement.node):
+        return select_with_changes(context)
+    plan = context.session.plan(context)
+    assert isinstance(plan.bound, Query)
+    return rows(context, plan.bound, columns=plan.columns)
 
 
 def rows(
@@ -37,5 +31,4 @@ def rows(
 ) -> Result:
     """The rows of a query as a result; `columns` are its result columns, if known."""
     stream = run_query(context, query)
-    row = stream if isinstance(stream, OneRow) else None
-    return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close, row)
+    return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close)

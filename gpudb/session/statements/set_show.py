@@ -41,7 +41,7 @@ def set_variable(context: Context) -> Result:
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
         return Result("SET")
-    if node.is_local and not context.session.explicit and how == "VAR_SET_VALUE":
+    if node.is_local and not context.session.transactions.explicit and how == "VAR_SET_VALUE":
         context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
     if node.name in ROLE_SETTINGS:
         name = constant_text(node.args[0], node.name) if len(node.args) else None

@@ -24,7 +24,7 @@ def log_slow(session: SessionState, text: str, seconds: float) -> None:
     shown = redact_passwords(text)
     if seconds >= parse_optional_seconds(settings[LOG_STATEMENT]):
         LOG.info("[%d] %s  statement: %s", session.process_id, spent, shown)
-    request, session.slow_request = session.slow_request, None
+    request, session.running.slow_request = session.running.slow_request, None
     if request is not None and seconds >= parse_optional_seconds(settings[LOG_PLAN]):
         lines = [f"Query Text: {shown}", *_explain(session, request)]
         LOG.info("[%d] %s  plan:\n%s", session.process_id, spent, "\n".join(lines))

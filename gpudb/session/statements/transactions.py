@@ -26,10 +26,10 @@ def transaction(context: Context) -> Result:
     session = context.session
     match pg.TransactionStmtKind.Name(node.kind).removeprefix("TRANS_STMT_"):
         case "BEGIN" | "START" as verb:
-            if session.explicit:
+            if session.transactions.explicit:
                 context.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
             apply_modes(context, node.options)
-            session.explicit = True
+            session.transactions.explicit = True
             return Result("BEGIN" if verb == "BEGIN" else "START TRANSACTION")
         case "COMMIT":
             return _end(context, commit=True, chain=node.chain)
@@ -37,21 +37,21 @@ def transaction(context: Context) -> Result:
             return _end(context, commit=False, chain=node.chain)
         case "SAVEPOINT":
             _check_in_block(context, "SAVEPOINT")
-            session.savepoints.append(take_savepoint(context, node.savepoint_name))
+            session.transactions.savepoints.append(take_savepoint(context, node.savepoint_name))
             return Result("SAVEPOINT")
         case "RELEASE":
             _check_in_block(context, "RELEASE SAVEPOINT")
-            del session.savepoints[_find_savepoint(context, node.savepoint_name) :]
+            del session.transactions.savepoints[_find_savepoint(context, node.savepoint_name) :]
             return Result("RELEASE")
         case "ROLLBACK_TO":
             _check_in_block(context, "ROLLBACK TO SAVEPOINT")
             at = _find_savepoint(context, node.savepoint_name)
-            restore_savepoint(context, session.savepoints[at])
-            del session.savepoints[at + 1 :]
-            session.failed = False
+            restore_savepoint(context, session.transactions.savepoints[at])
+            del session.transactions.savepoints[at + 1 :]
+            session.transactions.failed = False
             return Result("ROLLBACK")
         case "PREPARE":
-            session.end_transaction(commit=False)
+            session.transactions.end(commit=False)
             hint = "gpudb has no two-phase commit."
             raise SqlError.of("object_not_in_prerequisite_state", "prepared transactions are disabled", hint=hint)
         case "COMMIT_PREPARED" | "ROLLBACK_PREPARED":
@@ -63,26 +63,26 @@ def transaction(context: Context) -> Result:
 
 def _end(context: Context, *, commit: bool, chain: bool) -> Result:
     session = context.session
-    if not session.explicit:
+    if not session.transactions.explicit:
         if chain:
             message = f"{'COMMIT' if commit else 'ROLLBACK'} AND CHAIN can only be used in transaction blocks"
             raise SqlError.of("no_active_sql_transaction", message)
         context.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")
-    commit_now = commit and not session.failed
-    session.end_transaction(commit=commit_now)
+    commit_now = commit and not session.transactions.failed
+    session.transactions.end(commit=commit_now)
     if chain:
-        session.explicit = True
+        session.transactions.explicit = True
     return Result("COMMIT" if commit_now else "ROLLBACK")
 
 
 def _check_in_block(context: Context, what: str) -> None:
-    if not context.session.explicit:
+    if not context.session.transactions.explicit:
         message = f"{what} can only be used in transaction blocks"
         raise SqlError.of("no_active_sql_transaction", message)
 
 
 def _find_savepoint(context: Context, name: str) -> int:
-    names = [each.name for each in context.session.savepoints]
+    names = [each.name for each in context.session.transactions.savepoints]
     if name not in names:
         raise SqlError.of("invalid_savepoint_specification", f'savepoint "{name}" does not exist')
     return len(names) - 1 - names[::-1].index(name)

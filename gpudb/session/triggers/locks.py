@@ -48,7 +48,9 @@ def lock_trigger_targets(context: Context, relation: Table | View | None, events
 
     Not in a transaction block, nor after a change: there the snapshot stays.
     """
-    if relation is None or not relation.triggers or context.session.explicit or context.transaction.changed:
+    if relation is None or not relation.triggers:
+        return
+    if context.session.transactions.explicit or context.transaction.changed:
         return
     found: dict[int, Table] = {}
     _collect(context, relation, frozenset(events), get_current_role(context), found, set())

@@ -27,6 +27,7 @@ from gpudb.sql.parse.json_format import attach_json_format, replace_json_format
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
 from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
+from gpudb.sql.parse.statement_functions import find_function_call
 from gpudb.sql.parse.system_time import SystemTimeClause, attach_system_time, extract_system_times
 from gpudb.sql.parse.vertical_tabs import check_vertical_tabs, replace_escapes
 
@@ -51,10 +52,13 @@ class RawStatement:
     """The node of EXECUTE DIRECT, if this is its statement."""
     part: bool = False
     kind: str = field(init=False)
+    is_function: bool = field(init=False)
+    """Whether it is a SELECT that is carried out as a statement (see `statement_functions`)."""
 
     def __post_init__(self) -> None:
         kind = "NodeStmt" if self.node_statement is not None else str(self.node.DESCRIPTOR.name)
         object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "is_function", kind == "SelectStmt" and find_function_call(self.node) is not None)
 
 
 def parse(text: str) -> list[RawStatement]:

@@ -1,6 +1,6 @@
-"""The catalog's database: definitions, table pointers and sequences in one SQLite file, and their three-way merge.
+"""The catalog's database: definitions, table pointers and sequences in SQLite or PostgreSQL, and their three-way merge.
 
-May import `catalog`, `types` and `errors` of gpudb, and nothing else of storage.
+May import `locks` and `private_files` of storage, and nothing else of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The catalog's file: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed atomically.
-
-`iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so that any Iceberg reader may
-open the file: each database is a catalog of its name.
-"""
+"""The catalog's file: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed atomically."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ from pathlib import Path
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, assemble, list_missing, make_first
+from gpudb.storage.catalog.database_tables import CATALOG_TABLES
 from gpudb.storage.catalog.records import encode
 from gpudb.storage.catalog.upgrade import upgrade
 from gpudb.storage.private_files import create_file
@@ -24,23 +21,6 @@ BACKUP = "catalog-backup.db"
 """Name of the copy of the file in its folder, from which objects other than tables are rebuilt if the file is lost."""
 BUSY_SECONDS = 10.0
 _LOG = logging.getLogger(__name__)
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS iceberg_tables (
-    catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL,
-    table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000),
-    previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5),
-    PRIMARY KEY (catalog_name, table_namespace, table_name));
-CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
-    catalog_name VARCHAR(255) NOT NULL, namespace VARCHAR(255) NOT NULL,
-    property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000) NOT NULL,
-    PRIMARY KEY (catalog_name, namespace, property_key));
-CREATE TABLE IF NOT EXISTS gpudb_relations (
-    database TEXT, oid INTEGER, definition TEXT NOT NULL, PRIMARY KEY (database, oid));
-CREATE TABLE IF NOT EXISTS gpudb_objects (
-    database TEXT, kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (database, kind, name));
-CREATE TABLE IF NOT EXISTS gpudb_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
 
 
 class CatalogDatabase:
@@ -61,7 +41,7 @@ class CatalogDatabase:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             if create:
-                self._connection.executescript(_TABLES)
+                self._connection.executescript(CATALOG_TABLES)
             state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
         except (sqlite3.DatabaseError, OSError) as error:
             message = f'could not open the catalog "{path}": {error}'

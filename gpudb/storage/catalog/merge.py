@@ -40,6 +40,16 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction that open transactions may not have seen: `outputs` hold exactly the rows of `inputs`."""
+
+    commit: int
+    oid: int
+    inputs: tuple[DataFile, ...]
+    outputs: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MergeResult:
     """The catalog to commit, and its differences from the committed one. `objects` are by (kind, name)."""
 
@@ -55,15 +65,15 @@ class MergeResult:
             not has_same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
         )
 
-
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    """A compaction that open transactions may not have seen: `outputs` hold exactly the rows of `inputs`."""
-
-    commit: int
-    oid: int
-    inputs: tuple[DataFile, ...]
-    outputs: tuple[DataFile, ...]
+    def list_compactions(self, commit: int) -> list[Compaction]:
+        """Returns what a transaction that compacts has merged, committed under a number."""
+        found: list[Compaction] = []
+        for change in self.changes:
+            if isinstance(change.old, Table) and isinstance(change.new, Table):
+                after = {file.id for file in change.new.files}
+                inputs = tuple(file for file in change.old.files if file.id not in after)
+                found.append(Compaction(commit, change.oid, inputs, change.added))
+        return found
 
 
 def find_compactions(

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 
 from gpudb.errors import GpudbError
+from gpudb.storage.catalog.database_tables import CATALOG_TABLES
 
 SCHEMA = "gpudb"
 """The schema of the catalog's tables in its PostgreSQL database."""
@@ -31,20 +32,7 @@ _SETTINGS = (
 _TABLES = f"""
 CREATE SCHEMA IF NOT EXISTS {SCHEMA};
 SET LOCAL search_path TO {SCHEMA}, pg_catalog;
-CREATE TABLE IF NOT EXISTS iceberg_tables (
-    catalog_name varchar(255) NOT NULL, table_namespace varchar(255) NOT NULL,
-    table_name varchar(255) NOT NULL, metadata_location varchar(1000),
-    previous_metadata_location varchar(1000), iceberg_type varchar(5),
-    PRIMARY KEY (catalog_name, table_namespace, table_name));
-CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
-    catalog_name varchar(255) NOT NULL, namespace varchar(255) NOT NULL,
-    property_key varchar(255) NOT NULL, property_value varchar(1000) NOT NULL,
-    PRIMARY KEY (catalog_name, namespace, property_key));
-CREATE TABLE IF NOT EXISTS gpudb_relations (
-    database text, oid bigint, definition text NOT NULL, PRIMARY KEY (database, oid));
-CREATE TABLE IF NOT EXISTS gpudb_objects (
-    database text, kind text, name text, definition text NOT NULL, PRIMARY KEY (database, kind, name));
-CREATE TABLE IF NOT EXISTS gpudb_state (key text PRIMARY KEY, value text NOT NULL);
+{CATALOG_TABLES}
 CREATE TABLE IF NOT EXISTS gpudb_sequences (file bigint PRIMARY KEY, value bigint NOT NULL, called boolean NOT NULL);
 CREATE TABLE IF NOT EXISTS gpudb_commits (
     commit bigint PRIMARY KEY, coordinator bigint NOT NULL, committed timestamptz NOT NULL DEFAULT now(),

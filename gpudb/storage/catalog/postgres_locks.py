@@ -23,8 +23,7 @@ from gpudb.errors import GpudbError, InternalError, SerializationFailure
 from gpudb.storage.catalog.postgres_connection import CONNECTION_NAME, Connection, connect, describe
 from gpudb.storage.locks import (
     POLL_SECONDS,
-    LockRow,
-    LockTable,
+    LockManager,
     Target,
     make_deadlock_error,
     make_timeout_error,
@@ -53,8 +52,8 @@ class _Disconnected(Exception):
     """PostgreSQL went away from a party that has no lock yet, which may try again."""
 
 
-class PostgresLocks:
-    """The locks of one coordinator (see `locks.LockManager`), whose catalog is in PostgreSQL at `url`.
+class PostgresLocks(LockManager):
+    """The locks of one coordinator, whose catalog is in PostgreSQL at `url`.
 
     `catalog` is the catalog's identifier: the locks of another in the same database are others. `catch_up` is called
     with a commit number whenever a lock is taken: what its last holder has committed has at most that number.
@@ -69,14 +68,12 @@ class PostgresLocks:
         coordinator: int = 0,
         wait_seconds: float = 30.0,
     ) -> None:
+        super().__init__(threading.Lock())
         self._url = url
         self._name = f"{CONNECTION_NAME}{coordinator}"
         self._catalog = catalog
         self._catch_up = catch_up
         self._wait_seconds = wait_seconds
-        self._mutex = threading.Lock()
-        self._table = LockTable()
-        self.held = self._table.holders
         self._connections: dict[int, Connection] = {}
         """The connection of each party that holds or awaits a lock."""
         self._kept: list[Connection] = []
@@ -159,16 +156,6 @@ class PostgresLocks:
             holds = bool(self._table.list_held(party))
         if holds and (connection is None or not _is_alive(connection)):
             raise _lost_error()
-
-    def list_rows(self) -> list[LockRow]:
-        """Returns what this process holds and awaits."""
-        with self._mutex:
-            return self._table.list_rows()
-
-    def find_blockers(self, party: int) -> list[int]:
-        """Returns the parties of this process that a party waits for; none if it does not wait."""
-        with self._mutex:
-            return sorted(set(self._table.iter_blockers(party)))
 
     def close(self) -> None:
         """Closes all connections, which releases what is still held."""

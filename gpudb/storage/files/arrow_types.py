@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from gpudb.storage.files.types import find_common_type, find_type
 from gpudb.types import SqlType
+from gpudb.types.facts import EXACT_NUMBERS, FLOATS, INTEGERS
 
 _NANOSECONDS = "TIMESTAMP_NS"
 _SAME = frozenset({"bool", "bytea", "date", "timestamptz", "timestamp", "text", "varchar"})
@@ -28,7 +29,7 @@ def find_obstacle(arrow: pa.DataType, held: str, type: SqlType) -> str:
 
 
 def _is_number(type: SqlType) -> bool:
-    return type.name in ("int2", "int4", "int8", "float4", "float8", "numeric")
+    return type.name in EXACT_NUMBERS or type.name in FLOATS
 
 
 def _is_read(arrow: pa.DataType, held: str) -> bool:
@@ -61,7 +62,7 @@ def is_stored_as(arrow: pa.DataType, type: SqlType) -> bool:
     if pa.types.is_timestamp(arrow):
         return str(arrow.unit) != "ns"
     if pa.types.is_integer(arrow):
-        return type.name in ("int2", "int4", "int8")
+        return type.name in INTEGERS
     if _is_text(arrow):
         return type.name in ("text", "varchar")
     return bool(arrow in (pa.bool_(), pa.float32(), pa.float64(), pa.date32()))

@@ -20,6 +20,7 @@ from gpudb.storage.iceberg.buckets import split_by_bucket
 from gpudb.storage.iceberg.column_layout import stored_schema, to_stored
 from gpudb.storage.iceberg.file_writer import FileWriter, disk_errors
 from gpudb.storage.row_errors import null_violation
+from gpudb.types.facts import INTEGERS
 
 FILE_BYTES = 128 << 20
 """A file is closed once it has this many bytes."""
@@ -218,7 +219,7 @@ class DataWriter:
 
     def _compare_keys(self, keys: pa.Array) -> None:
         type = self._columns[self._keys[0]].type.name
-        if type not in {"int2", "int4", "int8", "date", "timestamp", "timestamptz"}:
+        if type not in INTEGERS | {"date", "timestamp", "timestamptz"}:
             self.ascending = False
             return
         steps = pc.greater(keys[1:], keys[:-1])

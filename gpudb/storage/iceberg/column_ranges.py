@@ -11,11 +11,11 @@ from gpudb.functions.library import COMMUTATORS, get_comparison
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.sql.widening import WIDENING_CASTS
 from gpudb.storage.iceberg.pruning import ColumnRange
+from gpudb.types.facts import INTEGERS
 from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 
-_INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
-_PRUNED = _INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "uuid"}
+_PRUNED = INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "uuid"}
 
 
 def column_ranges(where: Expr | None, rel: int, table: Table, parameters: Sequence[object]) -> list[ColumnRange]:
@@ -70,7 +70,7 @@ def _is_comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
     if not _is_own(column, rel, table) or not isinstance(other, Constant | Parameter):
         return False
     name, other_name = column.type.name, other.type.name
-    same = name == other_name or {name, other_name} <= _INTEGERS or {name, other_name} <= _TEXTS
+    same = name == other_name or {name, other_name} <= INTEGERS or {name, other_name} <= _TEXTS
     return same and name in _PRUNED and not column.type.is_carried
 
 

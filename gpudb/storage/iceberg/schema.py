@@ -8,10 +8,12 @@ not imported before a durable table is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import (
@@ -186,3 +188,32 @@ def implied_sql_type(type: IcebergType) -> SqlType | None:
         return None if element is None or element.element is not None else element.array
     name = _IMPLIED_TYPES.get(type.__class__, "")
     return SqlType(name) if name else None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The schema and the partition spec of a version; `changed` if one is not that of the version before."""
+
+    schema: Schema
+    spec: PartitionSpec
+    specs: list[PartitionSpec]
+    changed: bool
+
+    @classmethod
+    def of(cls, old: TableMetadataV2 | None, table: Table) -> Layout:
+        """Keeps what the version before has, and adds what it lacks."""
+        if old is None:
+            specs = [UNPARTITIONED_PARTITION_SPEC]
+        else:
+            specs = sorted(old.partition_specs, key=lambda each: each.spec_id)
+        spec = partition_spec(table, specs)
+        specs += [spec] if spec not in specs else []
+        schema = iceberg_schema(table, 0)
+        if old is None:
+            return cls(schema, spec, specs, changed=True)
+        current = old.schema()
+        changed = current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
+        # A snapshot's definition is found by its schema, and says how the rows of its files are distributed.
+        changed = changed or spec.spec_id != old.default_spec_id
+        schema = iceberg_schema(table, max(each.schema_id for each in old.schemas) + 1) if changed else current
+        return cls(schema, spec, specs, changed)

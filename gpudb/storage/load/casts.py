@@ -14,13 +14,12 @@ from gpudb import types
 from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
 from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, ConvertedColumn, convert_text, recover_decimals
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS, INTEGERS
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.text_columns import format_text_column
 
-_INTEGERS = frozenset({"int2", "int4", "int8"})
-_FLOATS = frozenset({"float4", "float8"})
 _MOMENTS = frozenset({"date", "time", "timestamp", "timestamptz"})
 _LAST_MOMENT = 9_223_371_331_200_000_000
 
@@ -116,9 +115,9 @@ def _normalize(column: pa.Array, source: SqlType) -> pa.Array:
 
 
 def _cast_number(column: pa.Array, source: SqlType, type_: SqlType) -> ConvertedColumn:
-    if type_.name in _INTEGERS:
+    if type_.name in INTEGERS:
         return _to_integer(column, type_)
-    if type_.name in _FLOATS:
+    if type_.name in FLOATS:
         found = pc.cast(column, type_.arrow, safe=False)
         if source.name == "float8" and type_.name == "float4":
             lost = pc.and_(pc.is_inf(found), pc.invert(pc.is_inf(column)))
@@ -154,7 +153,7 @@ def _reject(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], co
 
 
 def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> ConvertedColumn:
-    if source.name in _FLOATS:
+    if source.name in FLOATS:
         found = None if type_.is_carried else recover_decimals(type_, pc.cast(column, pa.float64()))
         if found is not None:
             return ConvertedColumn(found)

@@ -29,11 +29,6 @@ class StoreOptions:
     secret: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
 
-    @property
-    def uses_environment(self) -> bool:
-        """Whether the credentials are those of the environment."""
-        return not self.anonymous and self.key_id is None and self.secret is None and self.token is None
-
 
 def read_environment(scheme: str, environment: Mapping[str, str] = os.environ) -> StoreOptions:
     """Returns endpoint, region and account that the environment has for a storage.

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.partition_values import DAYS, INTEGERS, TEXTS, TIMES
+from gpudb.catalog.partition_values import DAYS, TEXTS, TIMES
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 from gpudb.values.hashes import hash_bytes_extended, hash_integer_extended
 
 _SEED = 0x7A5B22367996DCFD

@@ -117,7 +117,7 @@ def move_to_file(directory: Path, url: str) -> MovedCatalog:
     with _lock(directory), closing(PostgresCatalog(url)) as shared, _postgres_errors():
         _check_claim(directory, shared)
         with shared.exclusive():
-            if not shared.is_alone():
+            if not shared.coordinators.is_alone():
                 message = "servers use the catalog in PostgreSQL"
                 hint = "Stop them first; one that was killed counts as running for half a minute."
                 raise GpudbError(message, condition="object_in_use", hint=hint)

@@ -16,7 +16,7 @@ from tests.support.generated.statement import Made
 from tests.support.oracle.server import Oracle
 
 SEED = 20261121
-LEAST = 2_500
+LEAST = 1_000
 WHOLE_SUITE = 3_000
 EQUAL = 0.99
 
@@ -24,10 +24,10 @@ _GUIDE = Path(__file__).parents[3] / "docs/differences.md"
 
 Making = Callable[[random.Random, int], Iterator[Made]]
 _MAKERS: dict[str, tuple[Making, int, int]] = {
-    "operators": (operators.statements, 2, 20),
-    "casts": (casts.statements, 2, 20),
-    "expressions": (expressions.statements, 900, 20_000),
-    "queries": (queries.statements, 600, 10_000),
+    "operators": (operators.statements, 1, 20),
+    "casts": (casts.statements, 1, 20),
+    "expressions": (expressions.statements, 200, 20_000),
+    "queries": (queries.statements, 150, 10_000),
 }
 """Each generator with its number of statements in every run and in the long suite."""
 

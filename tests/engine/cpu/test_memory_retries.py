@@ -45,43 +45,36 @@ def numbered(lab: Lab, sql: str, session: int) -> Request:
     return lab.request(sql, settings=Settings(session=session))
 
 
-class _FailingOnce:
-    """A cursor whose first statement finds no memory."""
+class _Failing:
+    """How many statements find no memory."""
 
     failures = 0
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._cursor = cursor
-        self.interrupt = cursor.interrupt
-
-    def sql(self, text: str) -> duckdb.DuckDBPyRelation:
-        if _FailingOnce.failures:
-            _FailingOnce.failures -= 1
-            raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate data")
-        return self._cursor.sql(text)
 
 
 @pytest.fixture
 def failing(small: CpuEngine, monkeypatch: pytest.MonkeyPatch) -> CpuEngine:
-    """An engine whose cursors fail as often as `_FailingOnce.failures` says."""
-    opened = engine_module._Opened
+    """An engine whose statements fail as often as `_Failing.failures` says."""
+    run = engine_module.open_arrow_reader
 
-    def open_failing(stack: object, cursor: duckdb.DuckDBPyConnection, *more: object) -> object:
-        return opened(stack, _FailingOnce(cursor), *more)  # type: ignore[arg-type]
+    def run_failing(cursor: duckdb.DuckDBPyConnection, sql: str, count: int) -> pa.RecordBatchReader:
+        if _Failing.failures:
+            _Failing.failures -= 1
+            raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate data")
+        return run(cursor, sql, count)
 
-    monkeypatch.setattr(engine_module, "_Opened", open_failing)
+    monkeypatch.setattr(engine_module, "open_arrow_reader", run_failing)
     return small
 
 
 def test_it_runs_again_alone(lab: Lab, failing: CpuEngine) -> None:
     beside = failing.admission.admit(engine_module.Cost(1000, 5.0), numbered(lab, "SELECT 1", 9))
-    _FailingOnce.failures = 1
+    _Failing.failures = 1
     found: list[list[dict[str, object]]] = []
     request = numbered(lab, SORT.format(2_000_000), 1)
     runner = threading.Thread(target=lambda: found.append(rows(failing, request)))
     runner.start()
     wait_until(lambda: request.cancel.waits_for is not None, "it waits for the others to end")
-    assert _FailingOnce.failures == 0
+    assert _Failing.failures == 0
     assert found == []
     failing.admission.leave(beside)
     runner.join(60)
@@ -90,7 +83,7 @@ def test_it_runs_again_alone(lab: Lab, failing: CpuEngine) -> None:
 
 
 def test_one_that_was_alone_fails(lab: Lab, failing: CpuEngine) -> None:
-    _FailingOnce.failures = 1
+    _Failing.failures = 1
     with pytest.raises(GpudbError) as raised:
         rows(failing, numbered(lab, SORT.format(2_000_000), 1))
     assert raised.value.sqlstate == "53200"

@@ -44,7 +44,7 @@ def _read(cpu: CpuEngine, lab: Lab, where: str, parameters: tuple[object, ...] =
     order = {file.path: int(str(file.minimums[1])) // 10 for file in table.files}
     request = lab.request(f"SELECT count(*) FROM parts WHERE {where}", parameters)
     with cpu.instance.loaded.open_reader() as reading:
-        text = statement_sql(cpu.instance, request, reading)
+        text = statement_sql(cpu.instance, request, reading).text
     return {order[path] for path in re.findall(r"'([^']*\.parquet)'", text)}
 
 

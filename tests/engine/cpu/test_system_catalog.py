@@ -29,7 +29,7 @@ def _render(cpu: CpuEngine, lab: Lab, sql: str) -> str:
     settings = Settings(values={"current_user": "gpudb", "current_database": "gpudb"})
     request = Request(query, catalog, settings, (), Cancel())
     with cpu.instance.loaded.open_reader() as reading:
-        return statement.statement_sql(cpu.instance, request, reading)
+        return statement.statement_sql(cpu.instance, request, reading).text
 
 
 def test_views_look_up_only_what_is_read(cpu: CpuEngine, lab: Lab) -> None:

@@ -32,7 +32,7 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.stage.batching import MemorySpace
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
-from gpudb.plan.dask.planner import warm_up
+from gpudb.plan.dask.dask_sql_planner import warm_up
 from tests.support.gpu import faults
 from tests.support.lab import Lab
 

@@ -17,12 +17,14 @@ from tests.support.gpu.suites import SUITES, loaded
 def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tuple[list[str], list[str]]:
     """Returns workers' answers that differ from the embedded engine's, and unsupported queries.
 
-    `counts` of a query's number are the numbers of workers on which it runs.
+    `counts` of a query's number are the numbers of workers on which it runs; a query without any is left out.
     """
     wrong: list[str] = []
     lacking: list[str] = []
     with loaded(suite) as lab:
         for number, (query, text) in enumerate(suite.queries.items()):
+            if not counts(number):
+                continue
             request = lab.request(text)
             wanted = sorted_rows(embedded(lab, request))
             for workers in counts(number):
@@ -39,15 +41,18 @@ def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tup
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", SUITES)
 def test_workers_answer_every_benchmark(name: str, tmp_path: Path) -> None:
-    """Each answer is right on 1, 2 and 4 workers; the many queries of TPC-DS run on one of these in turn."""
-    wrong, lacking = compared(SUITES[name](tmp_path), lambda n: COUNTS if name != "tpcds" else COUNTS[n % 3 :][:1])
+    """Each answer is right on 1, 2 or 4 workers in turn, and so is one in four of TPC-DS's many."""
+    wrong, lacking = compared(
+        SUITES[name](tmp_path), lambda n: () if name == "tpcds" and n % 4 else COUNTS[n % 3 :][:1]
+    )
     assert not wrong, "\n".join(wrong)
     assert not lacking
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_tpcds_on_every_count_of_workers(tmp_path: Path) -> None:
-    wrong, lacking = compared(SUITES["tpcds"](tmp_path), lambda _: COUNTS)
+@pytest.mark.parametrize("name", SUITES)
+def test_every_count_of_workers_answers_every_query(name: str, tmp_path: Path) -> None:
+    wrong, lacking = compared(SUITES[name](tmp_path), lambda _: COUNTS)
     assert not wrong, "\n".join(wrong)
     assert not lacking

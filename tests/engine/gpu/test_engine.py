@@ -387,7 +387,7 @@ def test_a_statement_knows_how_many_stages_have_finished(session: Session) -> No
     try:
         deadline, found = time.monotonic() + 60, None
         while not found and time.monotonic() < deadline:
-            found = session.measure_progress()
+            found = session.running.measure_progress()
             time.sleep(0.02)
         assert found is not None
         assert 0 < found < 1
@@ -395,7 +395,7 @@ def test_a_statement_knows_how_many_stages_have_finished(session: Session) -> No
         session.cancel()
         thread.join(60)
         run(session, "RESET gpudb.fallback")
-    assert session.measure_progress() is None
+    assert session.running.measure_progress() is None
 
 
 def test_columns_of_a_dropped_table_are_let_go(session: Session) -> None:

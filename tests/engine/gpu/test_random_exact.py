@@ -23,8 +23,8 @@ from tests.support.layouts import in_layouts
 from tests.support.oracle.server import Oracle
 from tests.support.oracle.wire import WireClient
 
-CASES, SOAK_CASES = 1_000, 10_000
-PARTS = 5
+CASES, SOAK_CASES = 200, 10_000
+PARTS = 2
 LEAST_DECIMALS = 16
 """The least decimals of a quotient that is rounded to fewer than PostgreSQL's."""
 WAYS = ((1, None, None), (3, EVERY, None), (2, EVERY, TWIN), (1, Costs(scan=0), TWIN))

@@ -25,7 +25,7 @@ from tests.support.gpu.comparison import EVERY, TWIN, embedded, sorted_rows, sto
 from tests.support.gpu.random_tables import CLOSE, LONG_S, ROWS, tables
 from tests.support.lab import Lab
 
-EXAMPLES = 150
+EXAMPLES = 40
 MANY = 4000
 GATHERED = Costs(scan=0, range=10**9, gathered=10**9)
 """Costs of GPUs, one of which merges whole groups of all workers."""

@@ -35,7 +35,7 @@ def play(role_oracle: RoleOracle, tmp_path: Path) -> Iterator[Play]:
     host, port = server.address
 
     def opened(role: str) -> Connection:
-        return psycopg.connect(host=host, port=port, user=role, dbname="gpudb", connect_timeout=10, autocommit=True)
+        return psycopg.connect(host=host, port=port, user=role, dbname="gpudb", connect_timeout=60, autocommit=True)
 
     def played(text: str) -> list[Seen]:
         steps = role_scenarios.read(text)

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 
 from tests.support.server_program import Program
+from tests.support.wire_server import running_database
 
 _DEFINED = (
     "CREATE ROLE u LOGIN",
@@ -19,8 +20,8 @@ _DEFINED = (
 )
 
 
-def _show(program: Program, user: str, options: str = "") -> list[object]:
-    with psycopg.connect(program.dsn.replace("user=gpudb", f"user={user}"), options=options) as connection:
+def _show(dsn: str, user: str, options: str = "") -> list[object]:
+    with psycopg.connect(dsn.replace("user=gpudb", f"user={user}"), options=options) as connection:
         names = ("statement_timeout", "lock_timeout", "my.own", "search_path")
         return [connection.execute(f"SHOW {name}").fetchone()[0] for name in names]  # type: ignore[index]
 
@@ -30,7 +31,7 @@ def test_settings_outlive_the_server(tmp_path: Path) -> None:
         for sql in _DEFINED:
             connection.execute(sql)
         program.kill()
-    with Program(tmp_path / "data") as program:
-        assert _show(program, "gpudb") == ["5min", "4min", "of the database", '"$user", public']
-        assert _show(program, "u") == ["5min", "4min", "of the role", "there"]
-        assert _show(program, "u", "-c my.own=mine -c statement_timeout=1s") == ["1s", "4min", "mine", "there"]
+    with running_database(tmp_path / "data") as dsn:
+        assert _show(dsn, "gpudb") == ["5min", "4min", "of the database", '"$user", public']
+        assert _show(dsn, "u") == ["5min", "4min", "of the role", "there"]
+        assert _show(dsn, "u", "-c my.own=mine -c statement_timeout=1s") == ["1s", "4min", "mine", "there"]

@@ -9,7 +9,7 @@ import pytest
 from tests.support import psql_script
 from tests.support.role_scenarios import RoleOracle
 from tests.support.script_comparison import compare, describe
-from tests.support.server_program import Program
+from tests.support.wire_server import running_database
 
 _SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.sql"))
 
@@ -18,8 +18,8 @@ _SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.sql"))
 def test_script(script: Path, role_oracle: RoleOracle, tmp_path: Path) -> None:
     entries = psql_script.read(script.read_text(encoding="utf-8"))
     try:
-        with Program(tmp_path / "data") as program:
-            compared, skipped = compare(entries, role_oracle.dsn, program.dsn)
+        with running_database(tmp_path / "data") as dsn:
+            compared, skipped = compare(entries, role_oracle.dsn, dsn)
     finally:
         role_oracle.clear()
     different = [describe(each) for each in compared if each.differences]

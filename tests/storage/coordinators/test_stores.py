@@ -25,11 +25,17 @@ from gpudb.storage.compaction import SMALL_FILES, compact
 from gpudb.storage.coordination import Coordination
 from gpudb.storage.recovery.check import check
 from gpudb.storage.recovery.opening import claim_directory
+from gpudb.storage.shared_catalog import SharedCatalog
 from gpudb.storage.store import Store
 from tests.support.sessions import wait_until
 from tests.support.store_tables import AB, ab, create, created, insert, rows
 
 OpenStore = Callable[..., Store]
+
+
+def _shared_catalog(store: Store) -> SharedCatalog:
+    assert isinstance(store.catalog_store, SharedCatalog)
+    return store.catalog_store
 
 
 def _sees(store: Store, oid: int, count: int) -> bool:
@@ -202,9 +208,10 @@ def test_files_of_no_table_are_moved_and_others_stay(open_store: OpenStore, tmp_
         (tables / "777" / "data" / name).write_bytes(b"")
     (tables / "888" / "data").mkdir(parents=True)
     (tables / "888" / "data" / "temporary.parquet").write_bytes(b"")
-    assert one.list_old_files(1000.0) == set()
-    found = {path for path in one.list_old_files(-1.0) if path.suffix == ".parquet"}
-    one.move_orphans(found, one.list_live_files(), {"777/data/discarded.parquet"}, {888})
+    shared = _shared_catalog(one)
+    assert shared.list_old_files(1000.0) == set()
+    found = {path for path in shared.list_old_files(-1.0) if path.suffix == ".parquet"}
+    shared.move_orphans(found, shared.list_live_files(), {"777/data/discarded.parquet"}, {888})
     left = {path for path in found if path.name == "left.parquet"}
     assert len(left) == 2
     assert {path for path in found if path.exists()} == found - left
@@ -219,7 +226,7 @@ def test_the_leader_looks_for_files_of_no_table(open_store: OpenStore, catalog: 
     left = tmp_path / "data" / "tables" / "777" / "left.parquet"
     left.parent.mkdir()
     left.write_bytes(b"")
-    looking = Coordination(one, catalog, 0, 0.0, orphans_seconds=0.0, orphan_age=-10.0)
+    looking = Coordination(_shared_catalog(one), catalog, 0, 0.0, orphans_seconds=0.0, orphan_age=-10.0)
     try:
         wait_until(lambda: not left.exists(), "the file is moved")
     finally:

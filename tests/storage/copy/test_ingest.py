@@ -175,7 +175,7 @@ def test_results_come_in_the_order_of_tasks() -> None:
     pipeline: Pipeline[int] = Pipeline(AgedPool(4), ahead=8)
 
     def task(number: int) -> int:
-        time.sleep(0.01 if number % 2 == 0 else 0)
+        time.sleep(0.01 if number % 2 == 0 else 0)  # so that later tasks end earlier
         return number
 
     def put() -> None:

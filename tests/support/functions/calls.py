@@ -58,12 +58,15 @@ def _quoted(name: str) -> str:
     return f'pg_catalog."{name}"'
 
 
-def calls(entry: Entry) -> Iterator[Call]:
-    """The overload with its argument types: several lists for a polymorphic, a defaulted or a variadic one."""
+def calls(entry: Entry, most: int = MOST) -> Iterator[Call]:
+    """The overload with its argument types: several lists for a polymorphic, a defaulted or a variadic one.
+
+    Each list of types has `most` rows of arguments at most.
+    """
     target = entry.target
     assert target is not None
     for types in _types(target):
-        yield Call(entry.name, types, tuple(draw(entry.name, types, MOST)), target)
+        yield Call(entry.name, types, tuple(draw(entry.name, types, most)), target)
 
 
 def _types(target: Function | Operator) -> Iterator[tuple[str, ...]]:

@@ -25,7 +25,7 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, spec
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")
-_FLAGS = ("-std=c++20", "-O1", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
+_FLAGS = ("-std=c++20", "-O0", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
 _SHARED = "extern __shared__ uint4 shared[];"
 _WARPS = "__shared__ u64 warps[32];"
 _CAPACITY = 1 << 14

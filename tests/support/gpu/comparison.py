@@ -65,7 +65,7 @@ def selected(lab: Lab, sql: str, settings: Settings | None = None) -> Request | 
     """Returns a statement's request if it is a SELECT over tables that the embedded engine supports."""
     if not sql.lstrip(" (").upper().startswith(("SELECT", "WITH", "VALUES", "TABLE")):
         return None
-    if lab.session.transaction is not None:
+    if lab.session.transactions.current is not None:
         return None
     try:
         request = lab.request(sql.rstrip().rstrip(";"), settings=settings)

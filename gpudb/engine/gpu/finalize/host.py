@@ -31,7 +31,6 @@ from gpudb.engine.gpu.fused.planning.top_n import constant_count
 from gpudb.engine.gpu.lower.expressions.arrow import to_numerics
 from gpudb.engine.gpu.lower.groups.aggregates import DEVIATIONS, deviation_options, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.groups.groups import Aggregation
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.errors import GpudbError
 from gpudb.exact import words
 from gpudb.exact.arrow import to_decimals
@@ -42,13 +41,13 @@ from gpudb.plan.tree.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.tree.stage_nodes import Final, Receive
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import EXACT_NUMBERS, INTEGER_LIMITS
 
 MAX_GROUPS = 1 << 16
 """Limit of groups."""
 MAX_PLAIN_ROWS = 2048
 """Limit of rows that are not groups; `MAX_MERGED_ROWS` if all their texts are cached."""
-_NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
-_ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
+_ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | EXACT_NUMBERS
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 _SUPPORTED = _ORDERED | {"bpchar"}
 _LIMIT = 10**MAX_DIGITS
@@ -319,9 +318,9 @@ def _sum_maker(name: str, call: bound.Aggregate) -> Maker:
     kind = call.args[0].type
     if kind.name == "float8":
         return _float_maker(name, average=False)
-    if kind.name not in _NUMBERS or call.type.name not in _NUMBERS:
+    if kind.name not in EXACT_NUMBERS or call.type.name not in EXACT_NUMBERS:
         raise _Unsupported
-    _, high = INTEGER_RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
+    _, high = INTEGER_LIMITS.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
     def make(states: MergedGroups) -> OutputColumn:
         totals, valid, _ = _sum_totals(name, states)
@@ -338,7 +337,7 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
     kind = call.args[0].type
     if kind.name == "float8":
         return _float_maker(name, average=True)
-    if kind.name not in _NUMBERS or not call.type.is_carried:
+    if kind.name not in EXACT_NUMBERS or not call.type.is_carried:
         raise _Unsupported
     scale, carried = kind.numeric_digits[1] if kind.name == "numeric" else 0, call.type.numeric_digits[1]
 

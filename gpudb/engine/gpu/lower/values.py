@@ -27,6 +27,7 @@ import pyarrow as pa
 from gpudb.engine.gpu.lower.error_codes import Error
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types.facts import INTEGER_LIMITS
 from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
 
@@ -64,7 +65,6 @@ _PLAIN: dict[str, pl.DataType] = {
     "timestamp": pl.Datetime("us"),
     "timestamptz": pl.Datetime("us"),
 }
-INTEGER_RANGES = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
 _STRINGS = frozenset({"text", "varchar", "bpchar", "unknown", "name", "uuid", "json"})
 MAX_INT64 = 2**63 - 1
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -131,7 +131,7 @@ def type_bounds(kind: SqlType) -> Bounds:
     if kind.name == "numeric":
         limit = 10 ** kind.numeric_digits[0] - 1
         return -limit, limit
-    return INTEGER_RANGES.get(kind.name)
+    return INTEGER_LIMITS.get(kind.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def literal_value(value: object, kind: SqlType) -> Value:
             raise NotSupportedOnWorkers(f"a constant of type {kind.plain}")
         case bool() | float():
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), constant=True)
-        case int() if kind.name in INTEGER_RANGES or kind.name == "oid":
+        case int() if kind.name in INTEGER_LIMITS or kind.name == "oid":
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), None, (value, value), constant=True)
         case bytes() if kind.name == "bytea":
             return Value(kind, pl.lit(value, pl.Binary), constant=True)

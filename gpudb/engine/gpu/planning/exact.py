@@ -14,12 +14,12 @@ from typing import Any
 
 from gpudb.sql import bound
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS, fits_integer
 from gpudb.values.calendar import days_in_month
 from gpudb.values.interval import Interval
 
 _EXACT = Context(prec=38, traps=[Inexact, Overflow])
 _NONE = (type(None), str)
-_INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
 def evaluate_exact(expr: bound.Expr) -> bound.Constant | None:
@@ -27,7 +27,7 @@ def evaluate_exact(expr: bound.Expr) -> bound.Constant | None:
     match expr:
         case bound.Constant():
             return expr
-        case bound.Cast(arg=arg, type=kind) if kind.name == "numeric" and arg.type.name in _INTEGERS:
+        case bound.Cast(arg=arg, type=kind) if kind.name == "numeric" and arg.type.name in INTEGERS:
             value = evaluate_exact(arg)
             return None if value is None else _constant(value.value, kind)
         case bound.Call(function=function, args=(_, _) as args) if function.name in _COMPUTED:
@@ -45,9 +45,8 @@ def evaluate_exact(expr: bound.Expr) -> bound.Constant | None:
 
 def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
     """Returns a value as a constant of its type; None if the type cannot represent it."""
-    if kind.name in _INTEGERS:
-        half = 1 << (_INTEGERS[kind.name] - 1)
-        return bound.Constant(value, kind) if -half <= value < half else None
+    if kind.name in INTEGERS:
+        return bound.Constant(value, kind) if fits_integer(value, kind.name) else None
     if kind.name == "numeric" and value is not None:
         # A numeric without a declared scale keeps the decimals of its operands.
         held = Decimal(value)

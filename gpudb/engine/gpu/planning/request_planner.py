@@ -28,7 +28,7 @@ from gpudb.engine.gpu.stage.batching import MemorySpace, choose_chunks, max_buil
 from gpudb.engine.protocol import Engine, Request
 from gpudb.lru import LruCache
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.logical.query_planner import plan_query
 from gpudb.plan.optimize import RULES, Rule, optimize, optimize_request, optimize_stages
 from gpudb.plan.optimize.fold_constants import Evaluate
 from gpudb.plan.physical.exchange_planning import Costs

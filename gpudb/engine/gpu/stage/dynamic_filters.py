@@ -17,7 +17,6 @@ from gpudb.engine.figures import NarrowedScan
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.plan.cost.profile import ColumnProfile, profile_table, to_number
 from gpudb.plan.optimize.dynamic_filters import EXACT_TYPES
 from gpudb.plan.tree.functions import find_function
@@ -26,6 +25,7 @@ from gpudb.plan.tree.stages import DynamicFilter, Stage
 from gpudb.plan.tree.traversal import join_conjuncts, rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
+from gpudb.types.facts import INTEGER_LIMITS
 
 MAX_ROWS = 1_000_000
 """Limit of received rows whose keys are inspected."""
@@ -154,8 +154,8 @@ def _covered_fraction(known: ColumnProfile, least: float | None, greatest: float
 
 def _to_constant(held: Any, kind: SqlType, *, within: bool = False) -> Any:
     """Converts a lane's value to a constant; an integer out of range gives None, or with `within` the nearest value."""
-    if kind.name in INTEGER_RANGES:
-        low, high = INTEGER_RANGES[kind.name]
+    if kind.name in INTEGER_LIMITS:
+        low, high = INTEGER_LIMITS[kind.name]
         return held if low <= held <= high else min(max(held, low), high) if within else None
     if kind.name == "numeric":
         return Decimal(held).scaleb(-kind.numeric_digits[1])
@@ -163,7 +163,7 @@ def _to_constant(held: Any, kind: SqlType, *, within: bool = False) -> Any:
 
 
 def _comparison(kind: SqlType, how: str) -> Any:
-    name = f"{kind.name}{how}" if kind.name in INTEGER_RANGES else f"{kind.name}_{how}"
+    name = f"{kind.name}{how}" if kind.name in INTEGER_LIMITS else f"{kind.name}_{how}"
     return find_function(name, kind.plain, kind.plain)
 
 

@@ -31,9 +31,8 @@ def kernel_cache_variables(root: Path) -> dict[str, str]:
 def warm_up(backend: Backend) -> int:
     """Computes every common operator over some rows; returns how many succeeded. Errors are only logged."""
     started, done = time.perf_counter(), 0
-    sample = _sample_rows()
     # A GPU's backend computes few rows on the host.
-    rows = backend.from_host(pl.concat([sample] * (FEW_ROWS // sample.height + 1))).lazy
+    rows = backend.from_host(_sample_rows(FEW_ROWS + 1)).lazy
     for name, lazy in _sample_plans(rows):
         try:
             backend.compute(lazy)
@@ -45,8 +44,9 @@ def warm_up(backend: Backend) -> int:
     return done
 
 
-def _sample_rows() -> pl.DataFrame:
-    return pl.DataFrame(
+def _sample_rows(count: int = 6) -> pl.DataFrame:
+    """At least `count` rows. Each has a number `i` and a text `u` of its own, by which joins make no more rows."""
+    few = pl.DataFrame(
         {
             "k": pl.Series([1, 2, 3, 1, None, 2], dtype=pl.Int32),
             "n": pl.Series([10, 20, None, 40, 50, 60], dtype=pl.Int64),
@@ -56,11 +56,13 @@ def _sample_rows() -> pl.DataFrame:
             "d": pl.Series([0, 1, 2, 3, 4, None], dtype=pl.Int32).cast(pl.Date),
         }
     )
+    many = pl.concat([few] * -(-count // few.height))
+    return many.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("i")).with_columns(u=pl.col("i").cast(str))
 
 
 def _sample_plans(rows: pl.LazyFrame) -> Iterator[tuple[str, pl.LazyFrame]]:
     k, n, t = pl.col("k"), pl.col("n"), pl.col("t")
-    other = rows.select("k", other="n")
+    other = rows.select("i", other="n")
     yield "filters", rows.filter((n > 15) & (t != "zz") & pl.col("x").is_not_null())
     yield "patterns", rows.filter(t.str.contains("(?s)^a.*$"))
     yield "arithmetic", rows.select(n + 1, (n * 2).alias("p"), (n // 3).alias("q"), pl.col("x") / 2.0, pl.col("w") + 1)
@@ -75,7 +77,7 @@ def _sample_plans(rows: pl.LazyFrame) -> Iterator[tuple[str, pl.LazyFrame]]:
     yield "distinct", rows.select("k", "t").unique()
     yield "one group", rows.select(n.sum(), pl.len().alias("all"), pl.col("x").max())
     for how in ("inner", "left", "semi", "anti", "full"):
-        yield f"{how} join", rows.join(other, on="k", how=how)
-    yield "join by text", rows.join(rows.select("t", again="k"), on="t")
+        yield f"{how} join", rows.join(other, on="i", how=how)
+    yield "join by text", rows.join(rows.select("u", again="k"), on="u")
     yield "first rows", rows.sort("n", "t").head(2)
     yield "both", pl.concat([rows, rows])

@@ -89,7 +89,7 @@ def drop_role(context: Context) -> Result:
                 raise UndefinedObject(f'role "{name}" does not exist')
             context.notice(f'role "{name}" does not exist, skipping')
             continue
-        for known, what in ((session.user, "current"), (session.session_user, "session")):
+        for known, what in ((session.user, "current"), (session.identity.session_user, "session")):
             if name == known:
                 raise SqlError.of("object_in_use", f"{what} user cannot be dropped")
         check_may_drop(catalog, session.user, catalog.roles[name])
@@ -122,7 +122,7 @@ def rename_role(context: Context, old: str, new: str) -> Result:
     """ALTER ROLE | USER | GROUP … RENAME TO."""
     session, catalog = context.session, context.transaction.catalog
     role = find_role(catalog, old)
-    for known, what in ((session.session_user, "session"), (session.user, "current")):
+    for known, what in ((session.identity.session_user, "session"), (session.user, "current")):
         if old == known:
             raise FeatureNotSupported(f"{what} user cannot be renamed")
     for name in (old, new):

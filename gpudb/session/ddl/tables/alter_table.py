@@ -77,7 +77,7 @@ from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.iceberg.buckets import check_hashable
-from gpudb.storage.transaction import is_widening
+from gpudb.storage.schema_evolution import is_widening
 from gpudb.types import SqlType
 
 

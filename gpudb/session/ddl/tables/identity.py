@@ -21,12 +21,12 @@ from gpudb.session.objects.stored_expressions import regclass_node
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS
 
 _SERIALS = {
     "serial": "int4", "serial4": "int4", "bigserial": "int8", "serial8": "int8", "smallserial": "int2",
     "serial2": "int2",
 }  # fmt: skip
-_INTEGERS = {"int2", "int4", "int8"}
 
 
 def expand_serials(
@@ -125,7 +125,7 @@ def _expand_column(context: Context, schema: str, table: str, column: Any, tempo
 
 def check_identity_type(item: SqlType) -> None:
     """22023 for an identity column of another type than an integer."""
-    if item.name not in _INTEGERS:
+    if item.name not in INTEGERS:
         message = "identity column type must be smallint, integer, or bigint"
         raise SqlError.of("invalid_parameter_value", message)
 

@@ -13,7 +13,8 @@ def refresh_after_lock(context: Context) -> bool:
     Not a transaction with changes, nor one that has read another state under an isolation level that keeps it.
     """
     session, transaction = context.session, context.transaction
-    keeps = session.explicit and session.bound_statements > 1 and session.settings["transaction_isolation"] in _KEEPING
+    has_read = session.transactions.explicit and session.transactions.bound_statements > 1
+    keeps = has_read and session.settings["transaction_isolation"] in _KEEPING
     if keeps or transaction.changed or session.cursors:
         return False
     before = transaction.catalog

@@ -12,7 +12,7 @@ _KEEPING = ("repeatable read", "serializable")
 
 def export_snapshot(context: Context) -> str:
     """Returns an identifier of the transaction's snapshot; 25001 after a savepoint."""
-    if context.session.savepoints:
+    if context.session.transactions.savepoints:
         raise SqlError.of("active_sql_transaction", "cannot export a snapshot from a subtransaction")
     return context.transaction.export_snapshot()
 
@@ -24,10 +24,10 @@ def import_snapshot(context: Context, identifier: str) -> None:
     identifier of no snapshot.
     """
     session, transaction = context.session, context.transaction
-    if not session.explicit:
+    if not session.transactions.explicit:
         message = "SET TRANSACTION can only be used in transaction blocks"
         context.notice(message, severity="WARNING", sqlstate="25P01")
-    if session.bound_statements or transaction.changed or session.savepoints:
+    if session.transactions.bound_statements or transaction.changed or session.transactions.savepoints:
         message = "SET TRANSACTION SNAPSHOT must be called before any query"
         raise SqlError.of("active_sql_transaction", message)
     if session.settings["transaction_isolation"] not in _KEEPING:

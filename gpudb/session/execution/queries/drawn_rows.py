@@ -43,7 +43,7 @@ from gpudb.sql.traverse import has_volatile, replace_nodes
 from gpudb.types import INT8, SqlType
 
 _NEXTVAL = 1574
-_RANGES = {"int2": 1 << 15, "int4": 1 << 31}
+_NARROWER = frozenset({"int2", "int4"})
 
 
 class DrawnRows:
@@ -198,4 +198,4 @@ class DrawnRows:
 
 
 def _narrows(source: SqlType, target: SqlType) -> bool:
-    return source == INT8 and target.name in _RANGES
+    return source == INT8 and target.name in _NARROWER

@@ -45,7 +45,7 @@ def read_ahead(result: Result, failed: Callable[[int], None] = lambda failure: N
         if isinstance(result, CopyOut):
             result.chunks = _begin(result.chunks, failed)
         else:
-            result.batches, result.row = _begin(result.batches, failed), None
+            result.batches = _begin(result.batches, failed)
     except BaseException:
         result.close()
         raise

@@ -9,12 +9,11 @@ from typing import TypeVar
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
-from gpudb.engine.constants import constant_row
 from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
 from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_scans
 from gpudb.session.execution.system import cluster_tables, session_functions, system_tables
-from gpudb.sql.bound import ForeignScan, Query, Select
+from gpudb.sql.bound import ForeignScan, Query
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
 
@@ -84,7 +83,7 @@ def _settings(context: Context) -> Settings:
         session.process_id,
         None if node is None else cluster_tables.find_worker(context, node),
         session.settings["gpudb.fused"] == "on",
-        str(session.authenticated),  # SET ROLE does not change whose limits count
+        str(session.identity.authenticated),  # SET ROLE does not change whose limits count
         int(session.settings["gpudb.max_running_statements"]),
         session.measures,
     )
@@ -93,14 +92,10 @@ def _settings(context: Context) -> Settings:
 def run_on_engine(
     context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None, snapshot: Catalog | None = None
 ) -> Stream:
-    """Runs a query without session calls on the engine (see `build_request`); a row of constants needs none."""
-    # First, since building the request would be most of the work.
-    row = constant_row(query, context.parameters) if isinstance(query, Select) and query.source is None else None
-    if row is not None:
-        return row
+    """Runs a query without session calls on the engine (see `build_request`)."""
     request = build_request(context, query, frames, snapshot)
-    if context.session.explains_slow:
-        context.session.slow_request = request
+    if context.session.running.explains_slow:
+        context.session.running.slow_request = request
     return context.session.database.engine.run(request)
 
 

@@ -106,7 +106,7 @@ class SessionHost:
     def version(self) -> object:
         """Returns what bound statements depend on."""
         session = self.context.session
-        return self.context.transaction.catalog.version, session.settings.version, session.definer
+        return self.context.transaction.catalog.version, session.settings.version, session.identity.definer
 
     @property
     def cancel(self) -> Cancel:
@@ -275,7 +275,7 @@ class SessionHost:
         """Commits or rolls back the transaction, and begins another; 2D000."""
         if self._is_atomic:
             raise SqlError.of("invalid_transaction_termination", "invalid transaction termination")
-        self.context.transaction = self.context.session.restart_transaction(commit=commit)
+        self.context.transaction = self.context.session.transactions.restart(commit=commit)
 
     # ---- messages
 

@@ -34,7 +34,7 @@ def values(context: Context) -> Mapping[str, object]:
 
 
 def _started(context: Context) -> dt.datetime:
-    return context.session.transaction_started or context.started
+    return context.session.transactions.started or context.started
 
 
 # Results that are known before the statement runs
@@ -44,7 +44,7 @@ _VALUES: Mapping[str, Callable[[Context], object]] = {
     "transaction_timestamp": _started,
     "statement_timestamp": lambda context: context.started,
     "current_user": lambda context: context.session.user,
-    "session_user": lambda context: context.session.session_user,
+    "session_user": lambda context: context.session.identity.session_user,
     "user": lambda context: context.session.user,
     "current_role": lambda context: context.session.user,
     "current_database": lambda context: context.transaction.catalog.database,
@@ -60,7 +60,7 @@ _VALUES: Mapping[str, Callable[[Context], object]] = {
     "inet_server_addr": lambda context: context.session.network.server_address,
     "inet_server_port": lambda context: context.session.network.server_port,
     "pg_current_logfile": lambda _: None,
-    "current_query": lambda context: context.session.query,
+    "current_query": lambda context: context.session.running.text,
     "pg_is_in_recovery": lambda _: False,
     "pg_trigger_depth": lambda context: len(context.session.triggered),
 }

@@ -129,20 +129,20 @@ def _finish(row: dict[str, object]) -> Row:
 
 def _activity(session: SessionState, context: Context) -> Row:
     catalog = context.transaction.catalog
-    of_role = session.authenticated.oid
+    of_role = session.identity.authenticated.oid
     is_own = session is context.session
     database = _find_database(session, context)
     state = (
         "active"
-        if session.active
-        else {"I": "idle", "T": "idle in transaction"}.get(session.status, "idle in transaction (aborted)")
+        if session.running.active
+        else {"I": "idle", "T": "idle in transaction"}.get(session.transactions.status, "idle in transaction (aborted)")
     )
-    started = session.query_started
+    started = session.running.started
     waits: tuple[str | None, str | None] = None, None
     if not is_own:
         # PostgreSQL reports the wait events of an extension under type Extension, too.
         waits = ("Client", "ClientRead") if state != "active" else waits
-        waits = ("Extension", session.waits_for) if session.waits_for else waits
+        waits = ("Extension", session.running.waits_for) if session.running.waits_for else waits
     asking = context.session.user
     owner = find_role_name(catalog, of_role)
     if not any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
@@ -158,10 +158,10 @@ def _activity(session: SessionState, context: Context) -> Row:
         "usesysid": of_role,
         "application_name": session.settings["application_name"],
         "state": "active" if is_own else state,
-        "query": session.query,
+        "query": session.running.text,
         "backend_type": "client backend",
         "backend_start": session.started,
-        "xact_start": session.transaction_started,
+        "xact_start": session.transactions.started,
         "query_start": started,
         "state_change": started,
         "client_addr": parse_network_key(SqlType("inet"), session.client) if session.client else None,
@@ -188,11 +188,11 @@ def _progress_rows(context: Context) -> list[Row]:
     """The sessions that copy; only the process of those of other roles, as in PostgreSQL."""
     catalog, asking, rows = context.transaction.catalog, context.session.user, list[Row]()
     for session in context.session.database.sessions():
-        progress = session.progress
+        progress = session.running.progress
         if progress is None:
             continue
         row: dict[str, object] = {"pid": session.process_id, "datid": _find_database(session, context)}
-        owner = find_role_name(catalog, session.authenticated.oid)
+        owner = find_role_name(catalog, session.identity.authenticated.oid)
         if any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
             row |= {"relid": progress.relation, "param1": progress.bytes_processed, "param2": progress.bytes_total}
             row |= {
@@ -210,9 +210,10 @@ def _query_rows(context: Context) -> list[Row]:
     """The sessions with a running query; those of other roles need pg_read_all_stats, as in pg_stat_activity."""
     catalog, asking, rows = context.transaction.catalog, context.session.user, list[Row]()
     for session in context.session.database.sessions():
-        owner = find_role_name(catalog, session.authenticated.oid)
-        if session.active and any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats")):
-            rows.append({"pid": session.process_id, "fraction": session.measure_progress()})
+        owner = find_role_name(catalog, session.identity.authenticated.oid)
+        may_read = any(has_privileges_of(catalog, asking, each) for each in (owner, "pg_read_all_stats"))
+        if session.running.active and may_read:
+            rows.append({"pid": session.process_id, "fraction": session.running.measure_progress()})
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.catalog.tables import Column as TableColumn
@@ -29,97 +30,90 @@ def assign_part(
     """
     whole = Constant(None, column.type) if whole is None else whole
     try:
-        return _assign(binder, scope, column, list(target.indirection), whole, column.type, value)
+        return _Assignment(binder, scope, column, list(target.indirection), whole, column.type, value).bind()
     except SqlError as error:
         raise binder.locate(error, target.location) from None
 
 
-def _assign(
-    binder: Binder,
-    scope: Scope,
-    column: TableColumn,
-    steps: Sequence[Any],
-    whole: Expr,
-    target_type: SqlType,
-    value: Expr,
-) -> Expr:
-    if target_type.domain is not None:
-        raise FeatureNotSupported("assigning to part of a value of a domain is not supported")
-    if kind(steps[0]) == "a_star":
-        raise FeatureNotSupported('row expansion via "*" is not supported here')
-    if kind(steps[0]) == "a_indices":
-        return _assign_items(binder, scope, column, steps, whole, target_type, value)
-    return _assign_field(binder, scope, column, steps, whole, target_type, value)
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """`value` replaces the part of `whole`, a value of `type` in `column`, to which the remaining `steps` lead."""
 
+    binder: Binder
+    scope: Scope
+    column: TableColumn
+    steps: Sequence[Any]
+    whole: Expr
+    type: SqlType
+    value: Expr
 
-def _assign_field(
-    binder: Binder,
-    scope: Scope,
-    column: TableColumn,
-    steps: Sequence[Any],
-    whole: Expr,
-    target_type: SqlType,
-    value: Expr,
-) -> Expr:
-    name = inner(steps[0]).sval
-    if not is_row(target_type):
-        message = f'cannot assign to field "{name}" of column "{column.name}"'
-        raise DatatypeMismatch(f"{message} because its type {target_type} is not a composite type")
-    place = next((index for index, (each, _) in enumerate(target_type.fields) if each == name), None)
-    if place is None:
-        message = f'cannot assign to field "{name}" of column "{column.name}"'
-        raise UndefinedColumn(f"{message} because there is no such column in data type {target_type}")
-    if isinstance(value, Default):
-        raise FeatureNotSupported("cannot set a subfield to DEFAULT")
-    parts = [Field(whole, each, item, index) for index, (each, item) in enumerate(target_type.fields)]
-    item = target_type.fields[place][1]
-    rest = steps[1:]
-    if rest:
-        fresh = _assign(binder, scope, column, rest, parts[place], item, value)
-    else:
-        fresh = _convert(binder, value, item, f'subfield "{name}" is of type {item} but expression is of type')
-    return Row(tuple(fresh if index == place else part for index, part in enumerate(parts)), target_type, whole=True)
+    def bind(self) -> Expr:
+        """Returns `whole` with the new part."""
+        if self.type.domain is not None:
+            raise FeatureNotSupported("assigning to part of a value of a domain is not supported")
+        if kind(self.steps[0]) == "a_star":
+            raise FeatureNotSupported('row expansion via "*" is not supported here')
+        if kind(self.steps[0]) == "a_indices":
+            return self._bind_items()
+        return self._bind_field()
 
+    def _bind_field(self) -> Expr:
+        name = inner(self.steps[0]).sval
+        if not is_row(self.type):
+            message = f'cannot assign to field "{name}" of column "{self.column.name}"'
+            raise DatatypeMismatch(f"{message} because its type {self.type} is not a composite type")
+        place = next((index for index, (each, _) in enumerate(self.type.fields) if each == name), None)
+        if place is None:
+            message = f'cannot assign to field "{name}" of column "{self.column.name}"'
+            raise UndefinedColumn(f"{message} because there is no such column in data type {self.type}")
+        if isinstance(self.value, Default):
+            raise FeatureNotSupported("cannot set a subfield to DEFAULT")
+        parts = [Field(self.whole, each, item, index) for index, (each, item) in enumerate(self.type.fields)]
+        item = self.type.fields[place][1]
+        rest = self.steps[1:]
+        if rest:
+            fresh = replace(self, steps=rest, whole=parts[place], type=item).bind()
+        else:
+            fresh = _convert(
+                self.binder, self.value, item, f'subfield "{name}" is of type {item} but expression is of type'
+            )
+        return Row(tuple(fresh if index == place else part for index, part in enumerate(parts)), self.type, whole=True)
 
-def _assign_items(
-    binder: Binder,
-    scope: Scope,
-    column: TableColumn,
-    steps: Sequence[Any],
-    whole: Expr,
-    target_type: SqlType,
-    value: Expr,
-) -> Expr:
-    count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
-    indices, rest = [inner(step) for step in steps[:count]], steps[count:]
-    element = resolve.get_element_type(target_type)
-    if target_type.name == "jsonb" and not rest and not isinstance(value, Default):
-        path, numbered = jsonb_subscripts.bind_path(binder, scope, indices)
-        needed = f'subscripted assignment to "{column.name}" requires type jsonb but expression is of type'
-        return JsonbAssignment(whole, path, numbered, _convert(binder, value, target_type, needed), target_type)
-    if element is None:
-        raise DatatypeMismatch(f"cannot subscript type {target_type} because it does not support subscripting")
-    if isinstance(value, Default):
-        raise FeatureNotSupported("cannot set an array element to DEFAULT")
-    sliced = any(each.is_slice for each in indices)
-    if sliced and len(indices) > 1:
-        raise FeatureNotSupported("assigning to slices of an array's inner dimensions is not supported")
-    if len(indices) != max(target_type.dims, 1) and not sliced:
-        raise SqlError.of("array_subscript_error", "wrong number of array subscripts")
-    if sliced and target_type.dims > 1:
-        raise FeatureNotSupported("assigning to slices of arrays of several dimensions is not supported")
-    low = _bind_index(binder, scope, indices[0].lidx) if sliced else None
-    high = tuple(_bind_index(binder, scope, each.uidx) for each in indices)
-    if rest:
-        place = high[0]
-        assert place is not None
-        part = Subscript(whole, None, place, False, element)
-        fresh = _assign(binder, scope, column, rest, part, element, value)
-    else:
-        item = target_type if sliced else element
-        needed = f'subscripted assignment to "{column.name}" requires type {item.plain} but expression is of type'
-        fresh = _convert(binder, value, item, needed)
-    return ArrayAssignment(whole, low, high, sliced, fresh, target_type)
+    def _bind_items(self) -> Expr:
+        count = next((n for n, step in enumerate(self.steps) if kind(step) != "a_indices"), len(self.steps))
+        indices, rest = [inner(step) for step in self.steps[:count]], self.steps[count:]
+        element = resolve.get_element_type(self.type)
+        if self.type.name == "jsonb" and not rest and not isinstance(self.value, Default):
+            path, numbered = jsonb_subscripts.bind_path(self.binder, self.scope, indices)
+            needed = f'subscripted assignment to "{self.column.name}" requires type jsonb but expression is of type'
+            return JsonbAssignment(
+                self.whole, path, numbered, _convert(self.binder, self.value, self.type, needed), self.type
+            )
+        if element is None:
+            raise DatatypeMismatch(f"cannot subscript type {self.type} because it does not support subscripting")
+        if isinstance(self.value, Default):
+            raise FeatureNotSupported("cannot set an array element to DEFAULT")
+        sliced = any(each.is_slice for each in indices)
+        if sliced and len(indices) > 1:
+            raise FeatureNotSupported("assigning to slices of an array's inner dimensions is not supported")
+        if len(indices) != max(self.type.dims, 1) and not sliced:
+            raise SqlError.of("array_subscript_error", "wrong number of array subscripts")
+        if sliced and self.type.dims > 1:
+            raise FeatureNotSupported("assigning to slices of arrays of several dimensions is not supported")
+        low = _bind_index(self.binder, self.scope, indices[0].lidx) if sliced else None
+        high = tuple(_bind_index(self.binder, self.scope, each.uidx) for each in indices)
+        if rest:
+            place = high[0]
+            assert place is not None
+            part = Subscript(self.whole, None, place, False, element)
+            fresh = replace(self, steps=rest, whole=part, type=element).bind()
+        else:
+            item = self.type if sliced else element
+            needed = (
+                f'subscripted assignment to "{self.column.name}" requires type {item.plain} but expression is of type'
+            )
+            fresh = _convert(self.binder, self.value, item, needed)
+        return ArrayAssignment(self.whole, low, high, sliced, fresh, self.type)
 
 
 def _bind_index(binder: Binder, scope: Scope, node: Any) -> Expr | None:

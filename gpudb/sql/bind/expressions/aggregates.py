@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,7 +58,7 @@ def bind_aggregate(binder: Binder, scope: Scope, call: Aggregate) -> Expr:
 
 
 def bind_ordered_set(
-    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], filter_expr: Expr | None
+    binder: Binder, scope: Scope, name: str, args: Sequence[Expr], order: tuple[SortKey, ...], filter_expr: Expr | None
 ) -> Expr:
     """Binds an ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
     if name in NAMES:
@@ -92,7 +92,7 @@ def bind_ordered_set(
 
 
 def _bind_hypothetical(
-    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], filter_expr: Expr | None
+    binder: Binder, scope: Scope, name: str, args: Sequence[Expr], order: tuple[SortKey, ...], filter_expr: Expr | None
 ) -> Expr:
     result, parts = build_hypothetical(binder, name, args, order, filter_expr)
     for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.catalog.postgres.extension_objects import has_extension_object
@@ -37,6 +37,7 @@ from gpudb.sql.bound import (
     Aggregate,
     Expr,
     SetReturning,
+    SortKey,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
 from gpudb.types import SqlType, type_exists
@@ -60,24 +61,10 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         and not has_extension_object(binder.catalog, names[0], name)
     ):
         raise _missing_function(binder, scope, names, node)
-    candidates = functions_by_name().get(name, ())
-    aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
+    sets = scope.set_calls
+    written = _bind_arguments(binder, scope, node, routines)
+    args, order, filter_expr = written.args, written.order, written.filter
     over = node.over if node.HasField("over") else None
-    outer, sets = (scope.in_aggregate, scope.in_window), scope.set_calls
-    if aggregating and over is None:
-        if scope.in_aggregate:
-            filtering = scope.clause == "FILTER"
-            what = "functions are not allowed in FILTER" if filtering else "function calls cannot be nested"
-            raise SqlError.of("grouping_error", f"aggregate {what}")
-        scope.in_aggregate = True
-    if over is not None:
-        scope.in_window = True
-    try:
-        args = [binder.bind_expression(scope, strip_argument_name(each)) for each in node.args]
-        order = bind_sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
-        filter_expr = _bind_filter(binder, scope, node.agg_filter)
-    finally:
-        scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
         if over is not None:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
@@ -85,19 +72,9 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if not routines and (converted := _bind_type_call(binder, name, args)) is not None:
         _check_plain(node, name)
         return converted
-    own = tuple(map(as_function, routines))
-    types = tuple(arg.type.plain for arg in args)
-    try:
-        candidate = resolve.resolve_function(
-            name, types, "fawp", node.func_variadic, own, get_argument_names(node.args)
-        )
-    except UndefinedFunction as missing:
-        if (part := _find_field(node, name, args)) is not None:
-            return part
-        if len(names) == 1:
-            raise
-        written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
-        raise UndefinedFunction(written, hint=missing.hint) from None
+    candidate = _resolve(node, names, args, routines)
+    if not isinstance(candidate, resolve.Candidate):
+        return candidate
     routine = get_routine(routines, candidate, args)
     if routine is not None and routine.kind == "a":
         _check_star(node, routine.signature, args)
@@ -121,6 +98,67 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         return _bind_set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":
         return build_call(binder, candidate, args)
+    return _bind_over_rows(binder, scope, node, candidate, replace(written, args=args), sets=sets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """A call's arguments, ORDER BY items and FILTER condition, bound as they are written."""
+
+    args: list[Expr]
+    order: tuple[SortKey, ...]
+    filter: Expr | None
+
+
+def _bind_arguments(binder: Binder, scope: Scope, node: Any, routines: Sequence[Routine]) -> _Arguments:
+    """Binds what is written in a call; 42803 for an aggregate inside an aggregate."""
+    candidates = functions_by_name().get(strings(node.funcname)[-1], ())
+    aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
+    is_windowed = node.HasField("over")
+    outer = scope.in_aggregate, scope.in_window
+    if aggregating and not is_windowed:
+        if scope.in_aggregate:
+            filtering = scope.clause == "FILTER"
+            what = "functions are not allowed in FILTER" if filtering else "function calls cannot be nested"
+            raise SqlError.of("grouping_error", f"aggregate {what}")
+        scope.in_aggregate = True
+    if is_windowed:
+        scope.in_window = True
+    try:
+        args = [binder.bind_expression(scope, strip_argument_name(each)) for each in node.args]
+        order = bind_sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
+        filter_expr = _bind_filter(binder, scope, node.agg_filter)
+    finally:
+        scope.in_aggregate, scope.in_window = outer
+    return _Arguments(args, order, filter_expr)
+
+
+def _resolve(
+    node: Any, names: Sequence[str], args: Sequence[Expr], routines: Sequence[Routine]
+) -> resolve.Candidate | Expr:
+    """Returns the function that a call denotes, or the field that `name(row)` denotes if there is no such function."""
+    name = names[-1]
+    own = tuple(map(as_function, routines))
+    types = tuple(arg.type.plain for arg in args)
+    try:
+        return resolve.resolve_function(name, types, "fawp", node.func_variadic, own, get_argument_names(node.args))
+    except UndefinedFunction as missing:
+        if (part := _find_field(node, name, args)) is not None:
+            return part
+        if len(names) == 1:
+            raise
+        written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
+        raise UndefinedFunction(written, hint=missing.hint) from None
+
+
+def _bind_over_rows(
+    binder: Binder, scope: Scope, node: Any, candidate: resolve.Candidate, written: _Arguments, *, sets: int
+) -> Expr:
+    """Binds a call of an aggregate or window function; `sets` counts the set-returning calls before its arguments."""
+    target, args, order, filter_expr = candidate.target, written.args, written.order, written.filter
+    assert isinstance(target, Function)
+    name = strings(node.funcname)[-1]
+    over = node.over if node.HasField("over") else None
     if target.kind == "a" and name in ORDERED_SETS:
         message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
         raise SqlError.of("wrong_object_type", message)

@@ -9,7 +9,6 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
-from gpudb.functions.operands import VECTORS
 from gpudb.functions.registry import MISSING, Function, get_result_type
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.records import check_comparable
@@ -32,6 +31,7 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.traverse import reads_columns
 from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
+from gpudb.types.facts import VECTORS
 
 
 def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:

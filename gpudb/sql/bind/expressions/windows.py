@@ -120,10 +120,10 @@ def _bind_frame(binder: Binder, scope: Scope, node: Any, order: Sequence[SortKey
 
 
 # Offset types of RANGE by the column's type: PostgreSQL's in_range functions (pg_amproc)
-_INTEGERS = ("int8", "int4", "int2")
-_RANGES = {
-    "int2": _INTEGERS,
-    "int4": _INTEGERS,
+_INTEGER_OFFSETS = ("int8", "int4", "int2")
+_RANGE_OFFSETS = {
+    "int2": _INTEGER_OFFSETS,
+    "int4": _INTEGER_OFFSETS,
     "int8": ("int8",),
     "float4": ("float8",),
     "float8": ("float8",),
@@ -148,7 +148,7 @@ def _bind_offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequ
     if unit != "RANGE":
         return coerce(binder, expr, INT8, "a")
     key = order[0].expr.type.plain
-    taken = _RANGES.get(key.name)
+    taken = _RANGE_OFFSETS.get(key.name)
     refused = f"RANGE with offset PRECEDING/FOLLOWING is not supported for column type {key}"
     if taken is None:
         raise binder.locate_expr(FeatureNotSupported(refused), order[0].expr)
@@ -160,4 +160,4 @@ def _bind_offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequ
         hint = "Cast the offset value to an appropriate type."
         raise binder.locate_expr(FeatureNotSupported(message, hint=hint), expr)
     # DuckDB adds integers of any width; other offsets have only one type
-    return expr if key.name in _INTEGERS else coerce(binder, expr, SqlType(fitting[0]))
+    return expr if key.name in _INTEGER_OFFSETS else coerce(binder, expr, SqlType(fitting[0]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 from gpudb.sql.bound import (
@@ -16,6 +16,7 @@ from gpudb.sql.bound import (
     Fold,
 )
 from gpudb.sql.traverse import replace_nodes, walk
+from gpudb.sql.tree import TreeNode
 
 _NUMBERED = {
     Cte: {"number": "query"},
@@ -71,7 +72,7 @@ class _Pairing:
             return False
         if isinstance(one, tuple):
             return len(one) == len(other) and all(map(self.same, one, other))
-        if not is_dataclass(one) or type(one).__module__ != Column.__module__:
+        if not isinstance(one, TreeNode):
             return bool(one == other)
         numbered = _NUMBERED.get(type(one), _OTHERS)
         return all(

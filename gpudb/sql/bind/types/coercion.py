@@ -16,11 +16,11 @@ from gpudb.sql.bind.types.literals import convert_literal, narrow_integer
 from gpudb.sql.bind.types.rows import coerce_to_row
 from gpudb.sql.bound import Array, Call, Cast, Constant, Default, Expr, Parameter
 from gpudb.types import INT8, TEXT, UNKNOWN, SqlType
+from gpudb.types.facts import INTEGERS
 
-_INTEGERS = {"int2", "int4", "int8"}
 _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
 # Types whose values have a known number of digits as numerics
-_EXACT = _INTEGERS | {"money"}
+_EXACT = INTEGERS | {"money"}
 
 
 def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", target_name: str | None = None) -> Expr:
@@ -269,7 +269,7 @@ def coerce_row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     if not can_coerce(expr.type.plain, INT8, "a"):
         error = DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
         raise binder.locate_expr(error, expr)
-    if isinstance(expr, Parameter) and expr.type.name in _INTEGERS:
+    if isinstance(expr, Parameter) and expr.type.name in INTEGERS:
         return Parameter(expr.number, INT8)  # as wide as its value; a cast would hide that its value is known
     return coerce(binder, expr, INT8, "a")
 

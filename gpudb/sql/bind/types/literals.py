@@ -11,6 +11,7 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
 from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact_numeric
+from gpudb.types.facts import INTEGERS, fits_integer
 from gpudb.values.array import count_dimensions
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import parse_restricted_interval
@@ -19,7 +20,6 @@ from gpudb.values.text import parse_text
 _MAX_CHARACTERS = 4_000  # Python's limit on digits of an int
 _MAX_DIGITS = 131_072
 """PostgreSQL's limit on digits of a numeric before the point; it reads even unused literals."""
-_RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 
 
 def bind_literal(node: Any) -> Constant:
@@ -47,7 +47,7 @@ def parse_number(text: str) -> Constant:
     if digits.lstrip("+-").isdigit():
         value = int(digits)
         for item in (INT4, INT8):
-            if -_RANGES[item.name] <= value < _RANGES[item.name]:
+            if fits_integer(value, item.name):
                 return Constant(value, item)
     elif digits[:2].lower() in {"0x", "0o", "0b"}:
         return parse_number(str(int(digits, 0)))
@@ -83,9 +83,9 @@ def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Const
         return Constant(None, target)
     if source == "unknown":
         return _convert_text(str(value), target, timezone)
-    if source in _RANGES and isinstance(value, int):
-        if target.name in _RANGES:
-            if not -_RANGES[target.name] <= value < _RANGES[target.name]:
+    if source in INTEGERS and isinstance(value, int):
+        if target.name in INTEGERS:
+            if not fits_integer(value, target.name):
                 raise NumericOutOfRange(f"{target.plain} out of range")
             return Constant(value, target)
         if target.name == "numeric" and target.modifier == -1:

@@ -17,11 +17,11 @@ from gpudb.engine.gpu.cache import host_columns
 from gpudb.engine.gpu.cache.host_columns import COLUMN_BYTES, ResidentTables, read_concurrently, split_rows
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.plan.tree.nodes import Scan
-from gpudb.storage.iceberg.column_layout import encode_initial
 from gpudb.storage.store import Store
 from gpudb.types import INT4, INTERVAL, TEXT
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded
+from tests.support.initial_values import encode_initial
 from tests.support.lab import Lab
 from tests.support.store_tables import ab, created, table_of
 

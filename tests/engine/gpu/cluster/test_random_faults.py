@@ -134,7 +134,7 @@ def _rounds(count: int, seed: int, limit: float) -> str:
     told += f"; {calm:.1f} s before"
     assert [wrong for client in clients for wrong in client.wrong][:5] == [], told
     assert done == count, told
-    assert sum(struck.values()) > count / 2, told
+    assert sum(struck.values()) > count / 3, told
     return told
 
 
@@ -187,8 +187,8 @@ def _as_if_memory_had_done(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_ten_rounds() -> None:
-    print(_rounds(10, seed=4, limit=240))
+def test_five_rounds() -> None:
+    print(_rounds(5, seed=4, limit=240))
 
 
 @pytest.mark.soak

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import cycle, product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ from tests.support.fused.hosted import COMPILER, Hosted
 
 pytestmark = [pytest.mark.skipif(COMPILER is None, reason="needs g++"), pytest.mark.timeout(300)]
 ONE = Literal((1, 1), False, 1)
+ALL = pytest.param(1, marks=pytest.mark.soak, id="all")
+"""All of a product's combinations; without it one of so many, since a compiler takes a second for some."""
 
 
 def field(columns: list[PackedColumn], place: int) -> Field:
@@ -146,13 +148,14 @@ def looked_up(
     return step, made.arrays, [] if bare else counted(Payload((-9, 90), True, number, 0))
 
 
+@pytest.mark.parametrize("one_of", [5, ALL])
 @pytest.mark.parametrize("options", [None, Options(8, keep_matches=True)])
 @pytest.mark.parametrize("shape", ["bitmap", "payload", "hashed"])
-def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Options | None) -> None:
+def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Options | None, one_of: int) -> None:
     draws, rows, many = np.random.default_rng(3), 1501, 10**12 if shape == "hashed" else 1
     pipelines, given = [], []
     every = product((2, 128, 1000), ("inner", "left", "semi", "anti"), ("left", "inner"))
-    for (slots, kind, other), few in zip(every, cycle((None, 1, 2)), strict=False):
+    for (slots, kind, other), few in islice(zip(every, cycle((None, 1, 2)), strict=False), 0, None, one_of):
         # Keys below, among and above those of the build sides, and far from them.
         far = np.where(draws.random(rows) < 0.1, draws.integers(-(2**40), 2**40, rows), 0)
         known = draws.random(rows) < 0.9
@@ -185,12 +188,14 @@ def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: st
     return step, made.arrays
 
 
+@pytest.mark.parametrize("one_of", [5, ALL])
 @pytest.mark.parametrize("options", [None, Options(4, keep_matches=True, large=True)])
-def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None) -> None:
+def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None, one_of: int) -> None:
     """Each row has its own matches in lookups, also in those that only later keys read."""
     draws, rows = np.random.default_rng(5), 1501
     pipelines, given = [], []
-    for shape, kind, few in product(("bitmap", "payload", "hashed"), ("inner", "left"), (None, 1, 2)):
+    every = product(("bitmap", "payload", "hashed"), ("inner", "left"), (None, 1, 2))
+    for shape, kind, few in islice(every, 0, None, one_of):
         many = 10**12 if shape == "hashed" else 1
         columns = [pack(draws.integers(0, 60, rows) * many)]
         one, arrays = probing(0, kind, field(columns, 0), np.arange(50) * many, draws.permutation(50) % 30, shape)
@@ -223,8 +228,9 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
 
 
 @pytest.mark.timeout(600)
-def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
-    given = recorded_pipelines.recorded([2])[::3]
+@pytest.mark.parametrize("one_of", [10, ALL])
+def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path, one_of: int) -> None:
+    given = recorded_pipelines.recorded([2])[::one_of]
     hosted = Hosted([executor.specialize(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
     with np.errstate(all="ignore"):
         wrong = [name for name, *what in given if not outcomes_equal(executor.run(*what), hosted.run(*what))]

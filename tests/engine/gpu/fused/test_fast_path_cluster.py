@@ -77,7 +77,7 @@ def lab() -> Iterator[Lab]:
     made.close()
 
 
-@pytest.fixture(scope="module", params=(2, 4, pytest.param(8, marks=pytest.mark.soak)))
+@pytest.fixture(scope="module", params=(2, *(pytest.param(more, marks=pytest.mark.soak) for more in (4, 8))))
 def engine(lab: Lab, request: pytest.FixtureRequest) -> Iterator[ClusterEngine]:
     """Workers with costs that make kernels worthwhile for every table."""
     cluster = Cluster(cpu_processes(request.param, fuse=True))

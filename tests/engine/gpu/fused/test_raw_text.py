@@ -49,7 +49,7 @@ def _like(text: str, pattern: str) -> bool:
 
 
 @given(st.lists(SOME, max_size=8), SOME)
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_patterns_match_as_like_is_defined(some: list[str], pattern: str) -> None:
     made = like.encode_pattern(pattern)
     if re.search(r"(?<!\\)(\\\\)*\\$", pattern):
@@ -67,7 +67,7 @@ def test_patterns_match_as_like_is_defined(some: list[str], pattern: str) -> Non
 
 
 @given(st.lists(st.lists(st.none() | SOME, min_size=1, max_size=90), min_size=1, max_size=4), st.integers(0, 1))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 def test_texts_are_packed_and_cut(parts: list[list[str | None]], cut: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_columns, "GROUP_ROWS", 32)

@@ -29,7 +29,7 @@ from gpudb.engine.gpu.stage import batching as cut
 from gpudb.engine.gpu.stage.batching import MAX_CHUNKS, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError, SqlError
-from gpudb.plan.dask.planner import warm_up
+from gpudb.plan.dask.dask_sql_planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Scan

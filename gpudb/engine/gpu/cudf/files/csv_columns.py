@@ -20,11 +20,11 @@ from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.codegen.building_blocks import read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGER_LIMITS, INTEGERS
 
 _BLOCK_THREADS = 256
 _NEWLINE, _RETURN = 10, 13
 _INTEGER, _NUMERIC, _FLOAT, _BOOLEAN, _DATE = range(5)
-_LIMITS = {"int2": (1 << 15) - 1, "int4": (1 << 31) - 1, "int8": (1 << 63) - 1}
 _MAX_SMALL_OFFSET = (1 << 31) - 1
 _MAX_DIGITS = 18
 _TEXTS = ("text", "varchar")
@@ -140,8 +140,8 @@ class _Fields:
 
 def _describe(type: SqlType) -> tuple[int, int, int, Any] | None:
     """Returns the kernel's kind, scale and limit for a type, and the libcudf type of its values."""
-    if type.name in _LIMITS:
-        return _INTEGER, 0, _LIMITS[type.name], plc.TypeId.INT64
+    if type.name in INTEGERS:
+        return _INTEGER, 0, INTEGER_LIMITS[type.name][1], plc.TypeId.INT64
     if type.name == "numeric" and type.numeric_digits[0] <= _MAX_DIGITS:
         digits, scale = type.numeric_digits
         return _NUMERIC, scale, 10**digits - 1, plc.TypeId.INT64

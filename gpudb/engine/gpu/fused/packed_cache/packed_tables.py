@@ -17,9 +17,10 @@ from gpudb.engine.gpu.fused.packed_cache.column_chunks import ChunkReader, Colum
 from gpudb.engine.gpu.fused.packed_cache.read_batches import ReadBatch, plan_reads, run_reads
 from gpudb.engine.gpu.fused.packed_cache.segments import FileRun, FileRuns
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, NotFused
+from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT, TEXT, NotFused
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS
 
 DISTINCT_SAMPLE = 0.5, 1 << 18
 """A column may be raw text if more than this share of so many sampled texts are distinct."""

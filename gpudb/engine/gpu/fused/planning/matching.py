@@ -20,7 +20,7 @@ from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.planning.prepare import prepare
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
 from gpudb.engine.gpu.fused.planning.top_n import needed_rows
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
+from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.cost.estimate import copy_profile, profile
@@ -31,6 +31,7 @@ from gpudb.plan.tree.nodes import Node, column
 from gpudb.plan.tree.stage_nodes import Final, Partial
 from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
+from gpudb.types.facts import FLOATS
 
 BUILD_ROWS = 16_000_000
 """Maximum rows of a build side on CPU workers: every worker has all of it."""

@@ -36,20 +36,14 @@ from gpudb.engine.gpu.fused.translate.build_sides import BuildSide
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.translator import Scope, Translator
-from gpudb.engine.gpu.fused.translate.typed_values import (
-    FLOATS,
-    SUPPORTED,
-    TEXT,
-    DictionaryRequired,
-    NotFused,
-    TypedValue,
-)
+from gpudb.engine.gpu.fused.translate.typed_values import SUPPORTED, TEXT, DictionaryRequired, NotFused, TypedValue
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Partial
 from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS
 
 MAX_DENSE_GROUPS = 1 << 24
 """Maximum groups of a dense array, for tables of at least as many rows; else 65,536."""

@@ -34,12 +34,13 @@ from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, array_module
 from gpudb.engine.gpu.fused.translate.translator import Translator
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, TypedValue
+from gpudb.engine.gpu.fused.translate.typed_values import TEXT, Dictionary, NotFused, TypedValue
 from gpudb.engine.gpu.lower.groups import co_moments
 from gpudb.engine.gpu.lower.groups.aggregates import MAX_PARTIAL_SUM, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.sql import bound
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS, INTEGERS
 
 Array = np.ndarray[Any, Any]
 Words = Sequence[Array]

@@ -21,13 +21,13 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     ToFloat,
 )
 from gpudb.engine.gpu.fused.numpy_backend import calendar
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, TIMESTAMPS, WIDE, NotFused, TypedValue
-from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES
+from gpudb.engine.gpu.fused.translate.typed_values import TEXT, TIMESTAMPS, WIDE, NotFused, TypedValue
+from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OUT_OF_RANGE, OVERFLOW, ROOT, UNDERFLOW
 from gpudb.functions.library import COMMUTATORS
 from gpudb.functions.registry import Function
 from gpudb.sql import bound
 from gpudb.types import BOOL, MAX_DIGITS, SqlType
+from gpudb.types.facts import FLOATS, INTEGER_LIMITS, INTEGERS
 from gpudb.values.calendar import DAY
 
 _LIMIT = 10**MAX_DIGITS
@@ -99,7 +99,8 @@ def _integer_arithmetic(suffix: str, args: tuple[TypedValue, ...], kind: SqlType
         args = (TypedValue(args[0].type, Literal((0, 0), False, 0)), args[0])
         suffix = "mi"
     op = _OPS[suffix]
-    return TypedValue(kind, _limited_arithmetic(op, args[0], args[1], INTEGER_RANGES[kind.name], RANGES[kind.name]))
+    limits, code = INTEGER_LIMITS[kind.name], OUT_OF_RANGE[kind.name]
+    return TypedValue(kind, _limited_arithmetic(op, args[0], args[1], limits, code))
 
 
 def _limited_arithmetic(op: Any, left: TypedValue, right: TypedValue, limits: tuple[int, int], code: int) -> Expr:
@@ -244,7 +245,7 @@ def _to_exact(value: TypedValue, kind: SqlType) -> TypedValue:
         limit = 10 ** kind.numeric_digits[0] - 1
         limits, code = (-limit, limit), NUMERIC
     else:
-        limits, code = INTEGER_RANGES[kind.name], RANGES[kind.name]
+        limits, code = INTEGER_LIMITS[kind.name], OUT_OF_RANGE[kind.name]
     bounds = expr.bounds or (0, 0)
     display_scale = None
     if kind.is_carried:

@@ -25,8 +25,9 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import DeviceColumn, DictionaryColumn
 from gpudb.engine.gpu.fused.ir.pipeline import Bounds
 from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_size, build_hash_table
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, TEXT, Dictionary, NotFused
+from gpudb.engine.gpu.fused.translate.typed_values import TEXT, Dictionary, NotFused
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS
 
 DIRECT, DEVICE_DIRECT = 1 << 28, 1 << 31
 """Maximum entries of a direct table that is built on the host, and of one that is built on a GPU."""

@@ -30,7 +30,6 @@ from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.text_predicates import MAX_IN_ITEMS, TextPredicates
 from gpudb.engine.gpu.fused.translate.text_predicates import Scope as Scope
 from gpudb.engine.gpu.fused.translate.typed_values import (
-    FLOATS,
     SUPPORTED,
     TEXT,
     Dictionary,
@@ -47,6 +46,7 @@ from gpudb.plan.tree.nodes import INPUT, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.types import BOOL
+from gpudb.types.facts import FLOATS
 
 
 class Translator:

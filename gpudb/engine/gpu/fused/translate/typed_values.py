@@ -11,13 +11,12 @@ from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Expr, Literal
 from gpudb.engine.gpu.fused.ir.pipeline import NotFused as NotFused
 from gpudb.engine.gpu.lower.values import unscaled_digits
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS, INTEGERS
 
 WIDE = 2**63
 TEXT = {"text", "varchar", "bpchar", "name", "unknown"}
 PLAIN_TEXT = {"text", "varchar"}
 """Types whose columns may be stored as raw text."""
-FLOATS = {"float4", "float8"}
-INTEGERS = {"int2", "int4", "int8"}
 TIMESTAMPS = {"timestamp", "timestamptz"}
 SUPPORTED = INTEGERS | FLOATS | TEXT | TIMESTAMPS | {"bool", "date", "time", "oid", "numeric"}
 _EPOCH = dt.datetime(1970, 1, 1)

@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.duckdb.errors import ENGINE_ERRORS, translate_error
-from gpudb.duckdb.expressions import ExpressionRenderer
+from gpudb.duckdb.expressions.renderer import ExpressionRenderer
 from gpudb.duckdb.instance import Instance
 from gpudb.duckdb.output_casts import cast_output, output_type
 from gpudb.duckdb.system_relations import reads_system_catalog

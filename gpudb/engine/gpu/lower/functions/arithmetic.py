@@ -8,24 +8,32 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import DIVISION, OVERFLOW, RANGES, UNDERFLOW, error_if, first_error
+from gpudb.engine.gpu.lower.error_codes import (
+    DIVISION,
+    OUT_OF_RANGE,
+    OVERFLOW,
+    UNDERFLOW,
+    error_if,
+    first_error,
+)
 from gpudb.engine.gpu.lower.functions.registry import lowers
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Bounds, Value, divide, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, divide, type_bounds
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGER_LIMITS
 
 _FAMILIES = "int2{0} int4{0} int8{0} int24{0} int42{0} int28{0} int82{0} int48{0} int84{0}"
 _FLOATS = "float4{0} float8{0} float48{0} float84{0}"
-_HELD = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}
+INTEGER_DTYPES = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}
 
 
 def integer_result(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
     """Returns an integer result computed in sufficient width; checks its range unless `bounds` prove it."""
-    low, high = INTEGER_RANGES[kind.name]
+    low, high = INTEGER_LIMITS[kind.name]
     if bounds is not None and low <= bounds[0] and bounds[1] <= high:
-        return Value(kind, expr.cast(_HELD[kind.name]), None, bounds)
-    error = error_if((expr < low) | (expr > high), RANGES[kind.name])
+        return Value(kind, expr.cast(INTEGER_DTYPES[kind.name]), None, bounds)
+    error = error_if((expr < low) | (expr > high), OUT_OF_RANGE[kind.name])
     safe = pl.when((expr >= low) & (expr <= high)).then(expr).otherwise(None)
-    return Value(kind, safe.cast(_HELD[kind.name]), error, (low, high))
+    return Value(kind, safe.cast(INTEGER_DTYPES[kind.name]), error, (low, high))
 
 
 def result_bounds(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
@@ -39,7 +47,7 @@ def result_bounds(left: Value, right: Value, op: Callable[[int, int], int]) -> B
 
 def widen_operands(bounds: Bounds, *values: Value) -> list[pl.Expr]:
     """Casts the operands to the width that a result within `bounds` needs."""
-    wide = bounds is None or max(-bounds[0], bounds[1]) > INTEGER_RANGES["int8"][1]
+    wide = bounds is None or max(-bounds[0], bounds[1]) > INTEGER_LIMITS["int8"][1]
     return [each.expr.cast(pl.Int128 if wide else pl.Int64) for each in values]
 
 
@@ -90,7 +98,7 @@ def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
     safe = pl.when(b == -1).then(pl.lit(1, pl.Int64)).otherwise(b)
     rest = a - truncating_divide(a, safe) * safe
     error = None if args[1].constant and args[1].bounds != (0, 0) else error_if((b == 0) & a.is_not_null(), DIVISION)
-    return Value(kind, rest.cast(_HELD[kind.name]), error, _modulo_bounds(*args) or type_bounds(kind))
+    return Value(kind, rest.cast(INTEGER_DTYPES[kind.name]), error, _modulo_bounds(*args) or type_bounds(kind))
 
 
 def _modulo_bounds(left: Value, right: Value) -> Bounds:
@@ -144,7 +152,7 @@ _declare_bits("xor", operator.xor)
 
 @lowers("int2not int4not int8not")
 def _complement(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, (-1 - args[0].expr.cast(pl.Int64)).cast(_HELD[kind.name]), None, type_bounds(kind))
+    return Value(kind, (-1 - args[0].expr.cast(pl.Int64)).cast(INTEGER_DTYPES[kind.name]), None, type_bounds(kind))
 
 
 # -------------------------------------------------------------------------------------------- floats

@@ -6,18 +6,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import LENGTH, RANGES, error_if
-from gpudb.engine.gpu.lower.functions.arithmetic import integer_result
+from gpudb.engine.gpu.lower.error_codes import LENGTH, OUT_OF_RANGE, error_if
+from gpudb.engine.gpu.lower.functions.arithmetic import INTEGER_DTYPES, integer_result
 from gpudb.engine.gpu.lower.functions.dates import to_date, to_timestamp
 from gpudb.engine.gpu.lower.functions.intervals import from_microseconds, time_of_day
 from gpudb.engine.gpu.lower.functions.numeric import round_to_scale, to_numeric
 from gpudb.engine.gpu.lower.functions.text_output import to_text
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, divide, is_keyed, type_bounds
+from gpudb.engine.gpu.lower.values import Value, divide, is_keyed, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType, exact_numeric
+from gpudb.types.facts import FLOATS, INTEGER_LIMITS, INTEGERS
 
-_INTEGERS = {"int2", "int4", "int8"}
-_FLOATS = {"float4", "float8"}
 _PARTS = {
     ("time", "timestamp"),
     ("time", "timestamptz"),
@@ -35,18 +34,18 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     # A cidr is stored like an inet.
     if source == target or same or (source.name, target.name) == ("cidr", "inet"):
         return Value(kind, value.expr, None, value.bounds, value.others, value.constant)
-    if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
+    if target.name == "numeric" and source.name in INTEGERS | {"numeric"}:
         return to_numeric(value, kind)
-    if target.name in _INTEGERS and source.name in _INTEGERS:
+    if target.name in INTEGERS and source.name in INTEGERS:
         return integer_result(value.expr.cast(pl.Int64), kind, value.limits)
-    if target.name in _INTEGERS and source.name == "numeric":
+    if target.name in INTEGERS and source.name == "numeric":
         expr, bounds = round_to_scale(value, 0) if value.scale else (value.expr, value.limits)
         return integer_result(expr, kind, bounds)
-    if target.name in _INTEGERS and source.name in _FLOATS:
+    if target.name in INTEGERS and source.name in FLOATS:
         return _float_to_integer(value, kind)
-    if target.name in _INTEGERS and source.name == "bool":
+    if target.name in INTEGERS and source.name == "bool":
         return Value(kind, value.expr.cast(pl.Int32), None, (0, 1))
-    if target.name in _FLOATS:
+    if target.name in FLOATS:
         return _to_float(value, kind)
     if target.name in _STRINGS and source.name in _STRINGS:
         return _to_string(value, kind, explicit=explicit)
@@ -67,12 +66,13 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
 
 
 def _float_to_integer(value: Value, kind: SqlType) -> Value:
-    low, high = INTEGER_RANGES[kind.name]
+    low, high = INTEGER_LIMITS[kind.name]
     result = _half_even(value.expr.cast(pl.Float64))
     fits = (result >= float(low)) & (result < float(high) + 1)
-    dtype = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}[kind.name]
+    dtype = INTEGER_DTYPES[kind.name]
     safe = pl.when(fits).then(result).otherwise(None)
-    return Value(kind, safe.cast(dtype), error_if(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
+    error = error_if(value.expr.is_not_null() & ~fits, OUT_OF_RANGE[kind.name])
+    return Value(kind, safe.cast(dtype), error, (low, high))
 
 
 def _half_even(value: pl.Expr) -> pl.Expr:
@@ -81,7 +81,7 @@ def _half_even(value: pl.Expr) -> pl.Expr:
 
 def _to_float(value: Value, kind: SqlType) -> Value:
     dtype = pl.Float32() if kind.name == "float4" else pl.Float64()
-    if value.type.name in _INTEGERS | _FLOATS:
+    if value.type.name in INTEGERS | FLOATS:
         if value.type.name == "float8" and kind.name == "float4":
             raise NotSupportedOnWorkers("cast from double precision to real")
         return Value(kind, value.expr.cast(dtype))

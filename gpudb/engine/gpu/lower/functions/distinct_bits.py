@@ -15,7 +15,7 @@ from gpudb.types import SqlType
 
 Step = Callable[[pl.Expr], pl.Expr]
 _HALF = 2**32
-_INTEGERS = frozenset("bool int2 int4 int8 oid money timetz time timestamp timestamptz".split())
+_HELD_AS_INTEGERS = frozenset("bool int2 int4 int8 oid money timetz time timestamp timestamptz".split())
 
 
 @lowers("distinct-bits")
@@ -28,7 +28,7 @@ def _make_bits(args: tuple[Value, ...], kind: SqlType) -> Value:
         return Value(kind, _reduce(expr) if wide else expr)
     if item.name == "interval":
         return Value(kind, _reduce(expr))
-    if item.name in _INTEGERS:
+    if item.name in _HELD_AS_INTEGERS:
         return Value(kind, expr.cast(pl.Int64))
     if item.name == "date":
         return Value(kind, expr.cast(pl.Int32).cast(pl.Int64))

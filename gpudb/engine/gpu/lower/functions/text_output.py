@@ -8,6 +8,7 @@ from gpudb.engine.gpu.lower.error_codes import CALENDAR, error_if
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import TEXT
+from gpudb.types.facts import INTEGERS
 from gpudb.values.calendar import DAY
 
 YEAR_1, YEAR_10000 = -719_162, 2_932_897
@@ -21,7 +22,7 @@ def to_text(value: Value, *, output: bool = False) -> Value:
     expr, name = value.expr, value.type.name
     if name in {"text", "varchar", "uuid"}:
         return Value(TEXT, expr)
-    if name in {"int2", "int4", "int8"}:
+    if name in INTEGERS:
         return Value(TEXT, expr.cast(pl.String))
     if name == "bool":
         yes, no = ("t", "f") if output else ("true", "false")

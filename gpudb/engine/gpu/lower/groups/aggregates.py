@@ -18,16 +18,15 @@ from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.functions.arithmetic import integer_result
 from gpudb.engine.gpu.lower.functions.text import constant_text
 from gpudb.engine.gpu.lower.groups import co_moments
-from gpudb.engine.gpu.lower.values import INTEGER_RANGES, MAX_INT64, Value, physical_columns, two_to_64, type_bounds
+from gpudb.engine.gpu.lower.values import MAX_INT64, Value, physical_columns, two_to_64, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.optimize.exact_moments import is_exact
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types.facts import FLOATS, INTEGER_LIMITS, INTEGERS
 
 _MAX_ROWS = 2**31
 """More rows than a segment has; bounds of sums assume it."""
-_FLOATS = {"float4", "float8"}
-_INTEGERS = {"int2", "int4", "int8"}
 _LIMIT = 10**MAX_DIGITS
 DEVIATIONS = ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
 """Variances and standard deviations."""
@@ -197,14 +196,14 @@ def _total(name: str) -> pl.Expr:
 
 def _sum_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
-    if kind.name in _FLOATS:
+    if kind.name in FLOATS:
         return _float_state(call, average=False)
-    if kind.name not in _INTEGERS | {"numeric", "money"}:
+    if kind.name not in INTEGERS | {"numeric", "money"}:
         raise NotSupportedOnWorkers(f"sum of {kind.plain}")
 
     def final(name: str, deferred: DeferredSteps) -> Value:
         total = _total(name)
-        if call.type.name in _INTEGERS:
+        if call.type.name in INTEGERS:
             return integer_result(total, call.type, None)
         if call.type.name == "money":
             return replace(integer_result(total, INT8, None), type=call.type)
@@ -217,16 +216,16 @@ def _sum_state(call: bound.Aggregate) -> State:
         counts = computed.min_integer(name + "n")
         total = pl.col(name) if counts is not None and counts > 0 else _total(name)
         others = (("s", pl.col(name + "s")),) if call.type.is_carried else ()
-        return Value(call.type, total, None, INTEGER_RANGES["int8"], others)
+        return Value(call.type, total, None, INTEGER_LIMITS["int8"], others)
 
     return State(lambda args, name: _partial_sum(args[0], name), lambda name: _merge_sums(kind, name), final, narrow)
 
 
 def _avg_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
-    if kind.name in _FLOATS:
+    if kind.name in FLOATS:
         return _float_state(call, average=True)
-    if kind.name not in _INTEGERS | {"numeric"}:
+    if kind.name not in INTEGERS | {"numeric"}:
         raise NotSupportedOnWorkers(f"avg of {kind.plain}")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
@@ -296,7 +295,7 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
 def _extreme_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
     largest = call.function.name == "max"
-    floats = kind.name in _FLOATS
+    floats = kind.name in FLOATS
 
     def pick(value: pl.Expr) -> pl.Expr:
         if floats:
@@ -407,7 +406,7 @@ def _whole_group_state(call: bound.Aggregate) -> State:
         return _distinct_state(call)
     if compute is None or (call.distinct and not (name == "string_agg" and _sorts_itself(call))):
         raise NotSupportedOnWorkers(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
-    if name in DEVIATIONS and call.args[0].type.name not in _FLOATS:
+    if name in DEVIATIONS and call.args[0].type.name not in FLOATS:
         raise NotSupportedOnWorkers(f"{name} of exact numbers")
     if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
         raise NotSupportedOnWorkers("string_agg of bytea, or with a separator that is not constant")

@@ -21,7 +21,7 @@ from gpudb.sql import bound
 
 _TIME = ("left_time", "right_time")
 _GROUP = "group_number"
-_INTEGERS = (pl.Int16, pl.Int32, pl.Int64)
+_INTEGER_DTYPES = (pl.Int16, pl.Int32, pl.Int64)
 _MAX_GROUPS = 1 << 60
 """Maximum number of groups whose numbers are computed from integer keys."""
 
@@ -88,7 +88,7 @@ def _pack_integers(
 ) -> tuple[pl.LazyFrame, pl.LazyFrame, int] | None:
     """Returns the same for keys that are integers which one integer holds together; None for others."""
     schema = known.lazy.collect_schema()
-    if not all(schema[each] in _INTEGERS for each in theirs):
+    if not all(schema[each] in _INTEGER_DTYPES for each in theirs):
         return None
     ranges = [(known.min_integer(each), known.max_integer(each)) for each in theirs]
     mine = other = pl.lit(0, pl.Int64)

@@ -19,10 +19,10 @@ from gpudb.engine.gpu.lower.windows.window_rows import PART0, POSITION, ROW_COUN
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
+from gpudb.types.facts import EXACT_NUMBERS
 
 MAX_FRAME_ROWS = 50_000_000
 """Limit of all frames' rows together; beyond it the embedded engine runs the query."""
-_EXACT = {"int2", "int4", "int8", "numeric"}
 
 
 def as_aggregate(call: bound.Window) -> bound.Aggregate:
@@ -35,7 +35,7 @@ def add(rows: SortedRows, number: int, call: bound.Window, runs: Sequence[Run]) 
     kind = call.args[0].type if call.args else INT8
     name = call.function.name
     growing = len(runs) == 1 and runs[0].growing
-    if name == "count" or (name in {"sum", "avg"} and kind.name in _EXACT and not kind.is_carried):
+    if name == "count" or (name in {"sum", "avg"} and kind.name in EXACT_NUMBERS and not kind.is_carried):
         _add_differences(rows, number, call, runs)
     elif growing and name in {"sum", "avg"} and kind.name.startswith("float"):
         _add_running_sum(rows, number, call, runs[0])

@@ -28,9 +28,7 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import find_function
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
-
-_INTEGERS = {"int2", "int4", "int8"}
-_FLOATS = {"float4", "float8"}
+from gpudb.types.facts import FLOATS, INTEGERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +92,10 @@ def _target_key(
         return value - by if down else value + by
 
     kind = key.type.name
-    if kind in _INTEGERS:
+    if kind in INTEGERS:
         widened = key.expr.cast(pl.Int128)
         return widened, move(widened, offset.expr.cast(pl.Int128)), None
-    if kind in _FLOATS:
+    if kind in FLOATS:
         real = key.expr.cast(pl.Float64)
         return real, move(real, offset.expr.cast(pl.Float64)), None
     if kind == "numeric":

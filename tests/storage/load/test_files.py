@@ -1,4 +1,4 @@
-"""Files as COPY data for a client's connection, and their progress."""
+"""Files that a path or a glob names, and their kinds."""
 
 from __future__ import annotations
 
@@ -10,29 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.storage.load.client import list_copy_sources
 from gpudb.storage.load.files import find_files
-from gpudb.storage.load.progress import Progress
-
-
-def test_csv_goes_as_it_is_and_columns_as_csv(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf1,x\n")
-    with gzip.open(tmp_path / "b.csv.gz", "wb") as packed:
-        packed.write(b"2,y\n" * 500_000)
-    table = pa.table({"a": [3, None], "b": pa.array(['x,"y"', ""]).dictionary_encode()})
-    pq.write_table(table, tmp_path / "c.parquet")
-    seen: list[Progress] = []
-    sources = list_copy_sources(f"{tmp_path}/*", seen.append)
-    assert [source.file.path.name for source in sources] == ["a.csv", "b.csv.gz", "c.parquet"]
-    assert [source.columns for source in sources] == [None, None, ("a", "b")]
-    assert [source.is_csv for source in sources] == [True, True, False]
-    data = [b"".join(source.chunks) for source in sources]
-    assert data[0] == b"1,x\n"
-    assert data[1] == b"2,y\n" * 500_000
-    assert data[2] == b'3,"x,""y"""\n,""\n'
-    total = sum(file.stat().st_size for file in tmp_path.iterdir())
-    assert seen[-1].done == seen[-1].total == total
-    assert [step.done for step in seen] == sorted(step.done for step in seen)
 
 
 def test_files_without_a_name_are_known_by_their_first_bytes(tmp_path: Path) -> None:

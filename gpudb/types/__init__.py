@@ -30,6 +30,9 @@ import pyarrow as pa
 
 from gpudb import pgdata
 from gpudb.errors import SqlError, UndefinedObject
+from gpudb.types.facts import DISPLAY_NAMES, MULTIRANGE_RANGES, RANGE_SUBTYPES
+from gpudb.types.interval_fields import format_interval_modifier
+from gpudb.types.representations import REPRESENTATIONS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,7 +145,7 @@ class SqlType:
     @property
     def item(self) -> SqlType | None:
         """The item type of an array's or multirange's list: elements, arrays of one dimension less, or ranges."""
-        if self.name in MULTIRANGES:
+        if self.name in MULTIRANGE_RANGES:
             return self.range_type
         return replace(self, dims=self.dims - 1) if self.dims > 1 else self.element
 
@@ -201,13 +204,13 @@ class SqlType:
     @property
     def subtype(self) -> SqlType | None:
         """A range's subtype; None for other types."""
-        name = RANGES.get(self.name)
+        name = RANGE_SUBTYPES.get(self.name)
         return None if name is None else SqlType(name)
 
     @property
     def range_type(self) -> SqlType | None:
         """The range type of a multirange; None for other types."""
-        name = MULTIRANGES.get(self.name)
+        name = MULTIRANGE_RANGES.get(self.name)
         return None if name is None else SqlType(name)
 
     @property
@@ -249,7 +252,7 @@ class SqlType:
         if (subtype := self.subtype) is not None:
             bound = f"STRUCT(k TINYINT, v {subtype.duckdb_value}, s TINYINT)"
             return f"STRUCT(l {bound}, u {bound})"
-        return "VARCHAR" if self.user is not None else _REPRESENTATIONS[self.name][0]
+        return "VARCHAR" if self.user is not None else REPRESENTATIONS[self.name][0]
 
     @property
     def arrow(self) -> pa.DataType:
@@ -273,7 +276,7 @@ class SqlType:
         if (subtype := self.subtype) is not None:
             bound = pa.struct([("k", pa.int8()), ("v", subtype.arrow_value), ("s", pa.int8())])
             return pa.struct([("l", bound), ("u", bound)])
-        return pa.string() if self.user is not None else _REPRESENTATIONS[self.name][1]
+        return pa.string() if self.user is not None else REPRESENTATIONS[self.name][1]
 
     @property
     def polars(self) -> pl.DataType:
@@ -308,7 +311,7 @@ class SqlType:
             return f"{self.element}[]"
         if self.user is not None:
             return str(self.user)
-        name = _DISPLAY_NAMES.get(self.name, self.name)
+        name = DISPLAY_NAMES.get(self.name, self.name)
         if self.modifier == -1:
             return '"char"' if self.name == "char" else name
         if self.name == "numeric":
@@ -317,139 +320,9 @@ class SqlType:
             first, _, rest = name.partition(" ")
             return f"{first}({self.modifier}) {rest}"
         if self.name == "interval":
-            return f"interval{_format_interval_modifier(self.modifier)}"
+            return f"interval{format_interval_modifier(self.modifier)}"
         return f"{name}({self.length})"
 
-
-# The fields to which an interval can be restricted, and their bits in the upper half of its modifier.
-INTERVAL_FIELDS = {
-    "year": 1 << 2,
-    "month": 1 << 1,
-    "day": 1 << 3,
-    "hour": 1 << 10,
-    "minute": 1 << 11,
-    "second": 1 << 12,
-}
-ALL_INTERVAL_FIELDS = 0x7FFF
-
-
-def list_interval_fields(modifier: int) -> list[str]:
-    """Returns the fields that an interval's modifier names, from largest to smallest; none if it names all."""
-    fields = modifier >> 16
-    return [name for name, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
-
-
-def _format_interval_modifier(modifier: int) -> str:
-    """Returns an interval's modifier as it is declared: ` day to minute`, `(2)`, ` second(3)`."""
-    named, precision = list_interval_fields(modifier), modifier & 0xFFFF
-    ends = f" {' to '.join(dict.fromkeys((named[0], named[-1])))}" if named else ""
-    return ends if precision == 0xFFFF else f"{ends}({precision})"
-
-
-# Subtype of each range type.
-RANGES = {
-    "int4range": "int4",
-    "int8range": "int8",
-    "numrange": "numeric",
-    "daterange": "date",
-    "tsrange": "timestamp",
-    "tstzrange": "timestamptz",
-}
-
-# Range type of each multirange type.
-MULTIRANGES = {name.replace("range", "multirange"): name for name in RANGES}
-
-# DuckDB's and Arrow's type of each SQL type; those of numeric, ranges and arrays are computed above.
-_TEXT = ("VARCHAR", pa.string())
-_OID = ("BIGINT", pa.int64())
-# References to catalog objects: an OID inside, a name on output.
-_REGISTERED = ("BIGINT", pa.string())
-_REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
-    "bool": ("BOOLEAN", pa.bool_()),
-    "int2": ("SMALLINT", pa.int16()),
-    "int4": ("INTEGER", pa.int32()),
-    "int8": ("BIGINT", pa.int64()),
-    "float4": ("FLOAT", pa.float32()),
-    "float8": ("DOUBLE", pa.float64()),
-    "text": _TEXT,
-    "varchar": _TEXT,
-    "bpchar": _TEXT,
-    "bytea": ("BLOB", pa.binary()),
-    "date": ("DATE", pa.date32()),
-    "time": ("TIME", pa.time64("us")),
-    "timetz": ("BIGINT", pa.int64()),
-    "money": ("BIGINT", pa.int64()),
-    "timestamp": ("TIMESTAMP", pa.timestamp("us")),
-    "timestamptz": ("TIMESTAMPTZ", pa.timestamp("us", tz="UTC")),
-    "interval": ("INTERVAL", pa.month_day_nano_interval()),
-    "uuid": ("UUID", pa.string()),
-    "json": _TEXT,
-    "jsonb": _TEXT,
-    "inet": ("BLOB", pa.binary()),
-    "cidr": ("BLOB", pa.binary()),
-    "macaddr": _TEXT,
-    "macaddr8": _TEXT,
-    "bit": _TEXT,
-    "varbit": _TEXT,
-    "jsonpath": _TEXT,
-    "unknown": _TEXT,
-    "void": _TEXT,
-    # Types of the system catalog alone.
-    "name": _TEXT,
-    "char": _TEXT,
-    "cstring": _TEXT,
-    "refcursor": _TEXT,
-    "regproc": _REGISTERED,
-    "regprocedure": _REGISTERED,
-    "regoper": _REGISTERED,
-    "regoperator": _REGISTERED,
-    "regclass": _REGISTERED,
-    "regtype": _REGISTERED,
-    "regrole": _REGISTERED,
-    "regnamespace": _REGISTERED,
-    "regcollation": _REGISTERED,
-    "regconfig": _REGISTERED,
-    "regdictionary": _REGISTERED,
-    "oid": _OID,
-    "xid": _OID,
-    "xid8": _OID,
-    "cid": _OID,
-    "tid": _TEXT,
-    "int2vector": ("SMALLINT[]", pa.list_(pa.int16())),
-    "oidvector": ("BIGINT[]", pa.list_(pa.int64())),
-    "pg_node_tree": _TEXT,
-    "pg_lsn": _TEXT,
-    "aclitem": _TEXT,
-    "pg_ndistinct": _TEXT,
-    "pg_dependencies": _TEXT,
-    "pg_mcv_list": _TEXT,
-    "record": _TEXT,
-    "anyarray": _TEXT,
-}
-
-# Types of columns of user tables, and their arrays.
-COLUMN_TYPES = frozenset(
-    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
-    " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
-    " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
-    " timetz money inet cidr macaddr macaddr8 name oid".split()
-)
-
-_DISPLAY_NAMES = {
-    "bool": "boolean",
-    "int2": "smallint",
-    "int4": "integer",
-    "int8": "bigint",
-    "float4": "real",
-    "float8": "double precision",
-    "varchar": "character varying",
-    "bpchar": "character",
-    "time": "time without time zone",
-    "timetz": "time with time zone",
-    "timestamp": "timestamp without time zone",
-    "timestamptz": "timestamp with time zone",
-    "varbit": "bit varying",
-}
 
 BOOL = SqlType("bool")
 INT2 = SqlType("int2")

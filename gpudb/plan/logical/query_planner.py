@@ -15,9 +15,9 @@ from itertools import count
 from typing import Any
 
 from gpudb.plan.dask.blocks import Ctes
+from gpudb.plan.dask.dask_sql_planner import plan_text
 from gpudb.plan.dask.decode import Decoder
 from gpudb.plan.dask.encode import Encoder
-from gpudb.plan.dask.planner import plan_text
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical.dependent_joins import ONE_EMPTY_ROW, DependentPlanner
 from gpudb.plan.logical.groups import plan_groups

@@ -1,0 +1,161 @@
+"""A session's transactions: their begin, their end, and the notifications that a commit sends.
+
+Idle (I) -BEGIN→ in a transaction (T) -error→ failed (E) -COMMIT or ROLLBACK→ idle. Outside BEGIN, a statement or a text
+of several runs in an implicit transaction, which `sync` ends.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Protocol
+
+from gpudb.catalog.model import Catalog
+from gpudb.catalog.secured_objects import get_database
+from gpudb.errors import GpudbError
+from gpudb.session.mailbox import Mailbox, Notification
+from gpudb.session.settings.catalog import SettingValues
+from gpudb.session.state.savepoints import SessionSavepoint
+from gpudb.storage.store import Store
+from gpudb.storage.transaction import Transaction
+
+
+class TransactionHost(Protocol):
+    """What transactions use of the database."""
+
+    store: Store
+
+    def mailboxes(self, database: str) -> Sequence[Mailbox]:
+        """Returns the mailboxes of the sessions in a database."""
+
+    def notify_others(self, database: int, sent: Sequence[Notification]) -> None:
+        """Sends notifications of a session to those of other servers over the catalog, by the OID of its database."""
+
+
+class TransactionEvents(Protocol):
+    """What a session does at the end of its transactions."""
+
+    def transaction_ends(self, committed: bool) -> None:
+        """Ends what belongs to a transaction that is committed or rolled back."""
+
+    def before_commit(self, transaction: Transaction) -> None:
+        """Runs what precedes a commit."""
+
+    def hide_values(self, error: GpudbError, catalog: Catalog | None = None) -> None:
+        """Takes values that the current role may not read out of an error."""
+
+
+class Transactions:
+    """The transactions of a session, of which `current` is open.
+
+    `explicit` is whether BEGIN opened it, `failed` whether an error ended it, `started` when it began.
+    `bound_statements` counts its statements that were bound, the running one included. `commits` and `rollbacks` are
+    those of the session.
+    """
+
+    def __init__(
+        self,
+        host: TransactionHost,
+        database: str,
+        process_id: int,
+        settings: SettingValues,
+        mailbox: Mailbox,
+        events: TransactionEvents,
+    ) -> None:
+        self.current: Transaction | None = None
+        self.started: dt.datetime | None = None
+        self.explicit = self.failed = False
+        self.savepoints: list[SessionSavepoint] = []
+        self.bound_statements = 0
+        self.commits = self.rollbacks = 0
+        self._host, self._database, self._process_id = host, database, process_id
+        self._settings, self._mailbox, self._events = settings, mailbox, events
+
+    @property
+    def status(self) -> str:
+        """The transaction status byte: I, T or E."""
+        if not self.explicit:
+            return "I"
+        return "E" if self.failed else "T"
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog that the transaction sees, or the last one that was committed."""
+        current = self.current
+        return self._host.store.catalog(self._database) if current is None else current.catalog
+
+    def begin(self, now: dt.datetime | None = None) -> Transaction:
+        """Returns the transaction; begins one if there is none."""
+        if self.current is None:
+            if self._settings["gpudb.fresh_reads"] == "on":
+                self._host.store.refresh()
+            self.current = self._host.store.begin(self._database)
+            self.current.party = -self._process_id
+            self.bound_statements = 0
+            self.started = now or dt.datetime.now(dt.UTC)
+            self._settings.begin()
+            if self._settings["default_transaction_read_only"] == "on":
+                self._settings.set("transaction_read_only", "on", local=True)
+        return self.current
+
+    def fail(self) -> None:
+        """Marks the transaction as failed."""
+        self.failed = True
+
+    def sync(self) -> None:
+        """Ends the implicit transaction: commits it, or rolls it back after an error."""
+        if self.explicit:
+            return
+        if self.current is None:
+            self.failed = False
+            return
+        self.end(commit=not self.failed)
+
+    def end(self, *, commit: bool) -> None:
+        """Commits or rolls back the transaction, implicit or explicit."""
+        transaction, self.current = self.current, None
+        self.started = None
+        self.explicit = self.failed = False
+        self.savepoints.clear()
+        self._events.transaction_ends(commit)
+        done = False
+        try:
+            if transaction is not None:
+                if commit:
+                    self._commit(transaction)
+                    self.commits += 1
+                else:
+                    transaction.rollback()
+                    self.rollbacks += 1
+            done = commit
+        except GpudbError as error:
+            self._events.hide_values(error, transaction.catalog if transaction is not None else None)
+            raise
+        finally:
+            self._settings.end(committed=done)
+            if self._mailbox.has_changes:
+                self._end_mail(committed=done)
+
+    def _commit(self, transaction: Transaction) -> None:
+        try:
+            self._events.before_commit(transaction)
+            if self._mailbox.has_changes:
+                self._mailbox.check_room(self._host.mailboxes(self._database))
+        except BaseException:
+            transaction.rollback()
+            raise
+        transaction.commit()
+
+    def _end_mail(self, *, committed: bool) -> None:
+        """Sends the notifications of a transaction that is committed, and forgets those of any other."""
+        if not committed:
+            self._mailbox.forget()
+            return
+        sent = self._mailbox.commit(self._process_id, self._host.mailboxes(self._database))
+        if sent:
+            self._host.notify_others(get_database(self.catalog).oid, sent)
+
+    def restart(self, *, commit: bool) -> Transaction:
+        """Commits the implicit transaction or rolls it back, and begins another."""
+        self.end(commit=commit)
+        return self.begin()

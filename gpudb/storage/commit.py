@@ -1,0 +1,259 @@
+"""The single place where transactions commit: merged, checked, written, and seen by all who begin afterwards.
+
+A commit syncs data files, then metadata files, then the transaction of the catalog, in this order. Nothing refers to
+what a crash leaves incomplete, and the next opening moves it to lost+found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from gpudb.catalog.relations import Sequence
+from gpudb.catalog.secured_objects import get_database
+from gpudb.catalog.tables import Table
+from gpudb.errors import GpudbError
+from gpudb.storage.activity import StoreActivity
+from gpudb.storage.catalog.changes import (
+    CatalogChanges,
+    Catalogs,
+    Pointer,
+    get_home,
+    is_temporary_object,
+    is_temporary_schema,
+)
+from gpudb.storage.catalog.commit_errors import WAIT_SECONDS, CommitUnknown, ConnectionLost
+from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
+from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
+from gpudb.storage.catalog_store import CatalogStore
+from gpudb.storage.committed_state import CommittedState
+from gpudb.storage.constraints.keys import KeyChecker
+from gpudb.storage.constraints.references import check_commit
+from gpudb.storage.data_directory import DataDirectory
+from gpudb.storage.garbage import remove_from_disk
+from gpudb.storage.iceberg.locations import to_uri
+from gpudb.storage.recovery.opening import COMMIT_PROPERTY, COMMIT_TABLES_PROPERTY, DATABASE_PROPERTY
+from gpudb.storage.transaction import CommitOutcome, Transaction
+
+if TYPE_CHECKING:
+    from gpudb.storage.iceberg.table_state import TableState
+
+_Unused = Mapping[int, list[Path]]
+"""Files that are no longer part of the state, by their table's OID."""
+
+
+class Committer:
+    """Commits the transactions of one store, one at a time."""
+
+    def __init__(
+        self,
+        directory: DataDirectory,
+        committed: CommittedState,
+        catalog: CatalogStore,
+        key_checker: KeyChecker,
+        activity: StoreActivity,
+        follow: Callable[[str, Table, bool], None],
+    ) -> None:
+        """`follow` is called after a commit with each table that it changed: its database, and whether it compacts."""
+        self._directory, self._table_files = directory, directory.table_files
+        self._committed, self._states = committed, committed.states
+        self._catalog = catalog
+        self._key_checker = key_checker
+        self._activity = activity
+        self._follow = follow
+
+    def commit(self, transaction: Transaction) -> CommitOutcome:
+        """Commits a transaction; raises if nothing of it is committed.
+
+        If the connection to a shared catalog is lost before the commit, it is tried again once that is back.
+        """
+        data = [] if self._table_files.url is None else self._list_new_data(transaction)
+        outcome = CommitOutcome()
+        try:
+            self._table_files.publish(data)  # before the lock, since others' commits need not wait for it
+            merged = self._commit_in_turn(transaction, outcome)
+            for change in merged.changes:
+                if isinstance(change.new, Table) and change.new.is_readable:
+                    self._follow(transaction.base.database, change.new, transaction.compacting)
+        except BaseException as error:
+            if not outcome.is_written:
+                self._table_files.withdraw(data)  # their copies are the transaction's
+                raise
+            outcome.error = error
+        return outcome
+
+    def _list_new_data(self, transaction: Transaction) -> list[Path]:
+        """Returns the data files that a transaction has written, and that durable tables have at its end.
+
+        Those of a snapshot to which it returns are committed: they are in the storage, and stay there if it fails.
+        """
+        written = {str(path): path for path in transaction.written}
+        before = {table.oid: table for table in transaction.base.tables()} if written else {}
+        new: list[Path] = []
+        for table in transaction.catalog.tables() if written else ():
+            if table is not before.get(table.oid) and table.is_readable and self._directory.is_durable(table):
+                new += [written[file.path] for file in table.files if file.path in written]
+        return new
+
+    def _commit_in_turn(self, transaction: Transaction, outcome: CommitOutcome) -> MergeResult:
+        ends = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                with self._committed.lock, self._catalog.exclusive(transaction):
+                    return self._commit(transaction, outcome)
+            except ConnectionLost:
+                if time.monotonic() >= ends:
+                    raise
+
+    def _commit(self, transaction: Transaction, outcome: CommitOutcome) -> MergeResult:
+        if self._committed.is_closed:
+            raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
+        current = self._committed.catalog(transaction.base.database)
+        merged = merge(transaction.base, transaction.catalog, current, self._committed.compactions)
+        for change in merged.changes:
+            if isinstance(change.new, Table) and change.concurrent:
+                fresh = [file for file in change.added if file.path not in transaction.known_keys]
+                self._key_checker.check(change.new, fresh, change.concurrent, distinct=True)
+        check_commit(self._key_checker, transaction.base, merged.catalog, merged.changes)
+        compacting, written = transaction.compacting, transaction.written
+        self._publish(self._drop_contents(merged), outcome, compacting=compacting, written=written)
+        return merged
+
+    def _drop_contents(self, merged: MergeResult) -> MergeResult:
+        """Adds to a merge the end of all relations of the databases that it drops."""
+        catalogs = self._committed.catalogs
+        before = catalogs[merged.catalog.database]
+        gone = [old for old, new in list_changed_databases(before, merged.catalog) if old is not None and new is None]
+        relations = (each for old in gone for each in catalogs[old.name].relations.values())
+        return replace(merged, changes=(*merged.changes, *(Change(each.oid, each, None) for each in relations)))
+
+    def expire_snapshots(self, oid: int | None = None) -> int:
+        """Discards the snapshots of a table, or of all, that are kept no longer; returns their number."""
+        expired = 0
+        for database in list(self._committed.catalogs):
+            with self._committed.lock:
+                if not self._list_expired(database, oid) or self._committed.is_closed:
+                    continue
+                with self._catalog.exclusive():
+                    found = self._list_expired(database, oid)
+                    if found:
+                        changes = tuple(Change(table.oid, table, table) for table, _ in found)
+                        merged = MergeResult(self._committed.catalogs[database], changes, {})
+                        self._publish(merged, CommitOutcome())
+                        expired += sum(gone for _, gone in found)
+        self._committed.garbage.collect()
+        return expired
+
+    def _list_expired(self, database: str, oid: int | None) -> list[tuple[Table, int]]:
+        catalog = self._committed.catalogs.get(database)
+        tables = () if catalog is None else (each for each in catalog.tables() if oid in (None, each.oid))
+        return self._states.list_expired(tables)
+
+    def _publish(
+        self,
+        merged: MergeResult,
+        outcome: CommitOutcome,
+        *,
+        compacting: bool = False,
+        written: Iterable[Path] = (),
+    ) -> None:
+        """Makes a merged catalog the committed one: on disk first, then for all who begin afterwards.
+
+        `written` are the files that a transaction wrote, also those that it dropped again.
+        """
+        staged = self._stage(merged, compacting=compacting)
+        unused = self._states.list_unused(merged.changes, staged)
+        metadata = self._states.list_new(staged)
+        compactions = merged.list_compactions(self._committed.commits + 1) if compacting else []
+        try:
+            self._table_files.publish(metadata)
+            catalogs = self._write(merged, staged, unused, compactions)
+        except CommitUnknown:
+            outcome.is_written = True  # perhaps: its files stay
+            raise
+        except BaseException:
+            for path in metadata:
+                self._table_files.remove(path)
+            raise
+        outcome.is_written = True
+        self._committed.install(catalogs)
+        added = [file for change in merged.changes for file in change.added]
+        rows, size = sum(file.rows for file in added), sum(file.bytes for file in added)
+        self._activity.add_commit(rows, size, compacting=compacting)
+        self._states.set_states(merged.changes, staged)
+        self._discard(merged, unused, written)
+        self._committed.add_compactions(compactions)
+
+    def _stage(self, merged: MergeResult, *, compacting: bool) -> dict[int, TableState]:
+        """Writes and syncs new Iceberg metadata for every durable table that changed."""
+        new = (change.new for change in merged.changes)
+        tables = [each for each in new if isinstance(each, Table) and self._directory.is_durable(each)]
+        properties = {
+            COMMIT_PROPERTY: str(self._catalog.last_commit + 1),
+            COMMIT_TABLES_PROPERTY: str(len(tables)),
+            DATABASE_PROPERTY: str(get_database(merged.catalog).oid),
+        }
+        return self._states.stage(tables, properties, compacting=compacting)
+
+    def _write(
+        self, merged: MergeResult, staged: Mapping[int, TableState], unused: _Unused, compactions: list[Compaction]
+    ) -> Catalogs:
+        """Runs the transaction of the catalog; returns the resulting catalogs."""
+        before = self._committed.catalogs
+        database = merged.catalog.database
+        current = before[database]
+        version = self._committed.next_version() if merged.changes_definitions else current.version
+        next_oid = max(merged.catalog.next_oid, *(each.next_oid for each in before.values()))
+        changes = CatalogChanges(version, next_oid, self._catalog.last_commit + 1)
+        for (kind, name), value in merged.objects.items():
+            if not is_temporary_object(kind, name):
+                changes.objects[get_home(database, kind), kind, name] = value
+        relations, snapshots = dict(merged.catalog.relations), dict(current.snapshots)
+        pointers: dict[int, Pointer | None] = {}
+        for change in merged.changes:
+            new = change.new
+            if isinstance(new, Table):
+                state = staged.get(change.oid)
+                if state is not None:
+                    new = replace(new, metadata_location=str(state.location))
+                    pointers[change.oid] = Pointer(new.schema, new.name, to_uri(state.location), database)
+                    snapshots[change.oid] = state.snapshots
+                relations[new.schema, new.name] = new
+            elif change.oid in self._states.pointers:
+                pointers[change.oid] = None
+                snapshots.pop(change.oid, None)
+            temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
+            if not temporary and not is_temporary_schema((new or change.old).schema):  # type: ignore[union-attr]
+                changes.relations[database, change.oid] = new
+        changed = replace(
+            merged.catalog,
+            version=version,
+            relations=MappingProxyType(relations),
+            snapshots=MappingProxyType(snapshots),
+            oids=current.oids,
+        )
+        catalogs = spread(before, changed, self._committed.next_version)
+        add_changes(changes, before, catalogs, database)
+        pointers |= move_pointers(self._states.pointers, before, catalogs, database)
+        changes.pointers = [(self._states.pointers.get(oid), pointer) for oid, pointer in pointers.items()]
+        if changes.relations or changes.objects or changes.pointers:
+            self._catalog.write(changes, merged, unused, compactions)
+        self._states.set_pointers(pointers)
+        return catalogs
+
+    def _discard(self, merged: MergeResult, unused: _Unused, written: Iterable[Path]) -> None:
+        """Discards, after the commit, the files that are no longer part of the state."""
+        live = {file.path for change in merged.changes if isinstance(change.new, Table) for file in change.new.files}
+        for path in written:
+            if str(path) not in live:
+                remove_from_disk(path)
+        garbage = self._committed.garbage
+        # A snapshot whose files are the table's again may have been discarded meanwhile.
+        added = (file.path for change in merged.changes for file in change.added)
+        garbage.restore(Path(path) for path in (*added, *merged.reverted))
+        own = {change.oid for change in merged.changes if self._catalog.is_collected_here(change.old)}
+        garbage.discard((path for oid in own for path in unused.get(oid, ())), self._committed.commits)

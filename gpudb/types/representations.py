@@ -1,0 +1,72 @@
+"""DuckDB's and Arrow's type of each SQL type, except those that depend on digits, fields or items."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_TEXT = ("VARCHAR", pa.string())
+_OID = ("BIGINT", pa.int64())
+# References to catalog objects: an OID inside, a name on output.
+_REGISTERED = ("BIGINT", pa.string())
+REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
+    "bool": ("BOOLEAN", pa.bool_()),
+    "int2": ("SMALLINT", pa.int16()),
+    "int4": ("INTEGER", pa.int32()),
+    "int8": ("BIGINT", pa.int64()),
+    "float4": ("FLOAT", pa.float32()),
+    "float8": ("DOUBLE", pa.float64()),
+    "text": _TEXT,
+    "varchar": _TEXT,
+    "bpchar": _TEXT,
+    "bytea": ("BLOB", pa.binary()),
+    "date": ("DATE", pa.date32()),
+    "time": ("TIME", pa.time64("us")),
+    "timetz": ("BIGINT", pa.int64()),
+    "money": ("BIGINT", pa.int64()),
+    "timestamp": ("TIMESTAMP", pa.timestamp("us")),
+    "timestamptz": ("TIMESTAMPTZ", pa.timestamp("us", tz="UTC")),
+    "interval": ("INTERVAL", pa.month_day_nano_interval()),
+    "uuid": ("UUID", pa.string()),
+    "json": _TEXT,
+    "jsonb": _TEXT,
+    "inet": ("BLOB", pa.binary()),
+    "cidr": ("BLOB", pa.binary()),
+    "macaddr": _TEXT,
+    "macaddr8": _TEXT,
+    "bit": _TEXT,
+    "varbit": _TEXT,
+    "jsonpath": _TEXT,
+    "unknown": _TEXT,
+    "void": _TEXT,
+    # Types of the system catalog alone.
+    "name": _TEXT,
+    "char": _TEXT,
+    "cstring": _TEXT,
+    "refcursor": _TEXT,
+    "regproc": _REGISTERED,
+    "regprocedure": _REGISTERED,
+    "regoper": _REGISTERED,
+    "regoperator": _REGISTERED,
+    "regclass": _REGISTERED,
+    "regtype": _REGISTERED,
+    "regrole": _REGISTERED,
+    "regnamespace": _REGISTERED,
+    "regcollation": _REGISTERED,
+    "regconfig": _REGISTERED,
+    "regdictionary": _REGISTERED,
+    "oid": _OID,
+    "xid": _OID,
+    "xid8": _OID,
+    "cid": _OID,
+    "tid": _TEXT,
+    "int2vector": ("SMALLINT[]", pa.list_(pa.int16())),
+    "oidvector": ("BIGINT[]", pa.list_(pa.int64())),
+    "pg_node_tree": _TEXT,
+    "pg_lsn": _TEXT,
+    "aclitem": _TEXT,
+    "pg_ndistinct": _TEXT,
+    "pg_dependencies": _TEXT,
+    "pg_mcv_list": _TEXT,
+    "record": _TEXT,
+    "anyarray": _TEXT,
+}

@@ -68,9 +68,7 @@ class Database:
         *,
         gpus: Sequence[str] = (),
     ) -> None:
-        self.store = Store(
-            data_dir, spill_dir=settings.spill_dir, catalog=settings.catalog, tables_url=settings.tables_url
-        )
+        self.store = Store(data_dir, settings)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)

@@ -114,7 +114,7 @@ class _Parameters(Sequence[object]):
 
     def split(self, sql: str) -> tuple[list[str], list[tuple[int, SqlType]]]:
         """Splits SQL at the marks: returns the parts, and the parameters between them."""
-        pieces = re.split(rf"\0{_MARK} (\d+)\0", sql)
+        pieces = re.split(re.escape(f"\0{_MARK} ") + "([0-9]+)\0", sql)
         return pieces[::2], [self._slots[int(place)] for place in pieces[1::2]]
 
 

@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from buenavista.postgres import BuenaVistaHandler, BVContext
-
 from gpudb.engine.scheduling import answer_soon
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog
+from gpudb.server.wire.buenavista_classes import BuenaVistaHandler, BVContext
 from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation
 from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.hba.file import HbaFile

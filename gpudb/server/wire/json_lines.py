@@ -10,8 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
 
-import structlog
-
 from gpudb.errors import SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -27,6 +25,8 @@ class JsonLines:
         self._use(_open(target) if isinstance(target, Path) else target)
 
     def _use(self, file: TextIO) -> None:
+        import structlog  # only servers with a log need it
+
         self._file = file
         self._logger = structlog.wrap_logger(
             structlog.WriteLogger(file),

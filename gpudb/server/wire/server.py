@@ -12,13 +12,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from buenavista.postgres import BuenaVistaServer
-
 from gpudb.config.wire import WireSettings
 from gpudb.errors import SqlError
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.auth import is_loopback
+from gpudb.server.wire.buenavista_classes import BuenaVistaServer
 from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.handler import Client, Handler
 from gpudb.server.wire.hba.file import HbaFile

@@ -12,8 +12,7 @@ import threading
 import time
 from typing import Any
 
-from buenavista.postgres import BVBuffer
-
+from gpudb.server.wire.buenavista_classes import BVBuffer
 from gpudb.server.wire.messages import ClientDisconnected, check_length
 
 _READ_BUFFER = 1 << 16

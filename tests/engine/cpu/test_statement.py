@@ -120,3 +120,14 @@ def test_lookups_in_the_catalog_are_mentioned_once(cpu: CpuEngine, lab: Lab, sql
     with cpu.instance.loaded.open_reader() as reading:
         text = statement.statement_sql(cpu.instance, lab.request(sql), reading).text
     assert text.count(f"{macro}(") <= most
+
+
+@pytest.mark.parametrize("mark", ["07ab", "7", "a+b"])
+def test_the_mark_of_a_slot_may_be_any_text(
+    cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    monkeypatch.setattr(statement, "_MARK", mark)
+    with cpu.instance.loaded.open_reader() as reading:
+        text = statement.statement_sql(cpu.instance, lab.request("SELECT $1::int + 1", (5,)), reading).text
+    assert "\0" not in text
+    assert "5" in text

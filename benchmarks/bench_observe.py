@@ -34,12 +34,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
 from benchmarks.harness import Row, make_row, save_results, visible_gpus
-from gpudb.config import Settings
+from gpudb.config.database import DatabaseSettings
+from gpudb.config.wire import WireSettings
 from gpudb.observe.batches import Batch, make_batch
 from gpudb.observe.traces import TraceExporter
 from gpudb.server.wire.server import PgServer
@@ -180,7 +180,7 @@ class Costs:
     @property
     def trace_share(self) -> float:
         """The share of a processor that traces take while it runs such statements."""
-        defaults = Settings()
+        defaults = DatabaseSettings()
         each_second = min(defaults.trace_ratio / statistics.median(self.limits), defaults.trace_limit)
         return statistics.median(self.traced) * each_second
 
@@ -199,8 +199,9 @@ def measure_costs(sql: str, workers: int, gpu: bool, pairs: int, statements: int
     with ExitStack() as stack:
         traces = TraceExporter(stack.enter_context(collecting()), ratio=1.0)
         stack.callback(traces.close)
-        where: dict[str, Any] = {"gpus": visible_gpus(workers).split(",")} if gpu and workers else {"workers": workers}
-        database = Database(query_log_rows=Settings().query_log_rows, **where)
+        gpus = visible_gpus(workers).split(",") if gpu and workers else ()
+        settings = DatabaseSettings(engine="twin", workers=workers) if workers and not gpus else DatabaseSettings()
+        database = Database(None, settings, gpus=gpus)
         last = _LastBatch()
         database.recorder.add_consumer(last)
         server = stack.enter_context(serving(database))
@@ -255,7 +256,7 @@ class _LastBatch:
 @contextmanager
 def serving(database: Database) -> Iterator[PgServer]:
     """A server of this process over a database, which it closes."""
-    server = PgServer(database, "127.0.0.1", 0)
+    server = PgServer(database, WireSettings(port=0))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from dataclasses import replace
 from typing import Any
 
 WORKERS = 4
@@ -28,9 +29,10 @@ class Stages:
 
     def setup(self, statement: str) -> None:
         """Creates a table of 20,000 rows that the workers have loaded."""
+        from gpudb.config.database import EMBEDDED
         from gpudb.session.database import Database
 
-        self.database: Any = Database(None, workers=WORKERS)
+        self.database: Any = Database(None, replace(EMBEDDED, engine="twin", workers=WORKERS))
         self.session: Any = self.database.session("gpudb")
         self._run(
             "CREATE TABLE orders AS SELECT i AS id, i % 7 AS k, (i % 100) / 4.0::numeric(10,2) AS price"

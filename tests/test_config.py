@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.config import Settings, load
+from gpudb.config.program import Settings, load
 from gpudb.errors import GpudbError
 
 

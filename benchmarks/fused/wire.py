@@ -63,6 +63,7 @@ def _gpu_server(folder: Path, workers: int) -> Iterator[int]:
 @contextmanager
 def _cpu_server(workers: int) -> Iterator[int]:
     """A server of CPU workers with the kernels' NumPy backend."""
+    from gpudb.config.wire import WireSettings
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -75,7 +76,7 @@ def _cpu_server(workers: int) -> Iterator[int]:
     cluster = Cluster(cpu_processes(workers, fuse=True))
     database.engine = RoutedEngine(ClusterEngine(cluster, database.cpu), database.cpu)
     warm_up()
-    listener = PgServer(database, "127.0.0.1", 0, tls=None, max_connections=10)
+    listener = PgServer(database, WireSettings(port=0, max_connections=10))
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     try:
         yield listener.address[1]

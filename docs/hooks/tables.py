@@ -17,8 +17,8 @@ from typing import Any
 import click
 import typer.main
 
-from gpudb import config as gpudb_config
 from gpudb.cli.main import app
+from gpudb.config.program import Settings
 from gpudb.observe.metrics import METRICS
 from gpudb.session.settings.catalog import SETTINGS
 from gpudb.session.settings.planner import planner_settings
@@ -70,17 +70,15 @@ def _docstrings(of: type) -> dict[str, str]:
 
 
 def settings() -> str:
-    """The settings of the server program, from `gpudb.config.Settings`."""
-    meanings = _docstrings(gpudb_config.Settings)
-    options = {"statement_log": "--log"}
+    """The settings of the server program, room by room, from `gpudb.config.program.Settings`."""
     serve = {parameter.name: parameter.opts[0] for parameter in _commands()["serve"].params}
+    rooms = [room for room in Settings.__mro__ if room.__module__.startswith("gpudb.config.")]
 
     def rows() -> Iterator[tuple[str, ...]]:
-        for name, field in gpudb_config.Settings.model_fields.items():
-            option = options.get(name) or serve.get(name)
-            default = "" if field.default is None else f"`{field.default}`"
-            shown = f"`{option}`" if option else ""
-            yield f"`{name}`", f"`GPUDB_{name.upper()}`", shown, default, meanings[name]
+        for name, meaning in (pair for room in rooms for pair in _docstrings(room).items()):
+            default, option = Settings.model_fields[name].default, serve.get(name)
+            shown = "" if default is None else f"`{default}`"
+            yield f"`{name}`", f"`GPUDB_{name.upper()}`", f"`{option}`" if option else "", shown, meaning
 
     return _table(("TOML key", "environment variable", "option", "default", "meaning"), rows())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from gpudb.api.interrupts import Interruptible
 from gpudb.api.names import quote_identifier
 from gpudb.api.parameters import format_parameter, get_parameter_type
 from gpudb.catalog.model import Catalog
+from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
@@ -33,8 +35,9 @@ def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
 
     55006 if another process has the directory open; 22023 if it is open here with another memory limit.
     """
+    settings = replace(EMBEDDED, memory_limit=memory_limit)
     if data_dir is None:
-        return Database(None, memory_limit=memory_limit)
+        return Database(None, settings)
     key = data_dir.resolve()
     with _lock:
         if key in _open:
@@ -43,7 +46,7 @@ def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
                 message = f'"{data_dir}" is open in this process already: its memory limit is set'
                 raise SqlError.of("invalid_parameter_value", message)
         else:
-            database, users = Database(data_dir, memory_limit=memory_limit), 0
+            database, users = Database(data_dir, settings), 0
         _open[key] = database, users + 1
         return database
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from rich.console import Console
 
 import gpudb.api
-from gpudb import config
 from gpudb.api.connection import Connection
 from gpudb.api.messages import format_notice
 from gpudb.api.names import format_column_definitions, qualify, quote_identifier
@@ -17,6 +16,7 @@ from gpudb.api.progress_bar import ProgressBar
 from gpudb.cli import sources
 from gpudb.cli.output import format_duration, format_size
 from gpudb.cli.sources import Source
+from gpudb.config import program
 from gpudb.errors import UndefinedTable
 from gpudb.storage.load.progress import Progress
 
@@ -64,7 +64,7 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
     files = sources.find_sources(patterns, options.format)
     total = sum(source.path.stat().st_size for source in files)
     console = Console(highlight=False, soft_wrap=True)
-    with gpudb.api.connect(target or config.load().data_dir) as connection:
+    with gpudb.api.connect(target or program.load().data_dir) as connection:
         started = time.perf_counter()
         load = _Load(connection, total)
         with ProgressBar(load) as bar, connection.transaction():

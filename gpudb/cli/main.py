@@ -40,6 +40,7 @@ def _root(
 
 @app.command()
 def serve(
+    context: typer.Context,  # has the values of all options, which are named as their settings
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="TCP port; 0 selects a free one.  [default: 5433]")] = None,
     http_host: Annotated[str | None, typer.Option(help="Address of health and metrics.  [default: 127.0.0.1]")] = None,
@@ -65,7 +66,9 @@ def serve(
     tls_ca: Annotated[Path | None, typer.Option(metavar="FILE", help="Authorities of clients in PEM.")] = None,
     hba_file: Annotated[Path | None, typer.Option(metavar="FILE", help="Rules of who may connect.")] = None,
     audit_log: Annotated[Path | None, typer.Option(metavar="FILE", help="File of the audit log.")] = None,
-    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="File of the statement log.")] = None,
+    statement_log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="File of the statement log.")
+    ] = None,
     engine: Annotated[str | None, typer.Option(help="Engine: auto, cpu, twin or gpu.  [default: auto]")] = None,
     workers: Annotated[
         int | None,
@@ -88,38 +91,10 @@ def serve(
     ] = None,
 ) -> None:
     """Serve PostgreSQL clients until SIGTERM or Ctrl-C."""
-    from gpudb import config as configuration
     from gpudb.cli.serve import serve as run
+    from gpudb.config import program
 
-    run(
-        configuration.load(
-            config,
-            host=host,
-            port=port,
-            http_host=http_host,
-            http_port=http_port,
-            data_dir=data_dir,
-            catalog=catalog,
-            tables_url=tables_url,
-            memory_limit=memory_limit,
-            max_connections=max_connections,
-            temp_file_limit=temp_file_limit,
-            shutdown_timeout=shutdown_timeout,
-            tls_cert=tls_cert,
-            tls_key=tls_key,
-            tls_ca=tls_ca,
-            hba_file=hba_file,
-            audit_log=audit_log,
-            statement_log=log,
-            engine=engine,
-            workers=workers,
-            scheduler=scheduler,
-            cluster_tls_ca=cluster_tls_ca,
-            cluster_tls_cert=cluster_tls_cert,
-            cluster_tls_key=cluster_tls_key,
-            cluster_insecure=cluster_insecure,
-        )
-    )
+    run(program.load(config, **{name: value for name, value in context.params.items() if name != "config"}))
 
 
 @app.command()
@@ -208,10 +183,10 @@ def check(
     deep: Annotated[bool, typer.Option("--deep", help="Read every file and verify its pages' checksums.")] = False,
 ) -> None:
     """Verify a data directory that no server has open; exit status 1 if something is wrong."""
-    from gpudb import config as configuration
     from gpudb.cli.maintenance import check as run
+    from gpudb.config import program
 
-    raise typer.Exit(run(configuration.load(data_dir=data_dir).data_dir, deep=deep))
+    raise typer.Exit(run(program.load(data_dir=data_dir).data_dir, deep=deep))
 
 
 @app.command("repair")
@@ -227,10 +202,10 @@ def repair_command(
     ] = None,
 ) -> None:
     """Rebuild a catalog that is lost, damaged or outdated, or with --table restore a damaged table."""
-    from gpudb import config as configuration
     from gpudb.cli.maintenance import repair, repair_table
+    from gpudb.config import program
 
-    directory = configuration.load(data_dir=data_dir).data_dir
+    directory = program.load(data_dir=data_dir).data_dir
     if table is not None:
         raise typer.Exit(repair_table(directory, table, snapshot))
     if snapshot is not None:
@@ -249,12 +224,12 @@ def move_catalog_command(
     ] = None,
 ) -> None:
     """Move the catalog of a data directory that no server has open to PostgreSQL, or back from there."""
-    from gpudb import config as configuration
     from gpudb.cli.maintenance import move_catalog
+    from gpudb.config import program
 
     if (to is None) is (source is None):
         raise typer.BadParameter("give either --to or --from")
-    move_catalog(configuration.load(data_dir=data_dir).data_dir, to=to, source=source)
+    move_catalog(program.load(data_dir=data_dir).data_dir, to=to, source=source)
 
 
 @app.command()
@@ -264,10 +239,10 @@ def backup(
     url: Url = None,
 ) -> None:
     """Add a backup of a running server, or of a data directory, to a folder or a URL."""
-    from gpudb import config as configuration
     from gpudb.cli.backup import backup as run
+    from gpudb.config import program
 
-    run(_get_target(None, data_dir, url) or configuration.load().data_dir, destination)
+    run(_get_target(None, data_dir, url) or program.load().data_dir, destination)
 
 
 @app.command()

@@ -16,9 +16,11 @@ from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.catalog.model import Database as DatabaseDefinition
 from gpudb.catalog.roles import Role
 from gpudb.catalog.secured_objects import get_database
-from gpudb.certificates import CertificateFiles
+from gpudb.config.database import EMBEDDED, DatabaseSettings
 from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.opening import start_cluster
 from gpudb.engine.protocol import Engine
+from gpudb.engine.routing import RoutedEngine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.observe.activity_reset import ActivityReset
@@ -48,7 +50,6 @@ from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
 
 if TYPE_CHECKING:
-    from gpudb.engine.gpu.cluster.config import WorkerProcesses
     from gpudb.engine.gpu.cluster.membership import Membership
     from gpudb.engine.gpu.engine import ClusterEngine
 
@@ -56,85 +57,37 @@ if TYPE_CHECKING:
 class Database:
     """The open databases of a data directory. Without `data_dir` it is a temporary one, deleted when this closes.
 
-    `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's memory). `workers` starts a
-    cluster of that many worker processes, which together have the same limit again, and which run the GPU engine's
-    plans on CPUs (the twin engine). `gpus`, the indices of GPUs, starts one worker on each (the GPU engine).
-    `scheduler` is the address of a Dask scheduler, of whose workers `workers` are used, 0 for all, on GPUs or as
-    `twin`; it needs `cluster_certificates`, or is `cluster_insecure` on purpose. A worker uses up to
-    `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
-    `reserved_connections` of `max_connections` are for superusers alone.
-    Earlier snapshots of tables are kept for `snapshot_retention` seconds, at most `snapshot_limit` of a table.
-    `temp_file_limit` bounds temporary files, in bytes: those of the CPU engine, and those of each worker. The CPU
-    engine's are in `spill_dir`, by default in `data_dir`. `settings` are the defaults of sessions' settings.
-    `scheduler_timeout` limits the waiting for a scheduler and its workers, in seconds. The last
-    `query_log_rows` statements that took `query_log_min_duration` seconds are kept in the query log. `catalog` is the
-    URL of a PostgreSQL that has the catalog, for several servers over one data directory. `tables_url` is a prefix of
-    an object storage for the tables' files.
+    `gpus` are the indices of the GPUs that its workers run on. Without them it has workers only of the engine twin, or
+    those of a scheduler.
     """
 
     def __init__(
         self,
         data_dir: Path | None = None,
+        settings: DatabaseSettings = EMBEDDED,
         *,
-        memory_limit: int | None = None,
-        max_connections: int = 1000,
-        reserved_connections: int = 0,
-        settings: Mapping[str, str] | None = None,
-        workers: int = 0,
         gpus: Sequence[str] = (),
-        scheduler: str | None = None,
-        twin: bool = False,
-        gpu_memory_limit: int | None = None,
-        cluster_certificates: CertificateFiles | None = None,
-        cluster_insecure: bool = False,
-        scheduler_timeout: float | None = None,
-        spill_dir: Path | None = None,
-        temp_file_limit: int | None = None,
-        snapshot_retention: float = 3600.0,
-        snapshot_limit: int = 100,
-        query_log_rows: int = 0,
-        query_log_min_duration: float = 0.01,
-        catalog: str | None = None,
-        tables_url: str | None = None,
     ) -> None:
-        self.store = Store(data_dir, spill_dir=spill_dir, catalog=catalog, tables_url=tables_url)
+        self.store = Store(data_dir, settings)
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
-            self.cpu = CpuEngine(memory_limit, self.store.spill, temp_limit=temp_file_limit)
-            self.engine: Engine = self.cpu
+            self.cpu = CpuEngine(settings.memory_limit, self.store.spill, temp_limit=settings.temp_file_limit)
             self.store.followers.append(self.cpu.follow)
-            self.cluster: ClusterEngine | None = None
-            self.members: Membership | None = None
             log_step("the storage is open")
-            if workers or gpus or scheduler:
-                if scheduler is None:
-                    processes = _own_processes(workers, gpus, memory_limit)
-                else:
-                    joined = (scheduler, workers or None, memory_limit, cluster_certificates)
-                    processes = _join_processes(
-                        *joined, gpu=not twin, insecure=cluster_insecure, seconds=scheduler_timeout
-                    )
-                self.engine, self.cluster = _start_cluster(
-                    self.cpu, replace(processes, device=gpu_memory_limit or 0, temp_limit=temp_file_limit or 0)
-                )
-                self.members = self.cluster.members
+            self.cluster: ClusterEngine | None = start_cluster(self.cpu, settings, gpus)
+            self.engine: Engine = self.cpu if self.cluster is None else RoutedEngine(self.cluster, self.cpu)
+            self.members: Membership | None = None if self.cluster is None else self.cluster.members
         except BaseException:
             self.store.close()
             raise
         self.plans = PlanCache()
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
-        self._default_settings: Mapping[str, str] = {
-            "max_connections": str(max_connections),
-            "temp_file_limit": str(-1 if temp_file_limit is None else temp_file_limit),
-            SNAPSHOT_RETENTION: f"{round(snapshot_retention * 1000)}ms",
-            SNAPSHOT_LIMIT: str(snapshot_limit),
-            **(settings or {}),
-        }
+        self._default_settings = _list_parameters(settings)
         self.apply_system_settings()
-        self.max_connections = max_connections
-        self.reserved_connections = reserved_connections
+        self.max_connections = settings.max_connections
+        self._reserved_connections = settings.superuser_reserved_connections
         self.configuration: ServerConfiguration | None = None
         self.configuration_loaded = self.started
         self._sessions: dict[int, Session] = {}
@@ -143,11 +96,12 @@ class Database:
         self.activity_reset = ActivityReset(self.started)
         self.statements = StatementTotals()
         self.statistics = StatementStatistics()
-        self.query_log = QueryLog(self.store.private_directory, query_log_rows, query_log_min_duration)
+        kept = settings.query_log_rows if settings.track_statements else 0
+        self.query_log = QueryLog(self.store.private_directory, kept, settings.query_log_min_duration)
         consumers = self.statements, self.statistics, self.query_log
         # The query log has each statement that takes as long.
         self.recorder = StatementRecorder(
-            *consumers, repeats_below=query_log_min_duration if query_log_rows else math.inf
+            *consumers, repeats_below=settings.query_log_min_duration if kept else math.inf
         )
         self._lock = threading.Lock()
         self._pids = itertools.count(1000)
@@ -207,7 +161,7 @@ class Database:
             raise SqlError.of("too_many_connections", f'too many connections for database "{database.name}"')
         if 0 <= role.connection_limit <= sum(oid == role.oid for oid in self._logins.values()):
             raise SqlError.of("too_many_connections", f'too many connections for role "{role.name}"')
-        if len(self._sessions) + self.reserved_connections >= self.max_connections:
+        if len(self._sessions) + self._reserved_connections >= self.max_connections:
             message = "remaining connection slots are reserved for roles with the SUPERUSER attribute"
             raise SqlError.of("too_many_connections", message)
 
@@ -319,40 +273,16 @@ class Database:
         self.store.close()
 
 
-def _own_processes(workers: int, gpus: Sequence[str], memory_limit: int | None) -> WorkerProcesses:
-    from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
-
-    return gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit)
-
-
-def _join_processes(
-    scheduler: str,
-    workers: int | None,
-    memory_limit: int | None,
-    certificates: CertificateFiles | None,
-    *,
-    gpu: bool,
-    insecure: bool,
-    seconds: float | None,
-) -> WorkerProcesses:
-    from gpudb.engine.gpu.cluster.config import joined_processes
-
-    limits = (workers, memory_limit, certificates)
-    return joined_processes(scheduler, *limits, gpu=gpu, insecure=insecure, seconds=seconds)
-
-
-def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, ClusterEngine]:
-    """Starts a cluster before the embedded engine; imports here since Dask and dask-sql take seconds."""
-    from gpudb.engine.gpu.cluster.cluster import Cluster
-    from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.routing import RoutedEngine
-    from gpudb.plan.dask.dask_sql_planner import warm_up
-
-    def planner() -> None:
-        warm_up()
-        log_step("the planner is ready")
-
-    log_step("the engine's libraries are read")
-    cluster = Cluster(processes, meanwhile=planner)
-    engine = ClusterEngine(cluster, embedded, "gpu" if processes.gpu else "twin")
-    return RoutedEngine(engine, embedded), engine
+def _list_parameters(settings: DatabaseSettings) -> Mapping[str, str]:
+    """Returns the values of sessions' parameters that the settings are or determine."""
+    return {
+        "authentication_timeout": f"{round(settings.authentication_timeout * 1000)}ms",
+        "hba_file": "" if settings.hba_file is None else str(settings.hba_file.absolute()),
+        "max_connections": str(settings.max_connections),
+        "superuser_reserved_connections": str(settings.superuser_reserved_connections),
+        "temp_file_limit": str(-1 if settings.temp_file_limit is None else settings.temp_file_limit),
+        "gpudb.max_running_statements": str(settings.max_running_statements),
+        "gpudb.max_statement_timeout": settings.max_statement_timeout,
+        SNAPSHOT_RETENTION: f"{round(settings.snapshot_retention * 1000)}ms",
+        SNAPSHOT_LIMIT: str(settings.snapshot_limit),
+    }

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpudb.catalog.tables import Table
+from gpudb.config.storage import StorageSettings
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.locations import place_at
@@ -31,24 +32,23 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 class DataDirectory:
     """The folders of a data directory from its opening to `close`; a temporary one is not `durable`."""
 
-    def __init__(
-        self, data_dir: Path | None, *, tables_url: str | None, spill_dir: Path | None, together: bool
-    ) -> None:
+    def __init__(self, data_dir: Path | None, settings: StorageSettings) -> None:
         """Creates what is missing, and locks it; None makes a temporary directory. Raises as `store.Store` does.
 
-        Coordinators open a directory `together`.
+        Those that have their catalog in PostgreSQL, the coordinators, open a directory together.
         """
+        together = settings.catalog is not None
         if data_dir is not None and _ADDRESS.match(str(data_dir)):
             hint = "A local data directory has the catalog; its tables may lie at an address (--tables-url)."
             raise FeatureNotSupported(f'data directories at addresses are not supported: "{data_dir}"', hint=hint)
-        if tables_url is not None and (together or data_dir is None):
+        if settings.tables_url is not None and (together or data_dir is None):
             what = "without a data directory" if data_dir is None else "of several coordinators"
             raise FeatureNotSupported(f"tables {what} cannot lie in an object storage")
         self.durable = data_dir is not None
         self.path = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
         self.tables = self.path / "tables"
         """The folder that has a folder for each table, by OID."""
-        self.spill = (self.path if spill_dir is None else spill_dir.absolute()) / "spill"
+        self.spill = (self.path if settings.spill_dir is None else settings.spill_dir.absolute()) / "spill"
         """The folder of temporary files."""
         try:
             make_data_directory(self.path)
@@ -60,7 +60,7 @@ class DataDirectory:
         self._lock = LockFile(self.path / "lock", together=together)
         self.table_files: TableFiles = LocalTableFiles()
         try:
-            self.table_files = open_table_files(self.path, tables_url)
+            self.table_files = open_table_files(self.path, settings.tables_url)
             if together and self.table_files.url is not None:
                 raise FeatureNotSupported("tables of several coordinators cannot lie in an object storage")
             place_at(self.tables, self.table_files.url)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.catalog.tables import Table
+from gpudb.config.storage import StorageSettings
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.catalog.changes import Catalogs, Coordinator
 from gpudb.storage.catalog_store import CatalogStore
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 KEEP_SECONDS = 30.0
 """How long unused files stay on disk for other programs that read the tables."""
-_NO_PAST = Retention()
+NO_PAST = StorageSettings(snapshot_retention=0)
+"""Settings of a store that keeps no earlier snapshots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +58,27 @@ class Store:
     def __init__(
         self,
         data_dir: Path | None = None,
+        settings: StorageSettings = NO_PAST,
         *,
         compaction: bool = True,
         keep_seconds: float = KEEP_SECONDS,
-        retention: Retention = _NO_PAST,
-        spill_dir: Path | None = None,
-        catalog: str | None = None,
-        tables_url: str | None = None,
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
         It is for its owner alone. Raises 58030 or 42501 if it cannot be created, 55000 if others have access to it and
         this user cannot take it away, 55006 if another process has it open, XX001 if its catalog cannot be read, and
-        0A000 for an address. `compaction` runs in a thread. `retention` is of earlier snapshots of durable tables.
-        `spill_dir` has the temporary files instead of the data directory. `catalog` is the URL of a PostgreSQL that has
-        the catalog: any number of stores, the coordinators, may then have the directory open; 08001 if it does not
-        answer, 55000 if the directory is another catalog's. `tables_url` is a prefix of an object storage where the
-        tables' files lie; a directory remembers it (see `object_stores.table_files`).
+        0A000 for an address. `compaction` runs in a thread. With a `catalog` of PostgreSQL any number of stores, the
+        coordinators, may have the directory open; 08001 if it does not answer, 55000 if the directory is another
+        catalog's. A directory remembers its `tables_url` (see `object_stores.table_files`).
         """
-        self._data = DataDirectory(data_dir, tables_url=tables_url, spill_dir=spill_dir, together=catalog is not None)
+        self._data = DataDirectory(data_dir, settings)
         self.directory = self._data.path
         self.durable = self._data.durable
         self._compactor: Compactor | None = None
         self._committed = CommittedState(self._data, keep_seconds)
-        self.retention = retention
+        self.retention = Retention(settings.snapshot_retention, settings.snapshot_limit)
         try:
-            self.catalog_store = self._open_catalog(catalog, keep_seconds)
+            self.catalog_store = self._open_catalog(settings.catalog, keep_seconds)
         except BaseException:
             self._data.release()
             raise

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.storage.catalog import copying
@@ -47,7 +49,7 @@ def directory(tmp_path: Path) -> Path:
 
 def _change(directory: Path, catalog: str | None, people: int) -> None:
     """Asserts what the directory holds, and adds a person."""
-    database = Database(directory, catalog=catalog)
+    database = Database(directory, replace(EMBEDDED, catalog=catalog))
     try:
         session = database.session("gpudb")
         assert run(session, "SELECT count(*), max(id) FROM s.people") == [(people, people)]
@@ -84,7 +86,7 @@ def test_a_running_server_keeps_its_catalog(directory: Path, url: str) -> None:
     finally:
         database.close()
     move_to_postgres(directory, url)
-    database = Database(directory, catalog=url)
+    database = Database(directory, replace(EMBEDDED, catalog=url))
     try:
         with pytest.raises(GpudbError) as refused:
             move_to_file(directory, url)
@@ -95,7 +97,7 @@ def test_a_running_server_keeps_its_catalog(directory: Path, url: str) -> None:
 
 def test_a_catalog_that_is_in_use_takes_no_other(directory: Path, url: str, tmp_path: Path) -> None:
     another = tmp_path / "another"
-    database = Database(another, catalog=url)
+    database = Database(another, replace(EMBEDDED, catalog=url))
     run(database.session("gpudb"), "CREATE TABLE mine (a int)")
     database.close()
     for move in (move_to_postgres, move_to_file):

@@ -20,7 +20,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpudb.config import Settings
+from gpudb.config.program import Settings
 from tests.support.deploy.images import Builder
 from tests.support.deploy.ports import find_port
 from tests.support.deploy.tools import ROOT

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gpudb.config import Settings
+from gpudb.config.program import Settings
 from tests.support.deploy.charts import CHART, render
 from tests.support.deploy.pods import Pod
 from tests.support.deploy.ports import find_port

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from gpudb.config import Settings
+from gpudb.config.program import Settings
 from tests.support.deploy.charts import CHART, EXAMPLES
 from tests.support.deploy.tools import KUBERNETES, ROOT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.config import Settings
+from gpudb.config.program import Settings
 from gpudb.session.settings.catalog import SETTINGS
 from tests.support.guide_blocks import ROOT
 

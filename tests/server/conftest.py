@@ -28,4 +28,4 @@ def address(fake: tuple[FakeDatabase, PgServer]) -> Address:
 def serve() -> Iterator[Callable[..., PgServer]]:
     """Starts servers that stop with the test."""
     with contextlib.ExitStack() as stack:
-        yield lambda database, **options: stack.enter_context(serving(database, **options))
+        yield lambda *given, **options: stack.enter_context(serving(*given, **options))

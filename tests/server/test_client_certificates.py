@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from gpudb.catalog.roles import Role
+from gpudb.config.wire import WireSettings
 from gpudb.errors import SqlError
 from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.server import PgServer
@@ -96,7 +97,12 @@ def server(serve: Serve, tmp_path: Path, authority: Authority) -> PgServer:
         Role(13, "eve"),
     )
     tls = make_self_signed_context(tmp_path, authorities=authority.certificate)
-    return serve(database, hba=HbaFile(rules, verifies_certificates=True), tls=tls, failed_login_delay=0)
+    return serve(
+        database,
+        WireSettings(port=0, failed_login_delay=0),
+        hba=HbaFile(rules, verifies_certificates=True),
+        tls=tls,
+    )
 
 
 def connect(server: PgServer, user: str, **options: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from gpudb.session.interfaces import DatabaseInterface
@@ -122,11 +123,11 @@ DATABASES = pytest.mark.parametrize("make", [FakeDatabase, real], ids=["fake", "
 
 @DATABASES
 def test_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseInterface]) -> None:
-    rounds(serve(make(), authentication_timeout=5), CASES)
+    rounds(serve(make(), WireSettings(port=0, authentication_timeout=5)), CASES)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @DATABASES
 def test_many_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseInterface]) -> None:
-    rounds(serve(make(), authentication_timeout=5), SOAK_CASES)
+    rounds(serve(make(), WireSettings(port=0, authentication_timeout=5)), SOAK_CASES)

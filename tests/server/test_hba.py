@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from gpudb.catalog.roles import Role
+from gpudb.config.wire import WireSettings
 from gpudb.errors import SqlError
 from gpudb.server.wire.hba.file import HbaFile
 from gpudb.server.wire.hba.matching import ConnectionRequest
@@ -23,6 +24,7 @@ from tests.support.oracle.server import Oracle, start_oracle
 from tests.support.oracle.wire import WireClient
 from tests.support.sessions import run
 
+UNDELAYED = WireSettings(port=0, failed_login_delay=0)
 Serve = Callable[..., PgServer]
 
 SHARED_LINES = r"""
@@ -228,7 +230,7 @@ def ruled(serve: Serve, tmp_path: Path) -> tuple[PgServer, Path]:
         "hostnossl all bob,gpudb,nobody,group 127.0.0.1/32 trust\n"
         "host gpudb ann 127.0.0.1/32 scram-sha-256\n",
     )
-    return serve(roles(), hba=HbaFile(path), tls=make_self_signed_context(tmp_path), failed_login_delay=0), path
+    return serve(roles(), UNDELAYED, hba=HbaFile(path), tls=make_self_signed_context(tmp_path)), path
 
 
 def test_rules_decide_who_connects(ruled: tuple[PgServer, Path]) -> None:
@@ -274,7 +276,7 @@ def test_rules_are_loaded_again_and_a_broken_file_leaves_them(
 
 def test_with_rules_the_server_listens_anywhere(tmp_path: Path) -> None:
     hba = HbaFile(write(tmp_path, "host all all 127.0.0.1/32 trust\n"))
-    server = PgServer(roles(), "0.0.0.0", 0, hba=hba)
+    server = PgServer(roles(), WireSettings(host="0.0.0.0", port=0), hba=hba)
     server.shutdown(0.1)
 
 
@@ -286,7 +288,7 @@ def test_rules_of_groups_follow_memberships(serve: Serve, tmp_path: Path) -> Non
     run(session, "CREATE ROLE root SUPERUSER LOGIN; CREATE ROLE staff; CREATE ROLE clerks IN ROLE staff")
     run(session, "CREATE ROLE ann LOGIN IN ROLE clerks; CREATE ROLE bob LOGIN; CREATE ROLE boss LOGIN SUPERUSER")
     session.close()
-    server = serve(database, hba=hba, failed_login_delay=0)
+    server = serve(database, UNDELAYED, hba=hba)
     with connect(server, user="root", autocommit=True) as admin:
         connect(server, user="ann").close()
         for user in ("bob", "boss"):
@@ -308,7 +310,7 @@ def test_refusals_read_as_in_postgresql(serve: Serve, tmp_path: Path) -> None:
     )
     text = "{type} all eve {address} reject\n{type} all ann,late {address} scram-sha-256\n{type} all absent {address} trust\n"
     path = write(tmp_path, text.format(type="host", address="all"))
-    server = serve(database, hba=HbaFile(path), failed_login_delay=0)
+    server = serve(database, UNDELAYED, hba=HbaFile(path))
     found = {name: refusal(server, user=name, password="wrong", sslmode="disable") for name in roles_of_both}
     found["late"] = refusal(server, user="late", password="secret")
     with start_oracle() as own:

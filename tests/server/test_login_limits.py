@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import psycopg
 import pytest
 
 from gpudb.catalog.roles import Role
+from gpudb.config.database import EMBEDDED
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.failed_logins import FREE_FAILURES, FailedLogins
 from gpudb.server.wire.messages import SSL_REQUEST
 from gpudb.server.wire.pending_connections import BURST_S, PendingConnections, get_client_network
@@ -34,8 +37,8 @@ MAX_CONNECTIONS = 6
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[PgServer]:
-    database = Database(None, max_connections=MAX_CONNECTIONS, reserved_connections=2)
-    with serving(database, max_connections=MAX_CONNECTIONS, failed_login_delay=0) as server:
+    database = Database(None, replace(EMBEDDED, max_connections=MAX_CONNECTIONS, superuser_reserved_connections=2))
+    with serving(database, WireSettings(port=0, max_connections=MAX_CONNECTIONS, failed_login_delay=0)) as server:
         yield server
 
 
@@ -147,7 +150,7 @@ def test_limits_are_shown_as_in_postgresql(limited: PgServer, oracle: Oracle) ->
 def test_half_open_connections_keep_nobody_out(serve: Serve, tmp_path: Path) -> None:
     """2,000 silent connections, most of them from the very address of a client that logs in, in each state."""
     database = FakeDatabase(Role(10, "gpudb", superuser=True), Role(11, "ann", verifier=make_verifier("secret")))
-    server = serve(database, max_connections=50, tls=make_self_signed_context(tmp_path))
+    server = serve(database, WireSettings(port=0, max_connections=50), tls=make_self_signed_context(tmp_path))
     with contextlib.ExitStack() as stack:
         for number in range(2000):
             made = socket.socket()
@@ -174,7 +177,7 @@ def test_half_open_connections_keep_nobody_out(serve: Serve, tmp_path: Path) -> 
 
 
 def test_beyond_the_limit_of_an_address_its_oldest_connection_ends(serve: Serve) -> None:
-    server = serve(FakeDatabase(), max_unauthenticated_per_address=3)
+    server = serve(FakeDatabase(), WireSettings(port=0, max_unauthenticated_per_address=3))
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(connected(server.address, login=False)) for _ in range(3)]
         other = stack.enter_context(contextlib.closing(socket.create_connection(server.address, 10, ("127.0.0.2", 0))))
@@ -192,7 +195,10 @@ def test_beyond_the_limit_of_an_address_its_oldest_connection_ends(serve: Serve)
 
 
 def test_a_burst_of_clients_ends_nobody(serve: Serve) -> None:
-    server = serve(FakeDatabase(), max_unauthenticated=20, max_unauthenticated_per_address=10)
+    server = serve(
+        FakeDatabase(),
+        WireSettings(port=0, max_unauthenticated_connections=20, max_unauthenticated_per_address=10),
+    )
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(connected(server.address, login=False)) for _ in range(60)]
         for client in clients:
@@ -227,7 +233,7 @@ def test_addresses_of_a_network_count_together() -> None:
 
 def test_authentication_has_a_time_limit(serve: Serve) -> None:
     database = FakeDatabase(Role(11, "ann", verifier=make_verifier("secret", iterations=100)))
-    server = serve(database, authentication_timeout=0.3)
+    server = serve(database, WireSettings(port=0, authentication_timeout=0.3))
     with connected(server.address, login=False) as client:
         client.send(startup(user="ann", database="gpudb"))
         assert client.receive().kind == "R"
@@ -241,7 +247,7 @@ def test_authentication_has_a_time_limit(serve: Serve) -> None:
 
 def test_failures_of_an_address_are_answered_later_and_later(serve: Serve) -> None:
     database = FakeDatabase(Role(11, "ann", verifier=make_verifier("secret", iterations=100)))
-    server = serve(database, failed_login_delay=0.4)
+    server = serve(database, WireSettings(port=0, failed_login_delay=0.4))
     waits = []
     for _ in range(FREE_FAILURES + 4):
         started = time.monotonic()
@@ -268,7 +274,7 @@ def test_delays_double_up_to_the_longest_and_are_forgotten(monkeypatch: pytest.M
 
 def test_a_client_whose_answer_waits_can_be_ended(serve: Serve) -> None:
     database = FakeDatabase(Role(11, "ann", verifier=make_verifier("secret", iterations=100)))
-    server = serve(database, failed_login_delay=30)
+    server = serve(database, WireSettings(port=0, failed_login_delay=30))
     for _ in range(12):
         server.failed_logins.record("127.0.0.1")
     with connected(server.address, login=False) as client:

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from gpudb.catalog.roles import Role
+from gpudb.config.wire import WireSettings
 from gpudb.errors import SqlError
 from gpudb.server.wire.messages import CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST
 from gpudb.server.wire.server import PgServer, check_exposure
@@ -122,7 +123,7 @@ def test_options_become_settings(address: Address) -> None:
 
 
 def test_a_client_that_only_connects_is_let_go(serve: Serve) -> None:
-    server = serve(FakeDatabase(), authentication_timeout=0.2)
+    server = serve(FakeDatabase(), WireSettings(port=0, authentication_timeout=0.2))
     with connected(server.address, login=False) as client:
         assert client.to_end() == []
     with connected(server.address, login=False) as client:
@@ -266,7 +267,7 @@ def test_a_wrong_key_cancels_nothing(address: Address) -> None:
 
 
 def test_too_many_clients_are_told_so(serve: Serve) -> None:
-    address = serve(FakeDatabase(), max_connections=2).address
+    address = serve(FakeDatabase(), WireSettings(port=0, max_connections=2)).address
     with connected(address), connected(address) as second:
         with connected(address, login=False) as third:
             third.send(startup(user="gpudb", database="gpudb"))
@@ -326,7 +327,7 @@ def test_a_broken_client_harms_nobody(address: Address) -> None:
 
 def test_shutdown_tells_idle_clients_and_lets_statements_end() -> None:
     database = FakeDatabase()
-    server = PgServer(database, "127.0.0.1", 0)
+    server = PgServer(database, WireSettings(port=0))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     with connected(server.address) as idle, connected(server.address) as busy, connected(server.address) as endless:
@@ -350,7 +351,7 @@ def test_shutdown_tells_idle_clients_and_lets_statements_end() -> None:
 
 
 def test_shutdown_before_serving_returns() -> None:
-    server = PgServer(FakeDatabase(), "127.0.0.1", 0)
+    server = PgServer(FakeDatabase(), WireSettings(port=0))
     server.shutdown(0.1)
     server.serve_forever()
 

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from tests.support.sessions import run, wait_until
@@ -29,7 +30,7 @@ class Ending:
     """A server, its clients, and its shutdown in a thread."""
 
     def __init__(self, database: Database) -> None:
-        self.server = PgServer(database, "127.0.0.1", 0)
+        self.server = PgServer(database, WireSettings(port=0))
         self.fast = threading.Event()
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()

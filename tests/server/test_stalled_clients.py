@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.messages import SSL_REQUEST, ClientDisconnected
 from gpudb.server.wire.server import PgServer
 from gpudb.server.wire.stream import Stream
@@ -41,7 +42,9 @@ class Served:
 
     def __init__(self, database: Database, encrypt: bool, folder: Path) -> None:
         self.encrypt = encrypt
-        self.server = PgServer(database, "127.0.0.1", 0, tls=make_self_signed_context(folder) if encrypt else None)
+        self.server = PgServer(
+            database, WireSettings(port=0), tls=make_self_signed_context(folder) if encrypt else None
+        )
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -17,7 +19,7 @@ LIMIT = 64 << 20
 
 @pytest.fixture
 def limited(tmp_path: Path) -> Iterator[Session]:
-    database = Database(tmp_path / "data", memory_limit=LIMIT)
+    database = Database(tmp_path / "data", replace(EMBEDDED, memory_limit=LIMIT))
     session = database.session("gpudb")
     yield session
     session.close()

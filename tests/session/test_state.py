@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -409,7 +411,7 @@ def test_discard_all_closes_cursors(session: Session) -> None:
 
 
 def test_max_connections_are_those_that_were_asked_for() -> None:
-    with contextlib.closing(Database(None, max_connections=7)) as database:
+    with contextlib.closing(Database(None, replace(EMBEDDED, max_connections=7))) as database:
         session = database.session("gpudb")
         assert run(session, "SHOW max_connections") == [("7",)]
         assert run(session, "SELECT setting FROM pg_settings WHERE name = 'max_connections'") == [("7",)]

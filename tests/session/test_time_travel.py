@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -255,7 +257,7 @@ def test_a_snapshot_that_violates_a_constraint_is_refused(database: Database) ->
 
 
 def test_the_retention_is_a_setting_and_vacuum_honours_it(tmp_path: Path) -> None:
-    database = Database(tmp_path / "data", snapshot_retention=7200, snapshot_limit=50)
+    database = Database(tmp_path / "data", replace(EMBEDDED, snapshot_retention=7200, snapshot_limit=50))
     try:
         session = database.session("gpudb")
         assert run(session, "SHOW gpudb.snapshot_retention") == [("2h",)]

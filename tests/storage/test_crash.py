@@ -127,7 +127,7 @@ def _kill_often(tmp_path: Path, rounds: int) -> None:
     for seed in range(rounds):
         # Each third one is killed amid its first commits.
         said = _crash(directory, seed, chance.uniform(0.02, 0.5), set() if seed % 3 == 1 else KINDS)
-        with Store(directory, compaction=False, retention=RETENTION) as store:
+        with Store(directory, RETENTION, compaction=False) as store:
             _check(store, said, acknowledged, pairs, moved)
         lively += any(line.startswith(("log", "pair")) for line in said)
     assert lively > rounds / 2

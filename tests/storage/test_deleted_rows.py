@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +13,11 @@ from pyiceberg.table import StaticTable
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import DataFile, Distribution, list_added_rows
+from gpudb.config.storage import StorageSettings
 from gpudb.errors import GpudbError, SerializationFailure, SqlError
 from gpudb.storage.backup.restore import restore, verify
 from gpudb.storage.backup.write import back_up
 from gpudb.storage.compaction import SMALL_FILES, compact, is_rewritten, select_files
-from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.recovery.check import check
 from gpudb.storage.store import Store
@@ -24,7 +25,7 @@ from tests.support.duckdb_iceberg.reader import build_environment, query
 from tests.support.store_tables import AB, ab, arrow, create, created, files_under, insert, rows, table_of
 
 COUNT = 2000
-HOUR = Retention(3600.0, 100)
+HOUR = StorageSettings(snapshot_retention=3600)
 
 
 def _filled(store: Store, **more: tuple[str, ...]) -> int:
@@ -197,7 +198,7 @@ def test_snapshots_before_a_deletion_have_its_rows(tmp_path: Path) -> None:
             (each.operation, each.table.rows, arrow(each.table).num_rows) for each in store.catalog().snapshots[oid]
         ]
 
-    with Store(tmp_path, compaction=False, retention=HOUR) as store:
+    with Store(tmp_path, HOUR, compaction=False) as store:
         oid = _filled(store)
         _delete(store, oid, 1)
         _delete(store, oid, 2, added=((COUNT + 1, "new"),))
@@ -208,7 +209,7 @@ def test_snapshots_before_a_deletion_have_its_rows(tmp_path: Path) -> None:
             ("delete", COUNT - 1, COUNT - 1),
             ("overwrite", COUNT - 1, COUNT - 1),
         ]
-    with Store(tmp_path, compaction=False, retention=HOUR) as store:
+    with Store(tmp_path, HOUR, compaction=False) as store:
         assert counts(store) == found
         past = store.catalog().snapshots[oid]
         with store.begin() as transaction:
@@ -220,7 +221,7 @@ def test_snapshots_before_a_deletion_have_its_rows(tmp_path: Path) -> None:
             transaction.restore(oid, past[2].table.files)
             transaction.commit()
         assert _keys(store, oid) == _all_but(1)
-    with Store(tmp_path, compaction=False, retention=HOUR) as store:
+    with Store(tmp_path, HOUR, compaction=False) as store:
         assert _keys(store, oid) == _all_but(1)
         assert _sums_of(table_of(store, oid).metadata_location) == [(COUNT - 1, sum(_all_but(1)))] * 2
     assert not check(tmp_path, deep=True).problems
@@ -275,17 +276,17 @@ def test_a_moved_directory_has_its_deletions(tmp_path: Path) -> None:
 
 
 def test_discarding_snapshots_of_a_moved_directory_makes_none(tmp_path: Path) -> None:
-    with Store(tmp_path / "here", compaction=False, retention=HOUR) as store:
+    with Store(tmp_path / "here", HOUR, compaction=False) as store:
         oid = _filled(store)
         for key in (3, 4, 5):
             _delete(store, oid, key)
     shutil.move(tmp_path / "here", tmp_path / "there")
-    with Store(tmp_path / "there", compaction=False, retention=Retention(3600.0, 2)) as store:
+    with Store(tmp_path / "there", replace(HOUR, snapshot_limit=2), compaction=False) as store:
         assert store.expire_snapshots() == 3
         assert [each.table.rows for each in store.catalog().snapshots[oid]] == [COUNT - 2, COUNT - 3]
         assert _sums_of(table_of(store, oid).metadata_location) == [(COUNT - 3, sum(_all_but(3, 4, 5)))] * 2
         _delete(store, oid, 6)
-    with Store(tmp_path / "there", compaction=False, retention=HOUR) as store:
+    with Store(tmp_path / "there", HOUR, compaction=False) as store:
         assert _keys(store, oid) == _all_but(3, 4, 5, 6)
         assert [each.operation for each in store.catalog().snapshots[oid]][-1] == "delete"
 

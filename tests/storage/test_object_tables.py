@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from gpudb.storage.iceberg.checksums import forget_verified
 from gpudb.storage.object_stores import table_files
 from gpudb.storage.recovery.catalog_move import move_to_postgres
 from gpudb.storage.recovery.check import check
-from gpudb.storage.store import Store
+from gpudb.storage.store import NO_PAST, Store
 from tests.support.s3.proxy import Proxy, running_proxy
 from tests.support.s3.server import running_s3_server
 from tests.support.server_program import Program
@@ -130,7 +131,7 @@ def test_tables_outlive_their_copies(
 def test_other_programs_read_the_objects(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Iceberg's metadata names the objects, so that pyiceberg reads a table without the data directory."""
     data = tmp_path / "data"
-    with Store(data, tables_url="s3://lake/shared") as store:
+    with Store(data, replace(NO_PAST, tables_url="s3://lake/shared")) as store:
         oid = created(store, "t")
         insert(store, oid, *[(n, "row") for n in range(50)])
         with store.begin() as transaction:
@@ -156,7 +157,7 @@ def test_other_programs_read_the_objects(environment: Mapping[str, str], tmp_pat
 def test_a_failed_upload_fails_the_commit(storage: Proxy, environment: Mapping[str, str], tmp_path: Path) -> None:
     """Errors that last fail the commit with nothing of it to be seen, then or later; a short one is tried again."""
     data = tmp_path / "data"
-    with Store(data, tables_url="s3://lake/faults") as store:
+    with Store(data, replace(NO_PAST, tables_url="s3://lake/faults")) as store:
         oid = created(store, "t")
         insert(store, oid, (1, "one"))
         before = _list_objects(storage, "lake/faults")
@@ -186,7 +187,7 @@ def test_a_failed_upload_fails_the_commit(storage: Proxy, environment: Mapping[s
 
 def test_objects_of_dropped_tables_are_removed(storage: Proxy, environment: Mapping[str, str], tmp_path: Path) -> None:
     """What no table names any more leaves the storage, with a time for other readers."""
-    with Store(tmp_path / "data", keep_seconds=0, tables_url="s3://lake/removed") as store:
+    with Store(tmp_path / "data", replace(NO_PAST, tables_url="s3://lake/removed"), keep_seconds=0) as store:
         oid = created(store, "t")
         insert(store, oid, (1, "one"))
         assert any("/data/" in name for name in _list_objects(storage, "lake/removed"))
@@ -202,7 +203,7 @@ def test_objects_that_a_crash_left_are_removed_after_a_time(
 ) -> None:
     """Objects of no table stay for days, then an opening removes them; those of a live table stay."""
     data, left = tmp_path / "data", "lake/left/16384/data/left.parquet"
-    with Store(data, tables_url="s3://lake/left") as store:
+    with Store(data, replace(NO_PAST, tables_url="s3://lake/left")) as store:
         oid = created(store, "t")
         insert(store, oid, (1, "one"))
         assert oid == 16384
@@ -224,7 +225,7 @@ def test_a_lost_or_older_catalog_removes_no_objects(
 ) -> None:
     """Without its catalog a directory is refused; with one of before, later objects stay."""
     data, copy = tmp_path / "data", tmp_path / "catalog.db"
-    with Store(data, tables_url="s3://lake/older") as store:
+    with Store(data, replace(NO_PAST, tables_url="s3://lake/older")) as store:
         oid = created(store, "t")
     shutil.copy(data / "catalog.db", copy)
     with Store(data, keep_seconds=3600) as store:
@@ -249,25 +250,25 @@ def test_a_lost_or_older_catalog_removes_no_objects(
 def test_an_address_is_of_one_directory(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Neither two directories at one address, nor a directory with two addresses, nor one with tables of its own."""
     first, second, own = (tmp_path / name for name in ("first", "second", "own"))
-    Store(first, tables_url="s3://lake/one").close()
+    Store(first, replace(NO_PAST, tables_url="s3://lake/one")).close()
     cases: list[tuple[Path, str | None]] = [(second, "s3://lake/one"), (first, "s3://lake/two")]
     with Store(own) as store:
         created(store, "t")
     cases.append((own, "s3://lake/own"))
     for directory, url in cases:
         with pytest.raises(GpudbError) as caught:
-            Store(directory, tables_url=url)
+            Store(directory, replace(NO_PAST, tables_url=url))
         assert caught.value.sqlstate == "55000"
     Store(first).close()
     with pytest.raises(FeatureNotSupported):
-        Store(None, tables_url="s3://lake/none")
+        Store(None, replace(NO_PAST, tables_url="s3://lake/none"))
     with pytest.raises(GpudbError, match="bucket"):
-        Store(tmp_path / "fourth", tables_url="s3://no-such-bucket/x")
+        Store(tmp_path / "fourth", replace(NO_PAST, tables_url="s3://no-such-bucket/x"))
 
 
 def test_a_catalog_of_tables_in_an_object_storage_is_not_moved(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Coordinators could not open the directory, so that its catalog stays where it is."""
-    Store(tmp_path / "data", tables_url="s3://lake/unmoved").close()
+    Store(tmp_path / "data", replace(NO_PAST, tables_url="s3://lake/unmoved")).close()
     with pytest.raises(FeatureNotSupported, match="several coordinators"):
         move_to_postgres(tmp_path / "data", "postgresql://127.0.0.1:1/none")
     Store(tmp_path / "data").close()
@@ -278,7 +279,7 @@ def test_a_failed_return_to_a_snapshot_keeps_its_objects(
 ) -> None:
     """Files of a snapshot that a transaction gives its table again are not the transaction's to take back."""
     data = tmp_path / "data"
-    with Store(data, tables_url="s3://lake/returned", retention=RETENTION, compaction=False) as store:
+    with Store(data, replace(RETENTION, tables_url="s3://lake/returned"), compaction=False) as store:
         oid, contended = created(store, "t"), created(store, "contended")
         insert(store, oid, (1, "first"))
         insert(store, contended, (1, "first"))
@@ -297,7 +298,7 @@ def test_a_failed_return_to_a_snapshot_keeps_its_objects(
     expected = {Path(each.path).relative_to(data / "tables").as_posix() for each in files}
     assert expected <= _list_objects(storage, "lake/returned")
     _lose_copies(data)
-    with Store(data, retention=RETENTION, compaction=False) as store:
+    with Store(data, RETENTION, compaction=False) as store:
         with store.begin() as transaction:
             transaction.restore(oid, tuple(files))
             transaction.commit()
@@ -310,7 +311,7 @@ def test_acknowledged_commits_survive_kills_and_lost_copies(
 ) -> None:
     """Killed at random moments, with the copies lost each time: every acknowledged commit is there, and no half one."""
     data, acknowledged = tmp_path / "data", set[int]()
-    Store(data, tables_url=f"s3://lake/kills-{rounds}").close()
+    Store(data, replace(NO_PAST, tables_url=f"s3://lake/kills-{rounds}")).close()
     for seed in range(rounds):
         said = _run_until_killed(data, seed, lines=8 + 7 * seed)
         for line in said:
@@ -318,7 +319,7 @@ def test_acknowledged_commits_survive_kills_and_lost_copies(
                 _, first, count = line.split()
                 acknowledged.update(range(int(first), int(first) + int(count)))
         _lose_copies(data)
-        with Store(data, retention=RETENTION) as store:
+        with Store(data, RETENTION) as store:
             names = store.catalog().relations
             held = {name: rows(store, names["public", name].oid) for name in ("log", "left", "right", "holed", "moved")}
         logged = [row[0] for row in held["log"]]

@@ -10,19 +10,20 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from gpudb.catalog.tables import Column, Table, TableSnapshot
+from gpudb.config.storage import StorageSettings
 from gpudb.storage.catalog.records import encode
 from gpudb.storage.compaction import SMALL_FILES, compact
 from gpudb.storage.iceberg.history import Retention, select_kept
 from gpudb.storage.recovery.check import check
-from gpudb.storage.store import Store
+from gpudb.storage.store import NO_PAST, Store
 from gpudb.types import INT4, TEXT
 from tests.support.store_tables import ab, arrow, created, files_under, insert, table_of
 
-HOUR = Retention(3600.0, 100)
+HOUR = StorageSettings(snapshot_retention=3600)
 
 
-def _open(directory: Path, retention: Retention = HOUR) -> Store:
-    return Store(directory, compaction=False, keep_seconds=0.0, retention=retention)
+def _open(directory: Path, settings: StorageSettings = HOUR) -> Store:
+    return Store(directory, settings, compaction=False, keep_seconds=0.0)
 
 
 def _history(store: Store, oid: int) -> list[list[tuple[object, ...]]]:
@@ -100,7 +101,7 @@ def test_definitions_are_those_of_their_time(tmp_path: Path) -> None:
 
 
 def test_nothing_is_kept_without_a_retention(tmp_path: Path) -> None:
-    with _open(tmp_path, Retention()) as store:
+    with _open(tmp_path, NO_PAST) as store:
         oid = _changed(store)
         assert _history(store, oid) == EXPECTED[-1:]
         store.garbage.collect(at_once=True)
@@ -127,7 +128,7 @@ def test_what_is_too_old_is_discarded_with_its_files(tmp_path: Path) -> None:
 
 
 def test_files_that_a_later_snapshot_has_too_stay(tmp_path: Path) -> None:
-    with _open(tmp_path, Retention(3600.0, 2)) as store:
+    with _open(tmp_path, replace(HOUR, snapshot_limit=2)) as store:
         oid = created(store, "t")
         for number in range(5):
             insert(store, oid, (number, "x"))
@@ -231,7 +232,7 @@ def test_selection() -> None:
     assert kept(100, Retention(10.0)) == [5]
     assert kept(5, Retention(10.0, 2)) == [4, 5]
     assert kept(5, Retention(10.0, 1)) == kept(5, Retention(0.0)) == [5]
-    assert select_kept([], 5, HOUR) == ()
+    assert select_kept([], 5, Retention(3600.0)) == ()
 
 
 def test_records_leave_the_mark_of_past_tables_out() -> None:

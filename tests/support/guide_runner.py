@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import gpudb
-from gpudb import config
 from gpudb.api import Connection
 from gpudb.api.messages import format_error, format_notice
 from gpudb.cli.script import split_statements
+from gpudb.config import program
 from gpudb.errors import GpudbError
 from tests.support.command_line import run_in_process
 from tests.support.guide_blocks import Block, blocks
@@ -94,7 +94,7 @@ class Page:
     def _run_toml(self, block: Block) -> None:
         file = self._folder / "gpudb.toml"
         file.write_text(block.text, encoding="utf-8")
-        settings = config.load(file)
+        settings = program.load(file)
         assert tomllib.loads(block.text).keys() <= type(settings).model_fields.keys(), block.place
 
     def _run_console(self, block: Block) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -41,7 +42,7 @@ def other(database: Database) -> Iterator[Session]:
 @pytest.fixture
 def connect(database: Database) -> Iterator[Connect]:
     """Opens psycopg connections with autocommit to a server over the database."""
-    server = PgServer(database, "127.0.0.1", 0)
+    server = PgServer(database, WireSettings(port=0))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     host, port = server.address

@@ -18,14 +18,14 @@ import duckdb
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import Column, Table
+from gpudb.config.storage import StorageSettings
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.storage.store import Store
 from gpudb.types import INT4, INT8, TEXT
 from tests.support.store_tables import ab, batch, create
 
-RETENTION = Retention(3600.0, 6)
+RETENTION = StorageSettings(snapshot_retention=3600, snapshot_limit=6)
 NAMES = ("log", "left", "right", "accounts", "holed", "moved")
 HOLED = 3000
 
@@ -47,7 +47,7 @@ def prepare(store: Store) -> None:
 
 def run(directory: Path, seed: int) -> None:
     """Works until it is killed."""
-    store = Store(directory, keep_seconds=0, retention=RETENTION)
+    store = Store(directory, RETENTION, keep_seconds=0)
     prepare(store)
     oids = {name: store.catalog().relations["public", name].oid for name in NAMES}
     speaking = threading.Lock()

@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from gpudb.session.interfaces import DatabaseInterface
 
 Address = tuple[str, int]
+FREE_PORT = WireSettings(port=0)
 
 
 @contextlib.contextmanager
-def serving(database: DatabaseInterface, **options: Any) -> Iterator[PgServer]:
-    """A server on a free port of loopback."""
-    server = PgServer(database, "127.0.0.1", 0, **options)
+def serving(database: DatabaseInterface, settings: WireSettings = FREE_PORT, **options: Any) -> Iterator[PgServer]:
+    """A server of these settings; `options` are PgServer's others."""
+    server = PgServer(database, settings, **options)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpudb.config.wire import WireSettings
 from gpudb.errors import SqlError
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire.audit_log import AuditLog
@@ -56,10 +57,8 @@ class Traffic:
 class PgServer(BuenaVistaServer):
     """A server for PostgreSQL clients, with one thread each.
 
-    `port` 0 selects a free one (`address`). `tls` is the context for clients that request encryption. More than
-    `max_connections` clients get 53300. Clients have `authentication_timeout` seconds to authenticate; of those that
-    have not, `max_unauthenticated` may be connected, and `max_unauthenticated_per_address` of an address. Failed logins
-    are answered up to `failed_login_delay` seconds late. `recorder` gets the statements that have ended.
+    `tls` is the context for clients that request encryption. More than `max_connections` clients get 53300, of which
+    the settings say more. `recorder` gets the statements that have ended.
 
     `hba` has the rules of connections. Without it roles without a password are trusted on loopback, and F0000 is raised
     if it would listen off loopback while a role that can log in has no password.
@@ -72,41 +71,37 @@ class PgServer(BuenaVistaServer):
     def __init__(
         self,
         database: DatabaseInterface,
-        host: str = "127.0.0.1",
-        port: int = 5433,
+        settings: WireSettings,
         *,
         tls: ssl.SSLContext | None = None,
-        max_connections: int = 1000,
-        authentication_timeout: float = 60.0,
         hba: HbaFile | None = None,
-        max_unauthenticated: int = 500,
-        max_unauthenticated_per_address: int = 100,
-        failed_login_delay: float = 5.0,
         statement_log: StatementLog | None = None,
         audit_log: AuditLog | None = None,
         recorder: StatementRecorder | None = None,
     ) -> None:
         if hba is None:
-            check_exposure(database, host)
+            check_exposure(database, settings.host)
         self.database = database
         self.tls = tls
-        self.max_connections = max_connections
-        self.authentication_timeout = authentication_timeout
+        self.max_connections = settings.max_connections
+        self.authentication_timeout = settings.authentication_timeout
         self.hba = hba
-        self.pending = PendingConnections(max_unauthenticated, max_unauthenticated_per_address)
-        self.failed_logins = FailedLogins(failed_login_delay)
+        self.pending = PendingConnections(
+            settings.max_unauthenticated_connections, settings.max_unauthenticated_per_address
+        )
+        self.failed_logins = FailedLogins(settings.failed_login_delay)
         self.statement_log = statement_log
         self.audit_log = audit_log
         self.recorder = recorder
         self.traffic = Traffic()
-        self._max_threads = max_connections + max_unauthenticated
+        self._max_threads = settings.max_connections + settings.max_unauthenticated_connections
         self._handlers: set[Handler] = set()
         self._lock = threading.Lock()
         self._stopping = False
         self._checked = 0.0
         self._serving = threading.Event()
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), database)
+        self.address_family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        super().__init__((settings.host, settings.port), database)
         self.RequestHandlerClass = Handler
 
     @property

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError, OutOfMemory
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -27,7 +29,7 @@ pytestmark = pytest.mark.timeout(300)  # starting workers takes long on a busy m
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[Database]:
-    made = Database(None, workers=WORKERS)
+    made = Database(None, replace(EMBEDDED, engine="twin", workers=WORKERS))
     yield made
     made.close()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gpudb.config.wire import WireSettings
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from tests.support import role_scenarios
@@ -28,7 +29,7 @@ def role_oracle() -> Iterator[RoleOracle]:
 def play(role_oracle: RoleOracle, tmp_path: Path) -> Iterator[Play]:
     """Plays a scenario on both servers and compares them; returns what gpudb showed."""
     database = Database(None)
-    server = PgServer(database, "127.0.0.1", 0)
+    server = PgServer(database, WireSettings(port=0))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     host, port = server.address

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gpudb.config.storage import StorageSettings
 from gpudb.storage.store import Store
 from tests.support.connection_urls import to_url
 from tests.support.oracle.server import Oracle
@@ -33,4 +34,5 @@ def open_store(catalog: str, tmp_path: Path) -> Iterator[Callable[..., Store]]:
 
 
 def _open(directory: Path, catalog: str, options: dict[str, Any]) -> Store:
-    return Store(directory, **{"catalog": catalog, "compaction": False, "keep_seconds": 0.0, **options})
+    settings = StorageSettings(catalog=catalog, snapshot_retention=0)
+    return Store(directory, settings, **{"compaction": False, "keep_seconds": 0.0, **options})

@@ -12,6 +12,7 @@ import pytest
 
 from gpudb.catalog.model import Schema
 from gpudb.catalog.relations import Sequence
+from gpudb.config.storage import StorageSettings
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.changes import CatalogChanges
 from gpudb.storage.catalog.postgres import PostgresCatalog
@@ -47,7 +48,7 @@ def _count_commits(catalog: str) -> int:
 def test_a_transaction_is_committed_once(
     lost: str, catalog: str, url: str, proxy: CuttingProxy, tmp_path: Path
 ) -> None:
-    with Store(tmp_path / "data", catalog=url, compaction=False) as store:
+    with Store(tmp_path / "data", StorageSettings(catalog=url, snapshot_retention=0), compaction=False) as store:
         oid = created(store, "t", primary_key=("a",))
         before = _count_commits(catalog)
         proxy.cut = lost
@@ -56,7 +57,7 @@ def test_a_transaction_is_committed_once(
         assert rows(store, oid) == [(1, "a")]
         assert _count_commits(catalog) == before + 1
         insert(store, oid, (2, "b"))
-    with Store(tmp_path / "data", catalog=catalog, compaction=False) as again:
+    with Store(tmp_path / "data", StorageSettings(catalog=catalog, snapshot_retention=0), compaction=False) as again:
         assert rows(again, oid) == [(1, "a"), (2, "b")]
 
 

@@ -14,6 +14,7 @@ from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Database, Schema
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import Table
+from gpudb.config.storage import StorageSettings
 from gpudb.errors import GpudbError, SerializationFailure
 from gpudb.storage.backup.manifest import find_manifest
 from gpudb.storage.backup.restore import restore
@@ -236,7 +237,7 @@ def test_the_leader_looks_for_files_of_no_table(open_store: OpenStore, catalog: 
 
 def _state(directory: Path, catalog: str | None = None) -> str:
     with pytest.raises(GpudbError) as raised:
-        Store(directory, catalog=catalog).close()
+        Store(directory, StorageSettings(catalog=catalog, snapshot_retention=0)).close()
     return raised.value.sqlstate
 
 

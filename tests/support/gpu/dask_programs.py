@@ -8,12 +8,23 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpudb.certificates import locate_member
+from gpudb.certificates import CertificateFiles, locate_member
+from gpudb.config.database import EMBEDDED, DatabaseSettings
 
 START_S = 200
+
+
+def joining(address: str, certificates: CertificateFiles | None = None, **options: Any) -> DatabaseSettings:
+    """The settings of a database of the twin engine, whose workers are a scheduler's."""
+    settings = replace(EMBEDDED, engine="twin", scheduler=address, **options)
+    if certificates is None:
+        return settings
+    ca, certificate, key = certificates.authority, certificates.certificate, certificates.key
+    return replace(settings, cluster_tls_ca=ca, cluster_tls_cert=certificate, cluster_tls_key=key)
 
 
 class Scheduler:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpudb.config.database import EMBEDDED
 from gpudb.engine.admission import Cost, Ticket
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
 from gpudb.engine.gpu.coordinator import coordinator
@@ -29,7 +31,7 @@ CASES = [(kind, fault) for kind in faults.STAGES for fault in ("kill", "raise", 
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[Database]:
-    made = Database(None, workers=WORKERS, memory_limit=WORKERS * 600 * 2**20)
+    made = Database(None, replace(EMBEDDED, engine="twin", workers=WORKERS, memory_limit=WORKERS * 600 * 2**20))
     faults.install(cluster_of(made))
     with pytest.MonkeyPatch.context() as patch:
         # The next statement is planned as usual: its result is too large to be part of the reply.

@@ -20,7 +20,7 @@ from gpudb.engine.gpu.cluster import joined, scheduler_client
 from gpudb.engine.gpu.cluster.security import load_security
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
-from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left
+from tests.support.gpu.dask_programs import START_S, Scheduler, are_workers_left, joining
 from tests.support.http_client import wait_for
 from tests.support.sessions import run
 
@@ -84,8 +84,7 @@ def _processes(session: Any) -> dict[int, int]:
 
 
 def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Scheduler, server: CertificateFiles) -> None:
-    options: Any = {"scheduler": scheduler.address, "twin": True, "cluster_certificates": server}
-    database = Database(None, workers=WORKERS, **options)
+    database = Database(None, joining(scheduler.address, server, workers=WORKERS))
     try:
         session = database.session("gpudb")
         run(session, "SET gpudb.fallback = off")
@@ -103,7 +102,7 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(joined, "CLAIM_SECONDS", 0.5)
             with pytest.raises(GpudbError, match="another server has the workers") as taken:
-                Database(None, **options)
+                Database(None, joining(scheduler.address, server))
         assert taken.value.sqlstate == "55006"
     finally:
         database.close()
@@ -156,21 +155,16 @@ def test_what_is_wrong_with_a_scheduler_is_told(
     monkeypatch.setattr(joined, "START_SECONDS", 2)
     monkeypatch.setattr(joined, "CONNECT_SECONDS", 2)
     cases = [
-        ("tcp://127.0.0.1:1", 0, "08001", "no scheduler answers"),
-        ("tls://127.0.0.1:1", 0, "08001", "no scheduler answers"),
-        ("nonsense://127.0.0.1:1", 0, "08001", "no scheduler answers"),
+        ("tcp://127.0.0.1:1", None, "08001", "no scheduler answers"),
+        ("tls://127.0.0.1:1", None, "08001", "no scheduler answers"),
+        ("nonsense://127.0.0.1:1", None, "08001", "no scheduler answers"),
         (scheduler.address, WORKERS + 1, "58000", f"{WORKERS} of {WORKERS + 1} workers have come"),
     ]
     for address, count, state, said in cases:
         with pytest.raises(GpudbError, match=said) as refused:
-            Database(
-                None,
-                workers=count,
-                scheduler=address,
-                twin=True,
-                cluster_certificates=server if address.startswith("tls") else None,
-                cluster_insecure=not address.startswith("tls"),
-            )
+            secure = address.startswith("tls")
+            options: Any = {"workers": count, "cluster_insecure": not secure}
+            Database(None, joining(address, server if secure else None, **options))
         assert refused.value.sqlstate == state
         # What a failed connection leaves to the garbage collector may wait for ever for a lock of its thread.
         assert not [each for each in gc.get_objects() if isinstance(each, Client) and each.status != "closed"]
@@ -186,7 +180,7 @@ def test_what_is_wrong_with_a_scheduler_is_told(
 
     monkeypatch.setattr(versions, "get_versions", ours)
     with pytest.raises(GpudbError, match="lacks no-such-package") as refused:
-        Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=server)
+        Database(None, joining(scheduler.address, server))
     assert refused.value.sqlstate == "58000"
 
 
@@ -194,10 +188,9 @@ def test_a_server_waits_for_a_scheduler_as_long_as_it_is_told(
     scheduler: Scheduler, server: CertificateFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(joined, "START_SECONDS", 0.1)
-    options: Any = {"twin": True, "cluster_certificates": server}
     with pytest.raises(GpudbError, match="no scheduler answers"):
-        Database(None, scheduler="tls://127.0.0.1:1", scheduler_timeout=1.5, **options)
+        Database(None, joining("tls://127.0.0.1:1", server, scheduler_timeout=1.5))
     began = time.monotonic()
     with pytest.raises(GpudbError, match="of 3 workers have come"):
-        Database(None, workers=WORKERS + 1, scheduler=scheduler.address, scheduler_timeout=3.0, **options)
+        Database(None, joining(scheduler.address, server, workers=WORKERS + 1, scheduler_timeout=3.0))
     assert time.monotonic() - began >= 3.0

@@ -11,10 +11,13 @@ import random
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 
 import psycopg
 import pytest
 
+from gpudb.config.database import EMBEDDED
+from gpudb.config.wire import WireSettings
 from gpudb.engine.gpu.planning import request_planner
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
@@ -74,8 +77,8 @@ class Client(threading.Thread):
 def _rounds(count: int, seed: int, limit: float) -> str:
     """Runs rounds for at most `limit` seconds; returns a line of results."""
     chance = random.Random(seed)
-    database = Database(None, workers=WORKERS, memory_limit=WORKERS * 600 * 2**20)
-    server = PgServer(database, "127.0.0.1", 0)
+    database = Database(None, replace(EMBEDDED, engine="twin", workers=WORKERS, memory_limit=WORKERS * 600 * 2**20))
+    server = PgServer(database, WireSettings(port=0))
     listening = threading.Thread(target=server.serve_forever, daemon=True)
     listening.start()
     clients: list[Client] = []

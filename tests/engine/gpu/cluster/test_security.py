@@ -8,6 +8,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ import pytest
 from distributed import Client
 
 from gpudb.certificates import CertificateFiles, create_cluster_certificates, locate_member
+from gpudb.config.database import EMBEDDED
 from gpudb.engine.gpu.cluster import joined
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.support.gpu import host_transfers
-from tests.support.gpu.dask_programs import Scheduler
+from tests.support.gpu.dask_programs import Scheduler, joining
 from tests.support.gpu.intruder import NOBODY, intrude
 from tests.support.sessions import run
 
@@ -48,7 +50,7 @@ def open_parent() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def database(open_parent: Path) -> Iterator[Database]:
-    made = Database(None, workers=WORKERS)
+    made = Database(None, replace(EMBEDDED, engine="twin", workers=WORKERS))
     try:
         assert _directory(made).parent == open_parent
         session = made.session("gpudb")
@@ -135,7 +137,7 @@ def test_the_directory_is_private_and_goes_with_the_cluster(database: Database) 
     assert entry.is_socket()
     for private in (directory, key.parent, entry.parent, *(path.parent for path in directory.rglob("entry"))):
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    made = Database(None, workers=1)
+    made = Database(None, replace(EMBEDDED, engine="twin", workers=1))
     other = _directory(made)
     assert other != directory
     made.close()
@@ -161,9 +163,9 @@ def test_an_intruder_runs_code_in_an_open_cluster(tmp_path: Path, folder: Path, 
         # gpudb uses it only when it is told to.
         for certificates in (None, _certificates(tmp_path / "certificates")):
             with pytest.raises(GpudbError, match="cannot be used without certificates") as refused:
-                Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=certificates)
+                Database(None, joining(scheduler.address, certificates))
             assert refused.value.sqlstate == "F0000"
-        database = Database(None, scheduler=scheduler.address, twin=True, cluster_insecure=True)
+        database = Database(None, joining(scheduler.address, cluster_insecure=True))
         try:
             session = database.session("gpudb")
             run(session, "CREATE TABLE t AS SELECT i % 3 AS k, i::bigint AS v FROM generate_series(0, 999) i")
@@ -191,11 +193,11 @@ def test_a_scheduler_with_certificates_wants_one_of_its_authority(
             patch.setattr(joined, "CONNECT_SECONDS", 2)
             began = time.monotonic()
             with pytest.raises(GpudbError, match="no scheduler answers") as refused:
-                Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=others)
+                Database(None, joining(scheduler.address, others))
             assert refused.value.sqlstate == "08001"
             assert "cluster_tls_ca" in (refused.value.hint or "")
             assert time.monotonic() - began < 30
-        database = Database(None, scheduler=scheduler.address, twin=True, cluster_certificates=ours)
+        database = Database(None, joining(scheduler.address, ours))
         try:
             session = database.session("gpudb")
             run(session, "SET gpudb.fallback = off")
@@ -222,7 +224,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 
     def refuse(certificates: CertificateFiles, message: str) -> None:
         with pytest.raises(GpudbError, match=message) as refused:
-            Database(None, scheduler="tls://127.0.0.1:1", twin=True, cluster_certificates=certificates)
+            Database(None, joining("tls://127.0.0.1:1", certificates))
         assert refused.value.sqlstate == "F0000"
 
     missing: Any = tmp_path / "missing"
@@ -237,5 +239,5 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 def test_a_tls_address_is_never_used_without_certificates() -> None:
     for insecure in (False, True):
         with pytest.raises(GpudbError, match="cannot be used without certificates") as refused:
-            Database(None, scheduler="tls://127.0.0.1:1", twin=True, cluster_insecure=insecure)
+            Database(None, joining("tls://127.0.0.1:1", cluster_insecure=insecure))
         assert refused.value.sqlstate == "F0000"

@@ -62,7 +62,12 @@ class Plans:
         return self._check(context, plan)
 
     def _is_current(self, context: Context, plan: Plan) -> bool:
-        """Whether the plan that was found where the statement began is of its catalog now, and of its layout."""
+        """Whether the plan that was found where a statement began is of its catalog now, and of its layout.
+
+        A statement within it, such as one of a routine's body, has a context made from the same one.
+        """
+        if plan.statement is not context.statement:
+            return False
         layout = LAYOUT.get()
         has_layout = layout is None or (plan.scale is None and layout.scale == CARRIED_SCALE)
         return has_layout and plan.catalog_version == context.transaction.catalog.version

@@ -29,7 +29,7 @@ BACKGROUND = {
     "used_bytes",
 }
 """Periodic functions of the cluster, the listener and the recorder, which run beside a statement and are not on its path."""
-ENGINES = {"cpu": ((), 32), "twin": (("--engine", "twin", "--workers", "1"), 64)}
+ENGINES = {"cpu": ((), 32), "twin": (("--engine", "twin", "--workers", "1"), 66)}
 """Server options for each engine, and the limit of modules that a warm statement passes."""
 
 

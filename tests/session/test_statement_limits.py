@@ -23,9 +23,10 @@ HEAVY = "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY -x) r FROM gener
 def limited(session: Session, connect: Connect) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection of a role with limits."""
     run(session, "DROP ROLE IF EXISTS limited; CREATE ROLE limited LOGIN PASSWORD 'x'")
-    run(session, "ALTER ROLE limited SET gpudb.max_statement_timeout = '200ms'")
+    run(session, "SELECT 1")  # the engine's first statement takes longer than these limits
+    run(session, "ALTER ROLE limited SET gpudb.max_statement_timeout = '600ms'")
     run(session, "ALTER ROLE limited SET gpudb.max_running_statements = 1")
-    run(session, "ALTER ROLE limited SET statement_timeout = '100ms'")
+    run(session, "ALTER ROLE limited SET statement_timeout = '500ms'")
     return connect(user="limited", password="x")
 
 
@@ -73,7 +74,7 @@ def test_only_superusers_change_the_limit(limited: psycopg.Connection[tuple[Any,
     with pytest.raises(psycopg.errors.InsufficientPrivilege) as refused:
         limited.execute(attempt.encode())
     assert 'permission denied to set parameter "gpudb.max_statement_timeout"' in str(refused.value)
-    assert limited.execute("SHOW gpudb.max_statement_timeout").fetchone() == ("200ms",)
+    assert limited.execute("SHOW gpudb.max_statement_timeout").fetchone() == ("600ms",)
 
 
 def test_nobody_connects_with_another_limit(limited: psycopg.Connection[tuple[Any, ...]], connect: Connect) -> None:

@@ -34,7 +34,9 @@ def serving(database: DatabaseInterface, settings: WireSettings = FREE_PORT, **o
 
 @contextlib.contextmanager
 def running_database(directory: Path) -> Iterator[str]:
-    """Serves a database over a directory; yields a connection string for user and database gpudb."""
-    with serving(Database(directory)) as server:
+    """Serves a database over a directory, and counts statements; yields a connection string for its superuser."""
+    database = Database(directory)
+    database.recorder.start()
+    with serving(database, recorder=database.recorder) as server:
         host, port = server.address
         yield f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=60 client_encoding=UTF8"

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 from gpudb.functions.datetime import get_constant_zone, render_fixed_offset
 from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import get_constant_text
 from gpudb.types import SqlType
 from gpudb.types.facts import STRINGS
-from gpudb.values.calendar import DAY, microseconds_from_timestamp
+from gpudb.values.calendar import DAY
 from gpudb.values.timetz import MAX_OFFSET, MAX_OFFSET_ERROR
-from gpudb.values.zones import get_offset
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"timetz_{_name}", f"({{0}} {_symbol} {{1}})")
@@ -51,11 +48,11 @@ def _convert_zone(value: str, east: str) -> str:
 
 def _convert_to_named_zone(operands: Operands) -> str:
     """Uses a zone's current offset."""
-    now = microseconds_from_timestamp(dt.datetime.now(dt.UTC))
     text = get_constant_text(operands, 0)
-    if text is None:
-        return _convert_zone(operands.sql[1], f"pg_zone_utc({operands.sql[0]}, {now})")
-    return _convert_zone(operands.sql[1], str(get_offset(get_constant_zone(text), now)))
+    if text is not None:
+        get_constant_zone(text)  # an unknown zone is an error at once
+    # The text is kept and runs again at another time.
+    return _convert_zone(operands.sql[1], f"pg_zone_utc({operands.sql[0]}, epoch_us(now()))")
 
 
 declare("timezone(text,timetz)", _convert_to_named_zone)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpudb.duckdb.expressions.renderer import ExpressionRenderer, render_by_kind
 from gpudb.duckdb.rendered_sql import RenderedSql, unpack
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.library import get_comparison
 from gpudb.functions.registry import MISSING, get_implementation
 from gpudb.sql import bound
 
@@ -25,7 +26,8 @@ def _(renderer: ExpressionRenderer, expr: bound.Call) -> RenderedSql:
         if maker is MISSING:
             raise FeatureNotSupported(f"function {expr.function} is not supported here")
         return renderer.render_constant(maker(*constants) if callable(maker) else maker, expr.type)
-    operands = renderer.render_operands(expr.args, expr.type)
+    compared = get_comparison(expr.function) is not None
+    operands = renderer.render_operands(expr.args, expr.type, compared=compared)
     if expr.function.name in _FLOATS_EQUAL and not any(isinstance(each, _CONSTANTS) for each in expr.args):
         operands = replace(operands, sql=(_hide_equality(operands.sql[0]), *operands.sql[1:]))
     return renderer.apply_function(expr.function, operands)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudb.duckdb.dispatch import dispatch_on_type
@@ -68,10 +68,20 @@ class ExpressionRenderer:
         return pack(sql, expr.type) if expr.type.is_carried else sql.value
 
     def render_operands(
-        self, args: Sequence[bound.Expr], result: SqlType, call: Callable[..., str] | None = None
+        self,
+        args: Sequence[bound.Expr],
+        result: SqlType,
+        call: Callable[..., str] | None = None,
+        *,
+        compared: bool = False,
     ) -> Operands:
-        """Renders arguments into the operands of a function's template."""
-        parts = [self.render(arg) for arg in args]
+        """Renders arguments into the operands of a function's template.
+
+        Templates may look at literals in their operands, except those of comparisons: only for these, which `compared`
+        says, are parameters shown as slots.
+        """
+        inside = self if compared or self.slot is None else replace(self, slot=None)
+        parts = [inside.render(arg) for arg in args]
         constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in args)
         operands = Operands(
             tuple(each.value for each in parts),

@@ -201,7 +201,9 @@ def statement_sql(
         return instance.system.relation(qualified, read, inside.render)
 
     def files(scan: bound.FileScan) -> str:
+        nonlocal repeatable
         if any(file.store is not None for file in scan.files.files):
+            repeatable = False  # an instance that was started again has to be told anew
             instance.read_objects()
         if scan.files.lake is not None:
             deleted, name = scan.files.lake.deleted, f"deleted {scan.rel}"

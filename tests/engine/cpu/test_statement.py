@@ -65,7 +65,9 @@ def test_which_text_is_kept(cpu: CpuEngine, lab: Lab, monkeypatch: pytest.Monkey
     "sql, parameters, kept",
     [
         ("SELECT count(*) FROM kept WHERE a > $1::int", (1,), True),
-        ("SELECT a + $1::int, $2::text || a, $1::int FROM kept WHERE a <> $1::int", (None, "it's"), True),
+        ("SELECT a, $1::int, $2::text FROM kept WHERE a <> $1::int OR a::text = $2::text", (None, "it's"), True),
+        ("SELECT a + $1::int + 5 FROM kept", (2**31 - 3,), False),
+        ("SELECT a FROM kept WHERE a::text LIKE $1::text", ("1%",), False),
         ("SELECT $1::timestamp, $2::bytea, $3::float8 FROM kept", (datetime(2024, 1, 2), b"x", -0.5), True),
         ("SELECT a FROM kept WHERE $1::text = $2::text", ("x" * 1000, "y"), False),
         ("SELECT a * $1::numeric FROM kept", (Decimal("1.50"),), False),
@@ -86,12 +88,18 @@ def test_with_which_parameters_text_is_kept(
 def test_kept_text_with_other_values_is_the_text_of_these_values(
     cpu: CpuEngine, lab: Lab, values: tuple[object, ...]
 ) -> None:
-    sql = "SELECT $1::int + a, $2::text || $2::text, $1::int FROM kept WHERE a <> $1::int AND $2::text IS NOT NULL"
+    sql = "SELECT a, $2::text, $1::int FROM kept WHERE a <> $1::int AND $2::text IS NOT NULL AND $2::text > a::text"
     first = lab.request(sql, (1, "one"))
     with cpu.instance.loaded.open_reader() as reading:
         statement.statement_sql(cpu.instance, first, reading)
         kept = statement.statement_sql(cpu.instance, replace(first, parameters=values), reading)
         assert kept == statement.statement_sql(cpu.instance, lab.request(sql, values), reading)
+
+
+def test_a_parameter_in_a_sum_of_integers_is_no_constant_that_duckdb_folds(lab: Lab) -> None:
+    lab.run("DROP TABLE IF EXISTS low; CREATE TABLE low (a int); INSERT INTO low VALUES (-10)")
+    request = lab.request("SELECT a + $1::int + 5 FROM low", (2**31 - 3,))
+    assert [batch.column(0).to_pylist() for batch in lab.database.cpu.run(request)] == [[2**31 - 8]]
 
 
 def test_a_changed_table_is_read_anew(cpu: CpuEngine, lab: Lab) -> None:

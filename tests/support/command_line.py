@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,11 +24,32 @@ def run_command(
     return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, env=env)
 
 
+@contextlib.contextmanager
+def _restored() -> Iterator[None]:
+    """Restores what `serve` changes of its process: the umask, and the handlers of signals."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    handlers = {
+        number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        os.umask(umask)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
 def run_in_process(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Runs a command in this process."""
     out, err = io.StringIO(), io.StringIO()
     status = 0
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        _restored(),
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         patch.setattr(sys, "argv", ["gpudb", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.StringIO(stdin))
         try:

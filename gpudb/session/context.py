@@ -171,10 +171,10 @@ class SessionState(Protocol):
 class Context:
     """Execution of one statement.
 
-    `plan` is what the plan cache had where the statement began. `session_calls` is whether the statement calls sequence
-    functions or routines that the session runs; None if that is unknown. `arguments` are those of the routine whose
-    body the statement is part of, and `level` is the nesting depth of routine calls; `may_end_transaction` is whether a
-    procedure that one of them calls may commit.
+    `plan` is what the plan cache had where the statement began; a context made for another statement has none.
+    `session_calls` is whether the statement calls sequence functions or routines that the session runs; None if that is
+    unknown. `arguments` are those of the routine whose body the statement is part of, and `level` is the nesting depth
+    of routine calls; `may_end_transaction` is whether a procedure that one of them calls may commit.
     """
 
     session: SessionState

@@ -62,9 +62,9 @@ class Plans:
         return self._check(context, plan)
 
     def _is_current(self, context: Context, plan: Plan) -> bool:
-        """Whether the plan that was found where a statement began is of its catalog now, and of its layout.
+        """Whether the plan that was found where a statement began is its own, of its catalog now, and of its layout.
 
-        A statement within it, such as one of a routine's body, has a context made from the same one.
+        Contexts of statements within it, such as those of a routine's body, are made without its plan.
         """
         if plan.statement is not context.statement:
             return False

@@ -197,7 +197,7 @@ class Session:
         self.running.text, self.running.part = sql, ""
         oids = tuple(parameter_oids)
         try:
-            known = self.plans.find(sql, oids)
+            known = self.plans.find(sql.rstrip(_TRAILING), oids)
             if known is not None:
                 self._check_not_failed(known.statement)
                 self.transactions.begin()

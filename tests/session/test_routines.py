@@ -160,6 +160,38 @@ def test_parameters_of_functions_that_change_data(connect: Connect) -> None:
         assert connection.execute("SELECT * FROM sent ORDER BY a").fetchall() == [(3, Decimal("2.50")), (4, Decimal(3))]
 
 
+@pytest.mark.parametrize("prepare", [False, True])
+@pytest.mark.parametrize("language", ["sql", "plpgsql"])
+def test_a_body_with_changes_in_with_runs_again(connect: Connect, language: str, prepare: bool) -> None:
+    body = "WITH w AS (INSERT INTO noted VALUES (1) RETURNING a) SELECT count(*) {} FROM w"
+    if language == "plpgsql":
+        body = f"DECLARE n bigint; BEGIN {body.format('INTO n')}; RETURN n; END"
+    with connect() as connection:
+        connection.execute("DROP TABLE IF EXISTS noted CASCADE; CREATE TABLE noted (a int)")
+        connection.execute(
+            f"CREATE OR REPLACE FUNCTION note() RETURNS bigint LANGUAGE {language} AS $$ {body.format('')} $$".encode()
+        )
+        for _ in range(3):
+            assert connection.execute("SELECT note()", prepare=prepare).fetchall() == [(1,)]
+        assert connection.execute("SELECT count(*) FROM noted").fetchall() == [(3,)]
+        connection.execute("DROP FUNCTION note()")
+
+
+def test_a_body_of_the_same_text_as_the_statement_is_another_statement(connect: Connect) -> None:
+    with connect() as connection:
+        connection.execute("CREATE SCHEMA aside; CREATE TABLE same_text (a int); CREATE TABLE aside.same_text (a int)")
+        connection.execute("INSERT INTO same_text VALUES (1), (2); INSERT INTO aside.same_text VALUES (1)")
+        connection.execute(
+            "CREATE FUNCTION beside() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " PERFORM set_config('search_path', 'aside', true); DELETE FROM same_text; RETURN NULL; END $$"
+        )
+        connection.execute("CREATE TRIGGER also AFTER DELETE ON same_text FOR EACH STATEMENT EXECUTE FUNCTION beside()")
+        for _ in range(2):
+            connection.execute("DELETE FROM same_text", prepare=True)
+        assert connection.execute("SELECT count(*) FROM aside.same_text").fetchall() == [(0,)]
+        connection.execute("DROP TABLE same_text, aside.same_text; DROP FUNCTION beside(); DROP SCHEMA aside")
+
+
 def test_a_name_that_texts_cannot_tell_from_another_is_not_renamed(session: Session) -> None:
     run(session, "CREATE FUNCTION twice(n int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT n * 2'")
     run(session, "CREATE FUNCTION twice(n bigint) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 100'")

@@ -37,7 +37,8 @@ def _restored() -> Iterator[None]:
     finally:
         os.umask(umask)
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 def run_in_process(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -124,7 +124,7 @@ def _query_source(context: Context, node: Any) -> Source:
     handler = context.session.handlers.get(query_statement.kind)
     if handler is None:
         raise FeatureNotSupported(f"COPY of {query_statement.kind} is not supported")
-    result = handler(replace(context, statement=query_statement))
+    result = handler(replace(context, statement=query_statement, plan=None))
     columns = result.columns or ()
     return Source(columns, tuple(column.name for column in columns), None, lambda: result)
 

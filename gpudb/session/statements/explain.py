@@ -123,7 +123,7 @@ def _explained_context(context: Context) -> Context:
     if explained.DESCRIPTOR.name not in BINDABLE:
         raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
     part = RawStatement(explained, context.statement.text, context.statement.start, part=True)
-    return replace(context, statement=part)
+    return replace(context, statement=part, plan=None)
 
 
 def _read_options(node: Any) -> dict[str, str]:

@@ -19,7 +19,8 @@ def select(context: Context) -> Result:
     if context.statement.is_function:
         return run_function(context)
     known = context.plan
-    if (known is None or not isinstance(known.bound, Query)) and changes_data(context.statement.node):
+    is_query = known is not None and known.statement is context.statement and isinstance(known.bound, Query)
+    if not is_query and changes_data(context.statement.node):
         return select_with_changes(context)
     plan = context.session.plan(context)
     assert isinstance(plan.bound, Query)

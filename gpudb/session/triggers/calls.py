@@ -81,7 +81,7 @@ class Firing:
         self._transition = transition
         row = get_row_type(relation)
         self.null = _make_null(row)
-        inside = replace(context, session_calls=None, arguments=None, parameters=())
+        inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())
         self._call = TriggerCall(inside, routine, call_value, row, list_variables(relation, trigger, event))
 
     def run(self, new: Record | None = None, old: Record | None = None) -> Record | None:
@@ -157,7 +157,7 @@ def check_condition(
     frames: Mapping[str, pa.Table] = {}
     if trigger.for_each_row:
         frames = {NEW_ROWS: _pair_rows(relation, new, old)}
-    inside = replace(context, session_calls=None, arguments=None, parameters=())
+    inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())
     return [each is True for each in fetch_query(inside, query, frames).column(0).to_pylist()]
 
 

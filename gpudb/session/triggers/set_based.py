@@ -108,7 +108,7 @@ def run_for_rows(
     if routine is None or rows.num_rows < _FEWEST_ROWS:
         return None
     savepoint = context.transaction.savepoint()
-    inside = replace(context, session_calls=None, arguments=None, parameters=())
+    inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())
     try:
         with act_as(context.session, routine.owner if routine.definer else None):
             body = parse_routine(inside, routine, get_row_type(table))

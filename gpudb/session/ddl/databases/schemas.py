@@ -81,7 +81,7 @@ def _create_element(context: Context, schema: str, element: Any, field: str) -> 
         target.schemaname = schema
     statement = RawStatement(copy, deparse(copy), context.statement.start)
     handler = context.session.handlers[statement.kind]
-    handler(replace(context, statement=statement)).close()
+    handler(replace(context, statement=statement, plan=None)).close()
 
 
 def _reserved_error(name: str) -> SqlError:

@@ -142,7 +142,7 @@ def import_foreign_schema(context: Context) -> Result:
         definitions = list_remote_definitions(context, server, node.remote_schema, schema, given)
         for name, text in definitions.items():
             if _is_wanted(node, listed, name):
-                create_foreign_table(replace(context, statement=parse(text)[0]))
+                create_foreign_table(replace(context, statement=parse(text)[0], plan=None))
         return Result("IMPORT FOREIGN SCHEMA")
     if known is None or known.name not in _IMPORTED:
         message = f'foreign-data wrapper "{wrapper.name}" does not support IMPORT FOREIGN SCHEMA'

@@ -104,7 +104,7 @@ class _Call:
         if context.level >= _MAX_LEVEL:
             raise stack_depth_error()
         self._outside, self._routine, self._row = context, routine, row
-        inside = replace(context, level=context.level + 1, session_calls=None, arguments=None, parameters=())
+        inside = replace(context, plan=None, level=context.level + 1, session_calls=None, arguments=None, parameters=())
         self._host = SessionHost(inside, call, is_atomic=is_atomic, routine_oid=routine.oid)
 
     def run(self, arguments: Sequence[object]) -> object:

@@ -169,7 +169,7 @@ class SessionHost:
     def output_targets(self, text: str, arguments: Arguments) -> tuple[tuple[str, ...], ...]:
         """Returns the names in the places of a CALL's output parameters."""
         (statement,) = parse_statements(text)
-        context = replace(self.context, statement=statement, arguments=arguments)
+        context = replace(self.context, statement=statement, plan=None, arguments=arguments)
         procedure = self.context.session.resolve_procedure(context)
         nodes = list(statement.node.funccall.args)
         found = []

@@ -142,6 +142,7 @@ def _run_statements(
         inside = replace(
             context,
             statement=statement,
+            plan=None,
             parameters=(),
             parameter_oids=(),
             arguments=arguments,

@@ -69,6 +69,10 @@ class _Served:
         self.load.start()
         self.sampler.start()
 
+    def has_done_all(self) -> bool:
+        """Whether the load has performed every step and the server has made a backup."""
+        return self.load.performed.keys() >= STEPS and any(self.backups.glob("backups/*.json"))
+
     def end(self) -> None:
         """Ends the load and the server, and verifies what they leave on the disk."""
         self.sampler.stop()
@@ -96,14 +100,14 @@ def _find_growth(samples: list[Sample]) -> list[str]:
 
 
 def _run(served: dict[str, _Served], seconds: float, results: Path | None = None) -> None:
-    """Runs the load, on a slow machine until each step was performed; writes the figures so far every minute."""
+    """Runs the load, and longer until each server has done all; writes the figures so far every minute."""
     for each in served.values():
         each.start()
     ends = time.monotonic() + seconds
     latest = ends + EXTRA_SECONDS
     following = time.monotonic() + RESULTS_SECONDS
     while (now := time.monotonic()) < ends or (
-        now < latest and any(STEPS - each.load.performed.keys() for each in served.values())
+        now < latest and not all(each.has_done_all() for each in served.values())
     ):
         time.sleep(0.2)
         if results is not None and time.monotonic() > following:

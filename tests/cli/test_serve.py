@@ -7,8 +7,6 @@ import re
 import select
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,15 +18,15 @@ import pytest
 
 from tests.support.command_line import run_command, run_in_process
 from tests.support.data_directory import run_over
+from tests.support.forked.process import ForkedProgram
 from tests.support.server_program import START_S
 from tests.support.sessions import wait_until
 
 
 @contextlib.contextmanager
-def serving(*options: str | Path, env: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(*options: str | Path, env: dict[str, str] | None = None) -> Iterator[tuple[ForkedProgram, int]]:
     """A server process and its port; killed at the end if it still runs."""
-    command = [sys.executable, "-m", "gpudb.cli", "serve", *map(str, options)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    process = ForkedProgram("gpudb.cli", "serve", *options, text=True, env=env)
     try:
         assert process.stdout is not None
         assert select.select([process.stdout], [], [], START_S)[0], "it says nothing"
@@ -46,9 +44,9 @@ def dsn(port: int) -> str:
     return f"host=127.0.0.1 port={port} user=gpudb dbname=gpudb connect_timeout=60"
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def ended(process: ForkedProgram) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
+    return process.wait(), out, err
 
 
 def wait_for_statement(port: int) -> None:
@@ -90,9 +88,7 @@ LAZY = "BEGIN; CREATE TABLE IF NOT EXISTS lazy (a int)"
 
 
 @contextlib.contextmanager
-def connected(
-    folder: Path, *options: str | Path
-) -> Iterator[tuple[subprocess.Popen[str], int, psycopg.Connection[Any]]]:
+def connected(folder: Path, *options: str | Path) -> Iterator[tuple[ForkedProgram, int, psycopg.Connection[Any]]]:
     """A server over a folder, its port, and a connection with autocommit."""
     with (
         serving("--port", "0", "--data-dir", folder / "data", *options) as (process, port),

@@ -1,4 +1,4 @@
-"""Runs gpudb's commands in a subprocess, as a user does, or in this process, which is faster."""
+"""Runs gpudb's commands in a process of their own, or in this one, which is faster."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from gpudb.cli.main import main
+from tests.support.forked.process import run
 
 
 def run_command(
     *arguments: str | Path, stdin: str = "", timeout: float = 100, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a subprocess and returns it finished; input and output are text."""
-    command = [sys.executable, "-m", "gpudb.cli", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, env=env)
+    """Runs a command in a process of its own and returns it finished; input and output are text."""
+    return run("gpudb.cli", *arguments, stdin=stdin, timeout=timeout, env=env)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from gpudb.cli.script import split_statements
 from gpudb.config import program
 from gpudb.errors import GpudbError
 from tests.support.command_line import run_in_process
+from tests.support.forked.process import shell_variables
 from tests.support.guide_blocks import Block, blocks
 from tests.support.server_program import running_server
 
@@ -110,7 +110,12 @@ class Page:
                 done = run_in_process(*words[1:])
             else:
                 done = subprocess.run(
-                    command, shell=True, capture_output=True, text=True, timeout=SHELL_TIMEOUT_S, env=_environment()
+                    command,
+                    shell=True,
+                    capture_output=True,
+                    text=True,
+                    timeout=SHELL_TIMEOUT_S,
+                    env=_environment(self._folder / ".commands"),
                 )
             printed = done.stdout + done.stderr
             if "ERROR:" not in expected:
@@ -187,11 +192,12 @@ def _typed(client: str, command: str) -> str:
     return f"{client} -c {shlex.quote(command)}" if client else command
 
 
-def _environment() -> dict[str, str]:
-    """This process's environment, with its Python's commands first on PATH."""
+def _environment(folder: Path) -> dict[str, str]:
+    """This process's environment, with gpudb's and Python's commands first on PATH; gpudb's is put into a folder."""
+    folder.mkdir(exist_ok=True)
     return {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        **shell_variables(folder),
         "PGCONNECT_TIMEOUT": "10",
         "PSQLRC": os.devnull,
         "PAGER": "cat",

@@ -1,4 +1,4 @@
-"""gpudb's server program, started as a user starts it, on a free port of loopback, and stopped."""
+"""gpudb's server program on a free port of loopback, started and stopped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import re
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+
+from tests.support.forked.process import ForkedProgram
 
 START_S = 240.0
 STOP_S = 20.0
@@ -31,15 +32,10 @@ class Program:
 
     def __init__(self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.log = data_dir.parent / f"{data_dir.name}.log"
-        command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", "0"]
-        command += ["--data-dir", str(data_dir), *options]
+        command = ["serve", "--host", "127.0.0.1", "--port", "0", "--data-dir", str(data_dir), *options]
         with self.log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, **(environment or {})},
+            self.process = ForkedProgram(
+                "gpudb.cli", *command, stderr=errors, env={**os.environ, **(environment or {})}
             )
         try:
             self.host, self.port = self._address()

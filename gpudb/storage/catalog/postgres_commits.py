@@ -16,10 +16,12 @@ from gpudb.storage.catalog.postgres_connection import (
     connect_again,
     describe,
     is_lost,
+    lock_setup,
     roll_back,
     transaction,
 )
 
+_LOCK_COMMITS = "SELECT value FROM gpudb_state WHERE key = 'commit' FOR UPDATE"
 READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -77,7 +79,7 @@ class CommitConnection:
                 self.reconnect(ends)
                 with self.connection.pipeline():
                     self.connection.execute("BEGIN")
-                    cursor = self.connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit' FOR UPDATE")
+                    cursor = self.connection.execute(_LOCK_COMMITS)
                 row = cursor.fetchone()
                 break
             except psycopg.Error as error:
@@ -87,8 +89,8 @@ class CommitConnection:
                     raise GpudbError(message, condition="connection_failure") from error
         if row is None and may_create:
             # Two coordinators that make the first rows at once wait for each other.
-            self.connection.execute("LOCK TABLE gpudb_state")
-            row = self.connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit'").fetchone()
+            lock_setup(self.connection)
+            row = self.connection.execute(_LOCK_COMMITS).fetchone()
         self._commit = -1 if row is None else int(row[0])
 
     def end(self) -> None:

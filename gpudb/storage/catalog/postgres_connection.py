@@ -51,7 +51,7 @@ CREATE SEQUENCE IF NOT EXISTS gpudb_coordinator_ids MAXVALUE 2147483647 CYCLE;
 OID_BLOCK = 32
 """How many OIDs a coordinator takes at a time."""
 _SETUP_LOCK = 0x6770756462
-"""Key of the advisory lock under which the tables are made."""
+"""Key of the advisory lock under which the tables and their first rows are made."""
 
 Connection = psycopg.Connection[Any]
 
@@ -94,10 +94,15 @@ def connect_again(url: str, ends: float) -> Connection:
         time.sleep(RETRY_SECONDS)
 
 
+def lock_setup(connection: Connection) -> None:
+    """Lets one coordinator at a time make tables and first rows, to the transaction's end."""
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+
+
 def create_tables(connection: Connection) -> None:
     """Makes the catalog's tables that are missing; 42501 and the like as PostgreSQL reports them."""
     with transaction(connection):
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+        lock_setup(connection)
         connection.execute(_TABLES.format(block=OID_BLOCK))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,14 @@ def _shared_catalog(store: Store) -> SharedCatalog:
 def _sees(store: Store, oid: int, count: int) -> bool:
     found = store.catalog().find_relation_by_oid(oid)
     return isinstance(found, Table) and found.rows == count
+
+
+def test_several_make_the_catalog_at_once(catalog: str) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        opened = list(threads.map(PostgresCatalog, [catalog] * 8))
+    for each in opened:
+        with closing(each), each.exclusive():
+            assert each.number == 0
 
 
 def test_commits_are_seen_by_the_others(open_store: OpenStore) -> None:

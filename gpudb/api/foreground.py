@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from gpudb.api.connection import Connection
+from gpudb.api.interrupts import Interruptible
 
 POLL_S = 0.1
 """Interval of `on_wait`."""
@@ -20,14 +21,15 @@ def run_in_foreground(
 ) -> _T:
     """Runs an action that uses the connection and returns its result; `on_wait` is called every `POLL_S` until then.
 
-    KeyboardInterrupt cancels the statement, waits for its end and is raised again: the connection stays usable. A
-    second one does not wait.
+    Ctrl-C cancels the statement, waits for its end and raises KeyboardInterrupt: the connection stays usable. One that
+    comes seconds later does not wait. An error of `on_wait` cancels it, too.
     """
     task = _Task(action)
     try:
-        while not task.done.wait(POLL_S):
-            if on_wait is not None:
-                on_wait()
+        with Interruptible(connection.cancel):
+            while not task.done.wait(POLL_S):
+                if on_wait is not None:
+                    on_wait()
     except BaseException:
         # Once may be too early: the action cancels only a statement that has started.
         while not task.done.is_set():

@@ -10,7 +10,7 @@ import pexpect
 from gpudb.api.connection import Connection
 from gpudb.api.statement_watch import is_interactive
 
-SLOW = "SELECT count(*) FROM generate_series(1, 100000) AS a, generate_series(1, 1000000) AS b WHERE a.a * b.b % 7 = 3"
+SLOW = "SELECT count(*) FROM generate_series(1, 100000) AS a, generate_series(1, 1000000) AS b WHERE a.a::bigint * b.b % 7 = 3"
 
 
 def test_a_prompt_shows_bars_and_a_script_does_not(db: Connection) -> None:

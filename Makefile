@@ -43,7 +43,7 @@ test-clients: $(INSTALLED) ## install every client from its registry, run its sc
 	$(BIN)/python -m tests.clients $(CLIENTS)
 
 lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
-	@$(TIMED) $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@$(TIMED) $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy -n 2 && $(BIN)/lint-imports
 
 format: $(INSTALLED) ## put every file into ruff's shape
 	$(BIN)/ruff check --fix .

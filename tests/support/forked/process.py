@@ -103,6 +103,7 @@ class ForkedProgram:
         stderr: int | IO[Any] = subprocess.PIPE,
         text: bool = False,
         env: Mapping[str, str] | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.args = [module, *map(str, arguments)]
         self.returncode: int | None = None
@@ -113,9 +114,9 @@ class ForkedProgram:
             "module": module,
             "arguments": self.args[1:],
             "environment": dict(os.environ if env is None else env),
-            "folder": str(Path.cwd()),
+            "folder": str(folder or Path.cwd()),
         }
-        modules = _CLUSTERS if "--engine" in self.args or "--workers" in self.args else _COMMANDS
+        modules = _CLUSTERS if {"dask", "--engine", "--scheduler"} & {*self.args} else _COMMANDS
         with contextlib.ExitStack() as given:
             streams = [(stdin or given.enter_context(Path(os.devnull).open("rb"))).fileno()]
             for name, stream in (("stdout", stdout), ("stderr", stderr)):

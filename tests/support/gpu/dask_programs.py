@@ -6,7 +6,6 @@ import itertools
 import os
 import re
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from gpudb.certificates import CertificateFiles, locate_member
 from gpudb.config.database import EMBEDDED, DatabaseSettings
+from tests.support.forked.process import ForkedProgram
 
 START_S = 200
 
@@ -31,7 +31,7 @@ class Scheduler:
     """A Dask scheduler and workers, each in its own process; with TLS if a folder has their `certificates`."""
 
     def __init__(self, folder: Path, certificates: Path | None = None) -> None:
-        self.programs: list[subprocess.Popen[bytes]] = []
+        self.programs: list[ForkedProgram] = []
         self._numbers = itertools.count()
         self._folder, self.certificates = folder, certificates
         self.address = self._start_scheduler("0")
@@ -62,10 +62,10 @@ class Scheduler:
             files = locate_member(self.certificates, command[0])
             tls = ("--tls-ca-file", files.authority, "--tls-cert", files.certificate, "--tls-key", files.key)
             command = (*command, *map(str, tls))
-        options = {"cwd": self._folder, "stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
-        options["env"] = {**os.environ, **environment}
         with log.open("wb") as out:
-            program: Any = subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=out, **options)
+            program = ForkedProgram(
+                "dask", *command, stdout=out, stderr=out, env={**os.environ, **environment}, folder=self._folder
+            )
         self.programs.append(program)
         return log
 

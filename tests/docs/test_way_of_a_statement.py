@@ -44,7 +44,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 def trace(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
     folder = tmp_path_factory.mktemp(engine)
     tracer = Tracer(folder)
-    with Program(folder / "data", *ENGINES[engine][0], environment=tracer.environment) as server:
+    with Program(folder / "data", *ENGINES[engine][0], environment=tracer.environment, executed=True) as server:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute("CREATE TABLE t AS SELECT g AS a FROM generate_series(1, 100000) g")
             connection.execute("SELECT count(*) FROM pg_class")  # waits for the system catalog, which a thread loads

@@ -6,6 +6,7 @@ import os
 import re
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,17 +27,24 @@ class Program:
     """`gpudb serve` over a data directory, until `kill`, `stop` or `end`. A context manager that kills.
 
     `dsn` is for user and database gpudb, `http` the URL of health and metrics, if options name a port for it. The
-    program's stderr goes to the file `log`. `environment` adds variables.
+    program's stderr goes to the file `log`. `environment` adds variables; what Python reads of them at its start needs
+    a program that is `executed`, not forked.
     Raises RuntimeError with the program's output if it ends, or does not listen within START_S.
     """
 
-    def __init__(self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None, executed: bool = False
+    ) -> None:
         self.log = data_dir.parent / f"{data_dir.name}.log"
         command = ["serve", "--host", "127.0.0.1", "--port", "0", "--data-dir", str(data_dir), *options]
+        variables = {**os.environ, **(environment or {})}
+        self.process: ForkedProgram | subprocess.Popen[bytes]
         with self.log.open("ab") as errors:
-            self.process = ForkedProgram(
-                "gpudb.cli", *command, stderr=errors, env={**os.environ, **(environment or {})}
-            )
+            if executed:
+                command = [sys.executable, "-m", "gpudb.cli", *command]
+                self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=variables)
+            else:
+                self.process = ForkedProgram("gpudb.cli", *command, stderr=errors, env=variables)
         try:
             self.host, self.port = self._address()
         except BaseException:

@@ -22,7 +22,7 @@ from tests.support.gpu.comparison import (
 from tests.support.lab import Lab
 
 FILES = case_files.read_all()
-SAMPLE = case_files.sample(FILES, 5)
+SAMPLE = case_files.sample(FILES, 10)
 CARRIED = 0.9
 """Minimum fraction of the SELECTs over tables that workers support.
 

@@ -22,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     environment = {"PYTHONPATH": os.pathsep.join([str(FAKE_NVML), os.environ.get("PYTHONPATH", "")])}
     folder = tmp_path_factory.mktemp("work")
     options = ("--http-port", "0", "--engine", "cpu", "--memory-limit", "150MB")
-    with Program(folder / "data", *options, environment=environment) as program:
+    with Program(folder / "data", *options, environment=environment, executed=True) as program:
         yield program
 
 

@@ -2,7 +2,7 @@
 
 A connection's one message is JSON, with the descriptors of the child's stdin, stdout and stderr. It is answered by the
 child's process id, and by its exit status when it has ended. The process ends with its stdin; children run on.
-Run by path: the socket's path, and modules to import; `module:function` is also called.
+Run by path: the socket's path, and modules to import; `module:function` is also called, `package.*` are all its modules.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib
 import json
 import logging
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -37,7 +38,6 @@ def _fork(request: dict[str, Any], descriptors: list[int]) -> int:
     for name in os.environ.keys() - request["environment"].keys():
         del os.environ[name]
     os.environ.update(request["environment"])
-    sys.path[1:1] = filter(None, request["environment"].get("PYTHONPATH", "").split(os.pathsep))
     time.tzset()
     return 0
 
@@ -73,10 +73,13 @@ def main() -> None:
     """Imports, forks, and in each child runs the module that a request names as the main program."""
     sys.path[0] = ""
     for name in sys.argv[2:]:
-        module, _, function = name.partition(":")
+        module, _, function = name.removesuffix(".*").partition(":")
         imported = importlib.import_module(module)
         if function:
             getattr(imported, function)()
+        if name.endswith(".*"):
+            for each in pkgutil.walk_packages(imported.__path__, f"{module}."):
+                importlib.import_module(each.name)
     logging.getLogger().handlers.clear()
     assert "polars" not in sys.modules, "its threads survive no fork"
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the tests

@@ -22,8 +22,11 @@ from types import TracebackType
 from typing import IO, Any
 
 _ROOT = Path(__file__).parents[3]
-_COMMANDS = ("gpudb.cli.serve", "gpudb.cli.sql", "gpudb.cli.role_passwords", "gpudb.server.wire.server",
-             "gpudb.server.http.server", "gpudb.session.database", "pyiceberg.catalog.sql")  # fmt: skip
+_COMMANDS = (
+    "gpudb.cli.backup", "gpudb.cli.load", "gpudb.cli.maintenance", "gpudb.cli.role_passwords", "gpudb.cli.serve",
+    "gpudb.cli.sql", "gpudb.duckdb.*", "gpudb.functions.*", "gpudb.server.http.server", "gpudb.server.wire.*",
+    "gpudb.session.*", "gpudb.storage.*", "gpudb.api.embedded", "pyiceberg.catalog.sql", "typer.rich_utils",
+)  # fmt: skip
 _CLUSTERS = (*_COMMANDS, "distributed.nanny", "distributed.http", "gpudb.plan.dask.dask_sql_planner:warm_up")
 """What servers import, and call, before their first statement; Polars is not among it: its threads survive no fork."""
 _ANSWER = 32

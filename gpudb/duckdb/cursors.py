@@ -7,6 +7,7 @@ import threading
 import duckdb
 import pyarrow as pa
 
+from gpudb.duckdb import running
 from gpudb.duckdb.literals import quote_literal
 from gpudb.values.zones import name_engine_zone
 
@@ -21,6 +22,8 @@ class CursorPool:
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self._database = database
         self._idle: list[tuple[str, duckdb.DuckDBPyConnection]] = []
+        self._numbers: dict[int, int] = {}
+        """Those of `gpudb.duckdb.running`, by the identity of an open cursor."""
         self._lock = threading.Lock()
 
     def acquire(self, timezone: str) -> duckdb.DuckDBPyConnection:
@@ -30,9 +33,15 @@ class CursorPool:
                 if zone == timezone:
                     del self._idle[index]
                     return cursor
-        cursor = self._database.cursor()
-        cursor.execute(f"SET TimeZone = {quote_literal(name_engine_zone(timezone))}; {_MEASURED}")
+        cursor, number = self._database.cursor(), next(running.numbers)
+        zone = quote_literal(name_engine_zone(timezone))
+        cursor.execute(f"SET TimeZone = {zone}; {_MEASURED}; SET VARIABLE {running.VARIABLE} = {number}")
+        self._numbers[id(cursor)] = number
         return cursor
+
+    def number(self, cursor: duckdb.DuckDBPyConnection) -> int:
+        """Returns the number of `running` that a cursor has."""
+        return self._numbers[id(cursor)]
 
     def release(self, timezone: str, cursor: duckdb.DuckDBPyConnection) -> None:
         """Returns a cursor to the pool after its statement has ended."""
@@ -40,6 +49,11 @@ class CursorPool:
             if len(self._idle) < MAX_IDLE:
                 self._idle.append((timezone, cursor))
                 return
+        self.close(cursor)
+
+    def close(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Closes a cursor whose state has changed."""
+        del self._numbers[id(cursor)]
         cursor.close()
 
 

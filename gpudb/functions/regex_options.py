@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from gpudb.errors import SqlError
 
+NOT_GIVEN = -(1 << 31) - 1
+"""Default for the number of a match, if a call does not name one."""
+
 
 @dataclass(slots=True)
 class Options:

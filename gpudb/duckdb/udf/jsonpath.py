@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from gpudb.duckdb.udf.regex import compile_regex
+from gpudb.duckdb.udf.regex import is_match
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import GpudbError, SqlError
 from gpudb.values.json import format_jsonb
@@ -41,7 +41,7 @@ def _matches(text: str, pattern: str, flags: str) -> bool:
     # XQuery's dot excludes newlines unless s is set; its anchors match at newlines with m
     newlines = ("w" if "s" in flags else "n") if "m" in flags else ("s" if "s" in flags else "p")
     options = newlines + ("i" if "i" in flags else "") + ("q" if "q" in flags else "")
-    return compile_regex(pattern, options).search(text) is not None
+    return is_match(text, pattern, options)
 
 
 def _to_json(value: Any) -> Any:

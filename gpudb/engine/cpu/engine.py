@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.tables import Column, ColumnStatistics, DataFile, Table
+from gpudb.duckdb import running
 from gpudb.duckdb.cursors import open_arrow_reader
 from gpudb.duckdb.errors import (
     ENGINE_ERRORS,
@@ -174,10 +175,13 @@ class CpuEngine:
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
+        number = instance.cursors.number(cursor)
+        running.begin(number, request.cancel)
+        stack.callback(running.end, number)
         if not frames and not values_tables and not sql.reads_catalog:
             stack.callback(instance.cursors.release, timezone, cursor)
             return cursor, sql.text, reader
-        stack.callback(cursor.close)
+        stack.callback(instance.cursors.close, cursor)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
         for values, table in values_tables.items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import regex
 
-from gpudb.duckdb.udf.mixed_regex import MixedPattern
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.mixed_regex import MixedPattern
 from gpudb.functions.posix_regex import translate
 
 

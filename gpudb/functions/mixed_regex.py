@@ -8,6 +8,7 @@ an alternation of several branches is greedy.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -92,9 +93,9 @@ class MixedPattern:
         self.groups = groups
         self._root = _Parser(tokens, flags).parse_choice()
 
-    def search(self, text: str, pos: int = 0, timeout: float = 30.0) -> Match | None:
+    def search(self, text: str, pos: int = 0, timeout: float | None = None) -> Match | None:
         """Returns the first match from `pos` on; TimeoutError after `timeout` seconds."""
-        search = _Search(text, time.monotonic() + timeout)
+        search = _Search(text, math.inf if timeout is None else time.monotonic() + timeout)
         while (found := self._root.compiled.search(text, pos, timeout=timeout)) is not None:
             start = found.start()
             ends = range(start, found.end() + 1)
@@ -107,7 +108,7 @@ class MixedPattern:
             pos = start + 1
         return None
 
-    def finditer(self, text: str, pos: int = 0, timeout: float = 30.0) -> Iterator[Match]:
+    def finditer(self, text: str, pos: int = 0, timeout: float | None = None) -> Iterator[Match]:
         """Yields all matches; after an empty match the search continues one character later."""
         while pos <= len(text) and (found := self.search(text, pos, timeout)) is not None:
             yield found
@@ -125,9 +126,11 @@ class _Search:
     def _can_match(self, node: Node, start: int, end: int) -> bool:
         place = id(node), start, end
         if place not in self.known:
-            if time.monotonic() > self.deadline:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
                 raise TimeoutError
-            self.known[place] = node.compiled.fullmatch(self.text, start, end) is not None
+            found = node.compiled.fullmatch(self.text, start, end, timeout=None if left == math.inf else left)
+            self.known[place] = found is not None
         return self.known[place]
 
     def matches(self, node: Node, start: int, end: int, captures: Captures) -> bool:

@@ -92,15 +92,18 @@ def resolve_function(
     variadic_call: bool = False,
     user_functions: tuple[Function, ...] = (),
     named: tuple[str, ...] = (),
+    system_first: bool | None = True,
 ) -> Candidate:
     """Resolves `name(types)`, from types without modifiers; 42883 for none, 42725 for several.
 
-    `user_functions` are user-defined functions beside PostgreSQL's. `named` are the names of the last arguments, if
-    they have any: the candidate's `positions` then map arguments to parameters.
+    `user_functions` are user-defined functions in the order of their schemas on the search path, before PostgreSQL's
+    unless `system_first`, or without those if it is None. Of functions with equal parameters the first counts. `named`
+    are the names of the last arguments, if they have any: the candidate's `positions` then map arguments to parameters.
     """
-    built_in = functions_by_name().get(name, ())
+    built_in = () if system_first is None else functions_by_name().get(name, ())
     # A function that a database had before gpudb added one of its name keeps its meaning.
-    functions = (*user_functions, *built_in) if name in added_names() else (*built_in, *user_functions)
+    is_first = system_first and name not in added_names()
+    functions = (*built_in, *user_functions) if is_first else (*user_functions, *built_in)
     if named:
         candidates = [
             c
@@ -109,6 +112,8 @@ def resolve_function(
         ]
     else:
         candidates = list(_expand(functions, len(types), kinds, variadic_call))
+        if user_functions:
+            candidates = _first_of_equal(candidates)
     chosen = _choose(candidates, types)
     if chosen is None:
         labels = [""] * (len(types) - len(named)) + [f"{candidate_function} => " for candidate_function in named]
@@ -163,6 +168,14 @@ def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call
             yield Candidate(function, function.args[:-1] + (item,) * (count - size + 1), variadic=True)
         elif size - function.defaults <= count <= size:
             yield Candidate(function, function.args[:count])
+
+
+def _first_of_equal(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Leaves out those that take the same types as an earlier one: a schema hides those after it on the search path."""
+    found: dict[tuple[str, ...], Candidate] = {}
+    for each in candidates:
+        found.setdefault(tuple(item.name for item in each.types), each)
+    return list(found.values())
 
 
 def _match_named(

@@ -24,6 +24,7 @@ from gpudb.sql.bind.expressions.routines import (
     complete_call,
     find_routines,
     get_routine,
+    is_system_first,
 )
 from gpudb.sql.bind.expressions.single_expressions import bind_single_expression
 from gpudb.sql.bind.expressions.user_aggregates import bind_user_aggregate
@@ -72,7 +73,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if not routines and (converted := _bind_type_call(binder, name, args)) is not None:
         _check_plain(node, name)
         return converted
-    candidate = _resolve(node, names, args, routines)
+    candidate = _resolve(binder, node, names, args, routines)
     if not isinstance(candidate, resolve.Candidate):
         return candidate
     routine = get_routine(routines, candidate, args)
@@ -134,14 +135,15 @@ def _bind_arguments(binder: Binder, scope: Scope, node: Any, routines: Sequence[
 
 
 def _resolve(
-    node: Any, names: Sequence[str], args: Sequence[Expr], routines: Sequence[Routine]
+    binder: Binder, node: Any, names: Sequence[str], args: Sequence[Expr], routines: Sequence[Routine]
 ) -> resolve.Candidate | Expr:
     """Returns the function that a call denotes, or the field that `name(row)` denotes if there is no such function."""
     name = names[-1]
     own = tuple(map(as_function, routines))
     types = tuple(arg.type.plain for arg in args)
+    named, first = get_argument_names(node.args), is_system_first(binder, names, routines)
     try:
-        return resolve.resolve_function(name, types, "fawp", node.func_variadic, own, get_argument_names(node.args))
+        return resolve.resolve_function(name, types, "fawp", node.func_variadic, own, named, first)
     except UndefinedFunction as missing:
         if (part := _find_field(node, name, args)) is not None:
             return part

@@ -64,6 +64,14 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
     return tuple(sorted(found, key=lambda each: any(item.type.domain is not None for item in each.inputs)))
 
 
+def is_system_first(binder: Binder, names: Sequence[str], routines: Sequence[Routine]) -> bool | None:
+    """Whether PostgreSQL's functions come before routines that a name denotes, too; None if it denotes only these."""
+    if len(names) > 1:
+        return None if routines else True
+    path = binder.search_path
+    return "pg_catalog" not in path or path.index("pg_catalog") == 0
+
+
 @lru_cache(1024)
 def as_function(routine: Routine) -> Function:
     """Returns a routine as a function for overload resolution."""

@@ -23,6 +23,7 @@ from gpudb.sql.bind.expressions.routines import (
     find_routines,
     get_result_names,
     get_routine,
+    is_system_first,
     spread_row,
 )
 from gpudb.sql.bind.query.from_files import FUNCTIONS, bind_files
@@ -152,7 +153,8 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
     finally:
         scope.clause = clause
     own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
-    candidate = resolve.resolve_function(names[-1], types, "f", node.func_variadic, own, get_argument_names(node.args))
+    named, first = get_argument_names(node.args), is_system_first(binder, names, routines)
+    candidate = resolve.resolve_function(names[-1], types, "f", node.func_variadic, own, named, first)
     routine = get_routine(routines, candidate, args)
     if routine is None:
         return None

@@ -47,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, end)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs of the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -98,12 +98,12 @@ def connected(folder: Path, *options: str | Path) -> Iterator[tuple[ForkedProgra
 
 
 def connect_until_refused(port: int) -> None:
-    """Connects again and again; a connection that the shutdown meets in the midst of its TLS handshake is cut."""
+    """Connects again and again; a connection that the shutdown meets before or in its TLS handshake is told otherwise."""
     while True:
         try:
             psycopg.connect(dsn(port)).close()
         except psycopg.OperationalError as error:
-            if "unexpected eof" not in str(error):
+            if "unexpected eof" not in str(error) and "during SSL exchange" not in str(error):
                 raise
 
 

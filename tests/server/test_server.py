@@ -331,11 +331,11 @@ def test_shutdown_tells_idle_clients_and_lets_statements_end() -> None:
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     with connected(server.address) as idle, connected(server.address) as busy, connected(server.address) as endless:
-        busy.send(query("wait 1"))
+        busy.send(query("wait 2"))
         endless.send(query("wait 60"))
         sessions = sorted(database.sessions)[-2:]
         wait_until(lambda: all(database.sessions[each].is_waiting for each in sessions), "both statements run")
-        stopper = threading.Thread(target=server.shutdown, args=(1.0,))
+        stopper = threading.Thread(target=server.shutdown, args=(5.0,))
         stopper.start()
         assert [answer.fields["C"] for answer in idle.to_end()] == ["57P01"]
         answers = busy.to_end()

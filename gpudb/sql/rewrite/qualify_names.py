@@ -7,6 +7,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.routines import get_routine_path
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.resolve import takes_arguments
 from gpudb.sql.rewrite.rule import NameSource
 
 
@@ -23,9 +24,9 @@ def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: 
     if name == "FuncCall" and len(node.funcname) > 1 and node.funcname[-2].string.sval.startswith("pg_temp"):
         raise FeatureNotSupported("stored queries and expressions that call temporary functions are not supported")
     if name == "FuncCall" and len(node.funcname) == 1:
-        routines = catalog.find_routines(node.funcname[0].string.sval, get_routine_path("", search_path))
-        if routines:
-            own = node.funcname[0].string.sval
+        own = node.funcname[0].string.sval
+        routines = catalog.find_routines(own, get_routine_path("", search_path))
+        if routines and not takes_arguments(own, len(node.args)):  # else their types decide, when it is bound
             node.funcname[0].string.sval = routines[0].schema
             node.funcname.add().string.sval = own
     if name == "RangeVar":

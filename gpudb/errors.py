@@ -214,6 +214,12 @@ class WorkerLost(SqlError):
     condition = "admin_shutdown"
 
 
+class WorkerEnded(WorkerLost):
+    """58000: the server has ended a worker because of another statement, and this one could not run again."""
+
+    condition = "system_error"
+
+
 class InFailedTransaction(SqlError):
     """25P02: a failed transaction accepts only its end."""
 

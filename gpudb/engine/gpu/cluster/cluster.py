@@ -7,7 +7,8 @@ from the threads that hold client sockets.
     ready, suspect -silent for SILENT_SECONDS→ killed if its process is stopped, else late -answers→ ready
     late -silent for LATE_SECONDS→, or any -ended on purpose→ its process is killed → starting
 
-While a worker is away another one runs its partitions: it reads the columns that it lacks.
+While a worker is away another one runs its partitions: it reads the columns that it lacks. While none is there and the
+cluster has ended one of them itself, or one is suspect, statements wait for it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 from gpudb.engine.gpu.cache.build_cache import BuildCache
 from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, WorkerProcesses
 from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers, SchedulerState, WorkerInfo
+from gpudb.engine.gpu.cluster.run_again import WorkerGone
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.authentication import create_secret
 from gpudb.engine.gpu.rpc.calls import Connections
@@ -33,6 +35,7 @@ from gpudb.engine.gpu.stage.batching import MemorySpace
 from gpudb.engine.gpu.worker.worker import StageWorker
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
+from gpudb.lru import LruCache
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -52,6 +55,8 @@ _TAKEOVER_SECONDS = 0.3
 
 A worker that only lost a connection answers sooner; a restarted process has no cached columns either.
 """
+
+_MAX_ENDED = 1000
 
 
 class WorkerState(NamedTuple):
@@ -88,6 +93,9 @@ class Cluster:
         self._last_statement = 0
         self._live: set[int] = set()
         self._unready: set[int] = set()
+        self._ended: LruCache[str, bool] = LruCache(_MAX_ENDED)
+        self._returning: dict[int, float] = {}
+        self._suspects: set[str] = set()
         self._lost_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = threading.Lock()
@@ -145,14 +153,15 @@ class Cluster:
     async def peers(self, within: float = RETURN_SECONDS) -> tuple[str, ...]:
         """Returns the address of each partition's worker.
 
-        Raises 58000 if no worker is ready within `within` seconds.
+        Raises 58000 if no worker is ready within `within` seconds, unless one is expected: START_SECONDS after this
+        cluster has ended it, and as long as it is suspect.
         """
         ends = time.monotonic() + within
         while len(self._ready) < self.size:
             now = time.monotonic()
             if self._ready and now > self._lost_at + _TAKEOVER_SECONDS:
                 break
-            if now > ends:
+            if now > max(ends, *self._returning.values()) and not self._suspects:
                 message = "the workers of the cluster are starting again"
                 raise SqlError.of("system_error", message, hint="Try again shortly.")
             await asyncio.sleep(0.01)
@@ -205,7 +214,7 @@ class Cluster:
         else:
             if busy:
                 _LOG.warning("ending the worker at %s, which continues after its statement has ended", peer)
-                await self.restart(peer)
+                await self._end(peer)
 
     # ---------------------------------------------------------------------------------------- workers
 
@@ -231,7 +240,18 @@ class Cluster:
     def suspect(self, address: str) -> None:
         """Marks a worker as suspect after a lost connection: it is not called until it answers."""
         if self._mark_unready(address) and address in self._watched:
+            self._suspects.add(address)
             self._watched[address].set()
+
+    async def find_cause(self, address: str) -> WorkerGone:
+        """Returns what a statement raises whose call to a worker has failed, once it is known whether the worker lives.
+
+        It is blameless if the worker lives, and only a connection was lost, or if this cluster has ended it.
+        """
+        self.suspect(address)
+        while address in self._suspects:
+            await asyncio.sleep(0.01)
+        return WorkerGone(blameless=address in self._ended or address in self._ready.values())
 
     def _mark_unready(self, address: str) -> bool:
         for number, each in list(self._ready.items()):
@@ -241,6 +261,18 @@ class Cluster:
                 self._lost_at = time.monotonic()
                 return True
         return False
+
+    async def _end(self, address: str) -> None:
+        """Restarts a worker through no fault of the other statements that it runs: they run again, and wait for it."""
+        self._expect_return(address)
+        await self.restart(address)
+
+    def _expect_return(self, address: str) -> None:
+        """Records that this cluster ends a worker, before anyone can notice."""
+        found = self._launcher.workers.get(address)
+        if found is not None and address not in self._ended:
+            self._returning[found.number] = time.monotonic() + START_SECONDS
+        self._ended.put(address, True)
 
     async def restart(self, address: str) -> None:
         """Kills a worker's process; its nanny starts another."""
@@ -262,7 +294,7 @@ class Cluster:
         others = [each for each in self.heartbeats() if each.number != number]
         for address in [each.address for each in others if each.heartbeat and each.heartbeat.ucx_address]:
             _LOG.warning("ending the worker at %s, which may hold a lost worker's memory", address)
-            await self.restart(address)
+            await self._end(address)
 
     async def _start(self) -> None:
         self.spawn(self._supervise())
@@ -286,6 +318,7 @@ class Cluster:
     async def _watch(self, found: WorkerInfo, address: str, wake: asyncio.Event) -> None:
         """Pings a worker until it is gone, or its scheduler is and with it the worker's number."""
         number, failures = found.number, 0
+        self._ended.pop(address)  # of an earlier process
         limit: float = START_SECONDS  # it answers nothing while it imports its modules
         try:
             while failures < 2 and self._launcher.workers.get(address) == found:
@@ -296,7 +329,7 @@ class Cluster:
                     break
                 except OSError:
                     failures += 1
-                    self._mark_unready(address)
+                    self.suspect(address)
                     await asyncio.sleep(0.05)
                     continue
                 if (
@@ -309,16 +342,21 @@ class Cluster:
                 self._heartbeats[address] = heartbeat
                 if heartbeat.has_stray:
                     _LOG.warning("ending worker %s, which continues after its statement has ended", number)
+                    self._expect_return(address)
+                if address in self._ended:  # it answers until it is killed
                     break
                 self._ready[number] = address
                 self._publish()
                 self._unready.discard(number)
+                self._suspects.discard(address)
+                self._returning.pop(number, None)
                 wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(PING_SECONDS):
                         await wake.wait()
         finally:
             self._mark_unready(address)
+            self._suspects.discard(address)
             self._heartbeats.pop(address, None)
             self._plans.pop(address, None)
             self._connections.forget(address)

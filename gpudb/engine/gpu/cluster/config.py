@@ -56,7 +56,7 @@ def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) 
     from distributed.system import MEMORY_LIMIT
 
     each = max((memory or int(0.8 * MEMORY_LIMIT)) // count, _LEAST_BYTES)
-    return WorkerProcesses(count, each, each // 2, min(each // 8, 2**28), 0.3, _launch_cpu, fuse)
+    return WorkerProcesses(count, each, each // 2, min(each // 8, 2**28), 1.0, _launch_cpu, fuse)
 
 
 def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerProcesses:

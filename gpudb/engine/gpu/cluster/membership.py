@@ -15,9 +15,9 @@ from gpudb.engine.gpu.cache.column_cache import CachedColumnInfo
 from gpudb.engine.gpu.cluster.cluster import Cluster, WorkerState
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
 from gpudb.engine.gpu.cluster.launcher import SchedulerState
+from gpudb.engine.gpu.cluster.run_again import RunAgain, WorkerGone
 from gpudb.engine.gpu.rpc.messages import CacheAction, CacheRequest, DeviceFacts, DeviceInfo, DeviceRequest, Failed
 from gpudb.engine.protocol import Cancel
-from gpudb.errors import WorkerLost
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Membership:
     def apply(self, table: Table, action: CacheAction, cancel: Cancel) -> int:
         """Loads, pins or evicts a table on every worker; returns the bytes on all of them.
 
-        Raises 57P01 if a worker is lost meanwhile.
+        Begins again if a worker is lost meanwhile (see `run_again`), or raises WorkerLost.
         """
         work = self._cluster.run(self._apply_all(pickle.dumps(table), action))
         cancel.attach(work.cancel)
@@ -95,17 +95,22 @@ class Membership:
         self._cluster.run(self._apply_all(pickle.dumps(table), CacheAction.EVICT))
 
     async def _apply_all(self, table: bytes, action: CacheAction) -> Sequence[int]:
-        peers = await self._cluster.peers()
-        calls = (self._apply(address, table, partition, action) for partition, address in enumerate(peers))
-        return await asyncio.gather(*calls)
+        again = RunAgain()
+        while True:
+            peers = await self._cluster.peers()
+            calls = (self._apply(address, table, partition, action) for partition, address in enumerate(peers))
+            try:
+                return await asyncio.gather(*calls)
+            except WorkerGone as gone:
+                again.record(gone)
 
     async def _apply(self, address: str, table: bytes, partition: int, action: CacheAction) -> int:
         try:
             answer = await self._cluster.call(address, CacheRequest(table, partition, self.count, action))
         except OSError as error:
-            raise WorkerLost("a worker was lost", hint="Run the statement again.") from error
+            raise await self._cluster.find_cause(address) from error
         if answer is None:
-            raise WorkerLost("a worker was lost", hint="Run the statement again.")
+            raise WorkerGone
         if isinstance(answer, Failed):
             raise answer.error
         return answer.bytes

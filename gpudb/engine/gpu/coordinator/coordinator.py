@@ -1,8 +1,8 @@
 """Runs a statement's stages on the workers and fetches the result.
 
 Each worker gets the whole plan in one message, and its reply has the figures of its partitions; workers fetch the
-inputs of their stages from each other. A statement that loses a worker before any row was sent to its client runs once
-more. A statement that exhausts a worker's memory runs again over smaller chunks, as long as there are any.
+inputs of their stages from each other. A statement that loses a worker before any row was taken runs again (see
+`run_again`). A statement that exhausts a worker's memory runs again over smaller chunks, as long as there are any.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from gpudb.engine.admission import Admission
 from gpudb.engine.figures import FileReads, KernelFigures, NarrowedScan, OperatorFigures, StageFigures
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
+from gpudb.engine.gpu.cluster.run_again import RunAgain, WorkerGone, worker_lost_error
 from gpudb.engine.gpu.exchange.routing import stage_partitions
 from gpudb.engine.gpu.planning.request_planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
@@ -33,12 +34,10 @@ from gpudb.engine.gpu.rpc.messages import (
 )
 from gpudb.engine.gpu.stage.batching import next_chunks
 from gpudb.engine.protocol import Request, SharedPart
-from gpudb.errors import OutOfMemory, SqlError, WorkerLost
+from gpudb.errors import OutOfMemory, SqlError
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
-_ATTEMPTS = 2
-
 
 Replan = Callable[[int], PhysicalPlan]
 """Plans a statement with `chunks` for each worker's partition."""
@@ -91,10 +90,6 @@ class StageMeasurements:
         self.observed += [(worker, each) for each in figures.operators]
 
 
-class _WorkerLost(Exception):
-    """A worker was lost, or a connection to one."""
-
-
 class _Unbound(Exception):
     """A worker has evicted a bound fused part."""
 
@@ -125,7 +120,7 @@ class Execution:
         self._cancel, self._settings = request.cancel, request.settings
         self._node = request.settings.node
         self._parameters = encode_parameters(request)
-        self._attempts = 0
+        self._run_again = RunAgain()
         self.failed_chunks: list[int] = []
         """The numbers of chunks for which memory was too small."""
         self._memory_error: OutOfMemory | None = None
@@ -143,7 +138,6 @@ class Execution:
         """Runs every stage once the statement is admitted; the first error ends it."""
         async with self._admission.admit(self.planned.cost, self._settings, self._cancel):
             while True:
-                self._attempts += 1
                 try:
                     await self._run_once()
                     if not self.has_remote_rows and not self._share:
@@ -153,11 +147,9 @@ class Execution:
                     self.end(forget=True)
                     self._cluster.build_cache.invalidate(self.planned.digest, self._parameters, self._peers)
                     self._in_full = True
-                    self._attempts -= 1
-                except _WorkerLost as lost:
+                except WorkerGone as gone:
                     self.end(forget=True)
-                    if self._attempts >= _ATTEMPTS:
-                        raise _worker_lost_error() from lost
+                    self._run_again.record(gone)
                 except OutOfMemory as error:
                     await self._use_smaller_chunks(error)
 
@@ -175,7 +167,7 @@ class Execution:
         statement, self._statement = self._statement, 0
         await self._cluster.forget(statement, self._peers)
         self.planned = await asyncio.to_thread(self._replan, chunks)
-        self._attempts = 0
+        self._run_again.reset()
 
     async def _run_once(self) -> None:
         self._cancel.waits_for = WAIT_EVENT
@@ -219,14 +211,14 @@ class Execution:
 
     async def _wait_for_peers(self) -> tuple[str, ...]:
         """Returns the addresses of the workers. If none returns, raises the error that took the last ones."""
-        again = self._attempts > 1
+        again = self._run_again.has_lost
         try:
             return await self._cluster.peers(RETRY_SECONDS if again else RETURN_SECONDS)
         except SqlError:
             if self._memory_error is not None:
                 raise self._memory_error from None
             if again:
-                raise _worker_lost_error() from None
+                raise worker_lost_error() from None
             raise
 
     async def _run_on(self, address: str, partitions: list[int]) -> RunResult:
@@ -259,17 +251,17 @@ class Execution:
             case Refused(Refusal.PART_EVICTED):
                 raise _Unbound
             case FetchFailed():
-                self._cluster.suspect(self._peers[reply.partition // planned.chunks])
-        raise _WorkerLost
+                peer = self._peers[reply.partition // planned.chunks]
+                raise await self._cluster.find_cause(peer)
+        raise WorkerGone
 
     async def _call(self, address: str, request: RpcRequest[_T]) -> _T:
         try:
             reply = await self._cluster.call(address, request)
         except OSError as error:
-            self._cluster.suspect(address)
-            raise _WorkerLost from error
+            raise await self._cluster.find_cause(address) from error
         if reply is None:
-            raise _WorkerLost
+            raise WorkerGone
         return reply
 
     def inline_batches(self) -> list[bytes]:
@@ -291,9 +283,8 @@ class Execution:
                     sent = True
                     yield chunk
                 return
-            except _WorkerLost as lost:
-                if sent or self._closed or self._attempts >= _ATTEMPTS:
-                    raise _worker_lost_error() from lost
+            except WorkerGone as gone:
+                self._run_again.record(gone, taken=sent or self._closed)
             self.end(forget=True)
             await self.run()
 
@@ -318,7 +309,7 @@ class Execution:
         address = self._peers[partition // self.planned.chunks]
         reply = await self._call(address, ChunkRequest(self._statement, partition, start))
         if isinstance(reply, Refused):
-            raise _WorkerLost
+            raise WorkerGone
         return reply
 
     @property
@@ -355,7 +346,3 @@ async def _gather_all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
     finally:
         for task in tasks:
             task.cancel()
-
-
-def _worker_lost_error() -> WorkerLost:
-    return WorkerLost("a worker of the cluster was lost while the statement ran", hint="Run the statement again.")

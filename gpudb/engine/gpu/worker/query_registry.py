@@ -22,7 +22,8 @@ from gpudb.types import SqlType
 
 _MAX_PLANS = 256
 _MAX_ENDED = 10_000
-_STRAY_SECONDS = 1.0
+_STRAY_SECONDS = 2.5
+"""Time for which an ended statement may compute: longer than any `patience`, which the coordinator waits first."""
 
 
 class RunningQuery:

@@ -183,14 +183,16 @@ SHAPES = {
             o(a)
             project a, b, int8gt(CHOICE, '0')
               left join a IS NULL = column 1 IS NULL and CHOICE = CHOICE
-                shared 5
+                shared 4
                   s(a, b)
-                aggregate by a
-                  inner join a = a
-                    o(a)
-                    aggregate by a
-                      shared 5
-                        s(a, b)
+                aggregate by column 1
+                  project a
+                    inner join a = a
+                      aggregate by a
+                        project a
+                          shared 4
+                            s(a, b)
+                      o(a)
         """,
 }
 

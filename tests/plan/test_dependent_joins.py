@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import dedent
 
 import pytest
 
@@ -14,6 +15,7 @@ from gpudb.plan.tree.traversal import walk_nodes
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, outcome
 from tests.support.lab import Lab
+from tests.support.plan_text import shape
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,22 @@ STATEMENTS = (
     # Conditions of outer joins.
     "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND s.b = (SELECT max(b) FROM s i WHERE i.a = o.a)",
     "SELECT o.a, s.b FROM s RIGHT JOIN o ON EXISTS (SELECT 1 FROM nothing) OR s.a = o.a",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND s.b IN (SELECT b FROM o i)",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND s.b NOT IN (SELECT b FROM o i WHERE b IS NOT NULL)",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND o.b NOT IN (SELECT b FROM s i)",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON o.b IN (SELECT b FROM s i)",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON s.b IN (SELECT b FROM o i) OR o.b = 2",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON NOT EXISTS (SELECT 1 FROM o i WHERE i.a = s.a AND i.b > s.b)",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON (s.a, s.b) IN (SELECT a, b FROM o i) AND s.t = o.t",
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON (s.a, s.b) NOT IN (SELECT a, b FROM o i) AND s.t = o.t",
+    "SELECT o.a, s.b FROM o RIGHT JOIN s ON s.a = o.a AND o.b IN (SELECT b FROM s i WHERE i.a IS DISTINCT FROM o.a)",
+    "SELECT o.a, s.b FROM o FULL JOIN s ON s.a = o.a AND s.b IN (SELECT b FROM o i)",
+    "SELECT o.a, s.b FROM o FULL JOIN s ON s.a = o.a AND o.b NOT IN (SELECT b FROM s i)",
+    "SELECT o.a, s.b FROM o FULL JOIN s ON s.a = o.a AND EXISTS (SELECT 1 FROM o i WHERE i.b = o.b AND i.a = s.a)",
+    "SELECT o.a, s.b FROM o FULL JOIN s ON EXISTS (SELECT 1 FROM s i WHERE i.b < o.b + s.b)",
+    "SELECT o.a, s.b FROM o JOIN s ON CASE WHEN o.a = 1 THEN s.b IN (SELECT b FROM o i) ELSE s.a NOT IN (SELECT a FROM nothing) END",
+    "SELECT o.a, s.b FROM nothing n RIGHT JOIN (o JOIN s ON s.a = o.a AND s.b NOT IN (SELECT b FROM o i)) ON n.a = o.a",
+    "SELECT o.a, x.b FROM o, LATERAL (SELECT s.b FROM s LEFT JOIN nothing n ON n.a = s.b AND s.a IN (SELECT o.b) WHERE s.a = o.a) x",
     # LIMIT and OFFSET by subqueries.
     "SELECT a FROM o ORDER BY a LIMIT (SELECT 2) OFFSET (SELECT min(a) FROM s)",
     "SELECT a FROM o ORDER BY a LIMIT (SELECT -1)",
@@ -114,3 +132,72 @@ def test_a_plain_subquery_is_the_planners(tables: Lab) -> None:
     """Subqueries that dask-sql unnests have no domain."""
     found = _nodes(tables, "SELECT a FROM o WHERE b > (SELECT avg(b) FROM s WHERE s.a = o.a)")
     assert not any(isinstance(node, Shared) for node in found)
+
+
+SHAPES = {
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND s.b IN (SELECT b FROM o i)": """
+        project a, b
+          left join a = a
+            o(a)
+            semi join b = b
+              s(a, b)
+              o(b)
+        """,
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON s.a = o.a AND NOT EXISTS (SELECT 1 FROM o i WHERE i.b = s.b)": """
+        project a, b
+          left join a = a
+            o(a)
+            anti join b = b
+              s(a, b)
+              o(b)
+        """,
+    "SELECT o.a, s.b FROM o JOIN s ON s.a = o.a AND s.b NOT IN (SELECT b FROM o i)": """
+        project a, b
+          inner join a = a
+            o(a)
+            anti join b = b
+              s(a, b)
+              o(b)
+        """,
+    # A side whose rows stay gets a mark.
+    "SELECT o.a, s.b FROM o LEFT JOIN s ON o.b IN (SELECT b FROM s i)": """
+        project a, b
+          left join all if column 2
+            project a, CASE
+              inner join all
+                left join b = b
+                  o(a, b)
+                  project b, 'True'
+                    aggregate by b
+                      filter b IS NOT NULL
+                        shared 4
+                          s(b)
+                aggregate by all
+                  shared 4
+                    s(b)
+            s(b)
+        """,
+    "SELECT o.a, s.b FROM o FULL JOIN s ON s.a = o.a AND EXISTS (SELECT 1 FROM o i WHERE i.a = s.a)": """
+        project a, b
+          full join a = a if column 4
+            o(a)
+            project a, b, int8gt(CHOICE, '0')
+              left join a IS NULL = column 1 IS NULL and CHOICE = CHOICE
+                shared 4
+                  s(a, b)
+                aggregate by column 1
+                  project a
+                    inner join a = a
+                      aggregate by a
+                        project a
+                          shared 4
+                            s(a, b)
+                      o(a)
+        """,
+}
+
+
+@pytest.mark.parametrize("sql", SHAPES)
+def test_subqueries_of_on_are_joins_of_their_side(tables: Lab, sql: str) -> None:
+    """Conditions on the nullable side keep its rows by a semi-join; marks serve where rows stay. No pair is made."""
+    assert shape(optimize(plan_query(tables.request(sql).query, estimate).root)) == dedent(SHAPES[sql]).strip()

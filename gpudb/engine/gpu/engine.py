@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from gpudb.engine.admission import Admission
 from gpudb.engine.figures import StageFigures
+from gpudb.engine.gpu.backend.library_errors import translate_error
 from gpudb.engine.gpu.cache.invalidation import CacheInvalidation
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.membership import Membership
@@ -212,7 +213,7 @@ class ClusterStream:
             return QueryCanceled(self._cancel.reason)
         if isinstance(error, GpudbError | NotSupportedOnWorkers):
             return error
-        return InternalError(f"{type(error).__name__}: {error}")
+        return translate_error(error) or InternalError(f"{type(error).__name__}: {error}")
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:

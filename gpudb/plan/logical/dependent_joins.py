@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from gpudb.plan.dask.blocks import BlockPlanner, Ctes
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -19,7 +19,7 @@ from gpudb.plan.tree.functions import cast_to
 from gpudb.plan.tree.joins import build_join
 from gpudb.plan.tree.nodes import AsofJoin as PlannedAsofJoin
 from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Project, Scan, Shared, Values, column
-from gpudb.plan.tree.predicates import common_key_type
+from gpudb.plan.tree.predicates import common_key_type, is_plain_core
 from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.asof_joins import AsofJoin, find_asof_join
@@ -143,7 +143,7 @@ class DependentPlanner:
     def _plan_outer_join(self, source: bound.Join, outside: Rows | None) -> Rows:
         """Plans LEFT, RIGHT and FULL JOIN."""
         first, second = (source.right, source.left) if source.kind == "RIGHT" else (source.left, source.right)
-        kind: JoinKind = "FULL" if source.kind == "FULL" else "LEFT"
+        kind: Literal["LEFT", "FULL"] = "FULL" if source.kind == "FULL" else "LEFT"
         left = self._plan_side(first, outside) if kind == "LEFT" else self._plan_unfiltered(first, outside)
         if any(left.find_column(*each) is not None for each in self._outer_columns(second)):
             if kind == "FULL":
@@ -151,22 +151,50 @@ class DependentPlanner:
             return self._join_lateral(kind, left, second, source.on)
         if kind == "FULL" and outside is not None:
             raise NotSupportedOnWorkers("a FULL JOIN that reads columns of an outer query")
-        right = self._plan_unfiltered(second)
-        both = (*left.held, *right.held)
-        if source.on is None or not _has_subquery(source.on):
-            parts = split_conjuncts(Rows(Join("INNER", left.node, right.node), both).rewrite(source.on))
-            return Rows(build_join(kind, left.node, right.node, parts), both)
-        if kind == "FULL":
-            raise NotSupportedOnWorkers("a subquery in ON of a FULL JOIN")
-        # The matching pairs are computed first.
+        return self._join_outer(kind, left, self._plan_unfiltered(second), source.on)
+
+    def _join_outer(self, kind: Literal["LEFT", "FULL"], left: Rows, right: Rows, on: Any | None) -> Rows:
+        """Joins two sides. A subquery of ON that reads one side alone is that side's filter, or a column of it."""
+        widths = len(left.held), len(right.held)
+        parts: list[Any] = []
+        for each in split_conjuncts(on):
+            if kind == "LEFT" and _has_subquery(each) and not self._reads(left, each):
+                # The join pairs no other rows of its nullable side.
+                right = self.filter(right, each)
+                continue
+            for subquery in _find_subqueries((each,)):
+                if not self._reads(right, subquery):
+                    left = self.add_subquery_values(left, (subquery,))
+                elif not self._reads(left, subquery):
+                    right = self.add_subquery_values(right, (subquery,))
+            parts.append(each)
+        both = Rows(Join("INNER", left.node, right.node), (*left.held, *right.held))
+        if all(each in both.held for part in parts for each in _find_subqueries((part,))):
+            conditions = tuple(both.rewrite(each) for each in parts)
+            made = Rows(build_join(kind, left.node, right.node, conditions), both.held)
+        else:
+            made = self._join_outer_by_pairs(kind, left, right, join_conjuncts(tuple(parts)))
+        first = len(left.held)
+        return made.select([*range(widths[0]), *range(first, first + widths[1])])
+
+    def _join_outer_by_pairs(self, kind: Literal["LEFT", "FULL"], left: Rows, right: Rows, on: Any) -> Rows:
+        """Joins two sides by a condition with a subquery that reads both: the matching pairs are computed first."""
         rows = number_rows(left, self.next_number())
-        pairs = Rows(Join("INNER", rows.node, right.node), (*rows.held, *right.held))
-        pairs = self.filter(pairs, source.on)
         last = len(left.held)
-        made = pairs.select(range(last, last + 1 + len(right.held)))
-        node = Join(kind, rows.node, made.node, ((rows.column_at(last), made.column_at(0)),))
-        places = (*rows.held, *made.held)
-        return Rows(node, places).select(_all_but(last, last + 2, len(places)))
+        others = number_rows(right, self.next_number()) if kind == "FULL" else right
+        pairs = self.filter(Rows(Join("INNER", rows.node, others.node), (*rows.held, *others.held)), on)
+        made = pairs.select(range(last, last + 1 + len(others.held)))
+        if kind == "FULL":
+            made = made.select([0, len(others.held)])
+        node: Node = Join("LEFT", rows.node, made.node, ((rows.column_at(last), made.column_at(0)),))
+        joined = Rows(node, (*rows.held, *made.held))
+        if kind == "FULL":
+            key = joined.column_at(last + 2), others.column_at(len(right.held))
+            joined = Rows(Join("FULL", node, others.node, (key,)), (*joined.held, *others.held))
+            first, end = last + 3, last + 3 + len(right.held)
+        else:
+            first, end = last + 2, last + 2 + len(right.held)
+        return joined.select([*range(last), *range(first, end)])
 
     def _plan_asof_join(self, join: AsofJoin, outside: Rows | None) -> Rows:
         left = self._apply_waiting(self._plan_side(join.left, outside))
@@ -240,31 +268,64 @@ class DependentPlanner:
         while isinstance(inner, bound.BoolOp) and inner.op == "NOT":
             inner, negated = inner.args[0], not negated
         if isinstance(inner, bound.Exists) and self._reads(rows, inner.query):
+            if (made := self._filter_by_keys(rows, inner.query, negated)) is not None:
+                return made
             domain = self._build_domain(rows, self._outer_columns(inner.query))
-            made = self._planner.plan_block(_drop_order(inner.query), self._ctes, domain)
-            node = join_back("ANTI" if negated else "SEMI", domain, made)
+            below = self._planner.plan_block(_drop_order(inner.query), self._ctes, domain)
+            node = join_back("ANTI" if negated else "SEMI", domain, below)
             return Rows(node, domain.outside.held).select(range(len(rows.held)))
+        if isinstance(inner, bound.AnySubquery) and (made := self._filter_by_membership(rows, inner, negated)):
+            return made
         held = self.add_subquery_values(rows, (condition,))
         return Rows(Filter(held.node, held.rewrite(condition)), held.held).select(range(len(rows.held)))
+
+    def _filter_by_keys(self, rows: Rows, query: bound.Query, negated: bool) -> Rows | None:
+        """Returns the rows for which EXISTS, or NOT EXISTS, is true, by a join on the equalities of its WHERE; None if
+        the query is correlated in another way.
+        """
+        if not is_plain_core(query) or not isinstance(query, bound.Select) or query.grouped or query.ctes:
+            return None
+        if query.source is None or self._reads(rows, query.source):
+            return None
+        parts = split_conjuncts(query.where)
+        outer = [each for each in parts if self._reads(rows, each)]
+        if any(map(_has_subquery, outer)):
+            return None
+        own = join_conjuncts(tuple(each for each in parts if each not in outer))
+        inner = DependentPlanner(self._planner, self._ctes).plan_rows(replace(query, where=own), None)
+        both = Rows(Join("INNER", rows.node, inner.node), (*rows.held, *inner.held))
+        kind: JoinKind = "ANTI" if negated else "SEMI"
+        made = build_join(kind, rows.node, inner.node, tuple(map(both.rewrite, outer)))
+        return Rows(made, rows.held) if made.keys else None
+
+    def _filter_by_membership(self, rows: Rows, subquery: bound.AnySubquery, negated: bool) -> Rows | None:
+        """Returns the rows for which IN, or NOT IN, is true, by a join that keeps them; None if no such join does."""
+        kinds = subquery_forms.membership_key_types(subquery)
+        correlated = self._reads(rows, subquery.query)
+        if not kinds or (negated and (correlated or len(kinds) > 1)):
+            return None
+        own = len(rows.held)
+        rows = self.add_subquery_values(rows, subquery.left)
+        lefts = [cast_to(rows.rewrite(each), kind) for each, kind in zip(subquery.left, kinds, strict=True)]
+        domain = self._build_domain(rows, self._outer_columns(subquery.query)) if correlated else None
+        node = self._planner.plan_block(_drop_order(subquery.query), self._ctes, domain)
+        if domain is not None:
+            domain, node = domain.reduce_to_keys(node)
+        first = domain.width if domain is not None else 0
+        keys = tuple(
+            (left, cast_to(column(index, node.types[index]), kind))
+            for index, (left, kind) in enumerate(zip(lefts, kinds, strict=True), first)
+        )
+        if domain is not None:
+            return Rows(join_back("SEMI", domain, node, *keys), domain.outside.held).select(range(own))
+        made = Join("ANTI" if negated else "SEMI", rows.node, node, keys, null_aware=negated)
+        return Rows(made, rows.held).select(range(own))
 
     # ------------------------------------------------------------------------------------------ subqueries
 
     def add_subquery_values(self, rows: Rows, exprs: Iterable[Any]) -> Rows:
         """Returns the rows with one more column for each subquery in some expressions."""
-        found: list[Any] = []
-
-        def look(each: Any) -> Any:
-            if each in rows.held and not isinstance(each, bound.Constant):
-                return each
-            if isinstance(each, bound.SUBQUERIES):
-                if each not in found:
-                    found.append(each)
-                return each
-            return None
-
-        for each in exprs:
-            transform(each, look)
-        for each in found:
+        for each in _find_subqueries(exprs, rows.held):
             rows = self._add_subquery_value(rows, each)
         return rows
 
@@ -360,6 +421,24 @@ def _drop_order(query: bound.Query) -> bound.Query:
     if isinstance(query, bound.Select) and query.limit is None and query.offset is None and query.order_by:
         return replace(query, order_by=())
     return query
+
+
+def _find_subqueries(exprs: Iterable[Any], held: tuple[Any, ...] = ()) -> list[Any]:
+    """Returns the subqueries in some expressions, without those inside of others and those in what is `held`."""
+    found: list[Any] = []
+
+    def look(each: Any) -> Any:
+        if each in held and not isinstance(each, bound.Constant):
+            return each
+        if isinstance(each, bound.SUBQUERIES):
+            if each not in found:
+                found.append(each)
+            return each
+        return None
+
+    for each in exprs:
+        transform(each, look)
+    return found
 
 
 def _has_subquery(expr: Any) -> bool:

@@ -139,9 +139,20 @@ def add_row_numbers(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound
 
 def membership_key_type(subquery: bound.AnySubquery) -> SqlType | None:
     """Returns the type under which `x = ANY (subquery)` is a join key; None for another comparison."""
-    if subquery.all or len(subquery.left) != 1 or subquery.functions[0].name not in EQUALITIES:
-        return None
-    return common_key_type(subquery.left[0].type, subquery.query.columns[0].type)
+    kinds = membership_key_types(subquery)
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def membership_key_types(subquery: bound.AnySubquery) -> tuple[SqlType, ...]:
+    """Returns the types under which `(x, …) = ANY (subquery)` are join keys; none for another comparison."""
+    if subquery.all or any(each.name not in EQUALITIES for each in subquery.functions):
+        return ()
+    kinds = tuple(
+        common_key_type(left.type, found.type)
+        for left, found in zip(subquery.left, subquery.query.columns, strict=True)
+    )
+    known = tuple(each for each in kinds if each is not None)
+    return known if len(known) == len(kinds) else ()
 
 
 def split_members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:

@@ -15,6 +15,7 @@ from gpudb.sql.parse.parser import deparse, parse
 from gpudb.sql.rewrite.ask_current_role import ask_current_role
 from gpudb.sql.rewrite.expand_stars import expand_stars
 from gpudb.sql.rewrite.inline_subqueries import inline_subqueries
+from gpudb.sql.rewrite.move_on_to_where import move_on_to_where
 from gpudb.sql.rewrite.pull_up_constants import pull_up_constants
 from gpudb.sql.rewrite.qualify_names import qualify_names
 from gpudb.sql.rewrite.remove_unused_columns import remove_unused_columns
@@ -30,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     Rule("bound query", remove_unused_columns),
     Rule("checked query", pull_up_constants),
     Rule("engine query", inline_subqueries),
+    Rule("engine query", move_on_to_where),
     Rule("engine query", ask_current_role),
 )
 """All rewrite rules, in the order in which they apply."""

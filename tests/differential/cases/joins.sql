@@ -41,6 +41,20 @@ SELECT (e).name FROM (SELECT 1 AS x) s JOIN jn_emp e ON e.id = 10;
 SELECT x.a, x.b FROM jn_dept d JOIN jn_emp e ON d.id = e.dept JOIN (VALUES (10, 'ten'), (12, 'twelve')) AS x(a, b) ON x.a = e.id;
 SELECT * FROM (jn_dept d JOIN jn_emp e ON d.id = e.dept) LEFT JOIN jn_grade g ON g.low = e.salary WHERE d.id = 1;
 SELECT j.id FROM (jn_emp JOIN jn_empty USING (id)) AS j;
+-- Subqueries in ON: of the nullable side, of the side that stays, of both; NULLs decide as in WHERE.
+SELECT d.id, e.id FROM jn_dept d LEFT JOIN jn_emp e ON e.dept = d.id AND e.id IN (SELECT boss FROM jn_dept);
+SELECT d.id, e.id FROM jn_dept d LEFT JOIN jn_emp e ON e.dept = d.id AND e.id NOT IN (SELECT boss FROM jn_dept);
+SELECT d.id, e.id FROM jn_dept d LEFT JOIN jn_emp e ON e.dept = d.id AND e.id NOT IN (SELECT boss FROM jn_dept WHERE boss IS NOT NULL);
+SELECT e.id, d.id FROM jn_emp e LEFT JOIN jn_dept d ON e.dept IN (SELECT id FROM jn_dept WHERE name <> 'sales');
+SELECT e.id, d.id FROM jn_emp e LEFT JOIN jn_dept d ON e.dept NOT IN (SELECT boss FROM jn_dept);
+SELECT e.id, d.id FROM jn_emp e LEFT JOIN jn_dept d ON (e.dept, e.id) IN (SELECT id, boss FROM jn_dept) AND e.dept = d.id;
+SELECT e.id, d.id FROM jn_emp e RIGHT JOIN jn_dept d ON e.dept = d.id AND NOT EXISTS (SELECT FROM jn_dept b WHERE b.boss = e.id);
+SELECT e.id, d.id FROM jn_emp e FULL JOIN jn_dept d ON e.dept = d.id AND e.id IN (SELECT boss FROM jn_dept);
+SELECT e.id, d.id FROM jn_emp e FULL JOIN jn_dept d ON e.dept = d.id AND NOT d.boss IN (SELECT boss FROM jn_dept WHERE id < 2);
+SELECT e.id, d.id FROM jn_emp e JOIN jn_dept d ON e.dept = d.id AND (e.salary > 3000 OR d.boss IN (SELECT id FROM jn_emp));
+SELECT e.id, d.id FROM jn_emp e LEFT JOIN jn_dept d ON EXISTS (SELECT FROM jn_emp b WHERE b.dept = d.id AND b.salary > e.salary);
+SELECT e.id, d.id FROM jn_emp e JOIN jn_dept d ON CASE WHEN e.dept IS NULL THEN d.boss IN (SELECT id FROM jn_empty) ELSE e.dept = d.id END;
+SELECT e.id, d.id FROM jn_emp e LEFT JOIN jn_dept d ON e.dept = d.id AND EXISTS (SELECT FROM jn_empty);
 -- error 42702
 SELECT id FROM jn_emp JOIN jn_dept ON true;
 -- error 42P01

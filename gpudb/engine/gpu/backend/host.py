@@ -21,6 +21,7 @@ from gpudb.engine.gpu.backend.base import (
 )
 from gpudb.engine.gpu.backend.dictionary import Dictionary, take
 from gpudb.engine.gpu.backend.exact_calls import ExactCall, compute_exact
+from gpudb.engine.gpu.backend.library_errors import raise_if_too_large
 from gpudb.engine.gpu.backend.nearest import Array, NearestJoin, find_nearest, order_integers
 from gpudb.plan.errors import NotSupportedOnWorkers
 
@@ -296,8 +297,11 @@ def collect(lazy: pl.LazyFrame) -> pl.DataFrame:
     """Computes a lazy frame with Polars' own engine."""
     try:
         return lazy.collect()
-    except pl.exceptions.PanicException as panic:
-        raise beyond_calendar() from panic
+    except (pl.exceptions.PanicException, pl.exceptions.PolarsError, MemoryError) as error:
+        raise_if_too_large(error)
+        if isinstance(error, pl.exceptions.PanicException):
+            raise beyond_calendar() from error
+        raise
 
 
 def beyond_calendar() -> NotSupportedOnWorkers:

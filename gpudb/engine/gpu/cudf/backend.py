@@ -27,6 +27,7 @@ from gpudb.engine.gpu.backend.base import (
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
 from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, collect
+from gpudb.engine.gpu.backend.library_errors import is_out_of_memory, raise_if_too_large
 from gpudb.engine.gpu.backend.nearest import NearestJoin
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf.algorithms.distinct_rows import encode_rows, take_rows
@@ -46,7 +47,6 @@ from gpudb.engine.gpu.cudf.columns.device_texts import DeviceTexts
 from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
 from gpudb.engine.gpu.cudf.columns.pinned_memory import PinnedFrame, offload
 from gpudb.engine.gpu.cudf.columns.slicing import copy_small_slices, estimate_own_bytes
-from gpudb.engine.gpu.cudf.memory.device_memory import is_out_of_memory
 from gpudb.engine.gpu.cudf.memory.streams import (
     current_stream,
     run_synchronized,
@@ -127,7 +127,9 @@ class CudfBackend:
                     raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
                 refused = [_FULL]
                 break
-            except _REJECTIONS as error:
+            except (OverflowError, *_REJECTIONS) as error:
+                if not self._state.last:
+                    raise_if_too_large(error)
                 refused = [" ".join(str(error).split())[:200] or type(error).__name__]
                 break
         self._state.reasons += refused

@@ -32,11 +32,11 @@ from gpudb.engine.gpu.lower.expressions.text_codes import (
 from gpudb.engine.gpu.lower.groups.groups import Aggregation, has_sketches
 from gpudb.engine.gpu.lower.relations import set_functions
 from gpudb.engine.gpu.lower.relations.asof_joins import lower_asof_join
-from gpudb.engine.gpu.lower.relations.joins import anti_join_not_in, join, key_columns
+from gpudb.engine.gpu.lower.relations.join_sides import lower_sides
 from gpudb.engine.gpu.lower.relations.recursion import run_recursion
 from gpudb.engine.gpu.lower.relations.set_operations import combine
 from gpudb.engine.gpu.lower.texts import late_materialization
-from gpudb.engine.gpu.lower.texts.coded_keys import group_codes, join_values
+from gpudb.engine.gpu.lower.texts.coded_keys import group_codes
 from gpudb.engine.gpu.lower.values import Value, column_value, physical_columns, type_bounds
 from gpudb.engine.gpu.lower.windows import windows
 from gpudb.errors import SqlError
@@ -179,49 +179,11 @@ class StageLowering:
     @_frame.register
     def _(self, node: nodes.Join) -> Frame:
         left, right = self.coded_frame(node.left), self.coded_frame(node.right)
-        width = len(node.left.types)
-        first, second = self._context.expressions(left), self._context.expressions(right)
-        keys = [join_values(a, first, left.texts, b, second, right.texts) for a, b in node.keys]
-        one, count = self._with_join_columns(left.lazy, [a for a, _ in keys], "k", first)
-        other, _ = self._with_join_columns(right.lazy, [b for _, b in keys], "q", second)
-        moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in physical_columns(kind)]
-        # A side without columns still has rows: that column gets another name.
-        names = {name: _shift_column(name, width) for name in moved} or {NO_COLUMNS: NO_COLUMNS + "2"}
-        other = other.rename(names, strict=False)
-        bounds = left.bounds + right.bounds
-        texts = {**left.texts, **{index + width: each for index, each in right.texts.items()}}
-        if node.null_aware:
-            result = anti_join_not_in(one, other, self._frames)
-        else:
-            condition = None
-            if node.condition is not None:
-                both = ExpressionLowering(bounds, self._host, texts)
-                expr, error = both.condition(node.condition)
-
-                def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
-                    return self._context.check_errors(pairs, error, both.deferred).filter(expr)
-
-            result = join(node.kind, one, other, count, condition, self._frames)
-        kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)]
-        if not kept:
-            return Frame(result.select(pl.first().is_null().alias(NO_COLUMNS)), ())
-        if node.kind in {"SEMI", "ANTI"}:
-            return Frame(result.select(kept), left.bounds, texts=left.texts)
-        return Frame(result.select(kept), bounds, texts=texts)
+        return lower_sides(node, left, right, self._context).join(self._context)
 
     @_frame.register
     def _(self, node: nodes.AsofJoin) -> Frame:
         return lower_asof_join(node, self.frame(node.left), self.frame(node.right), self._context)
-
-    def _with_join_columns(
-        self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, expressions: ExpressionLowering
-    ) -> tuple[pl.LazyFrame, int]:
-        """Adds a side's join columns; returns the frame and their number."""
-        if not keys:
-            return lazy, 0
-        result = key_columns([key.expr for key in keys], [physical_columns(key.type)[""] for key in keys], prefix)
-        checked = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
-        return drop_deferred(checked.with_columns(result), expressions.deferred), len(result)
 
     # -------------------------------------------------------------------------------------------- groups
 
@@ -495,8 +457,3 @@ def _is_scan(node: nodes.Node) -> bool:
     while isinstance(node, nodes.Filter | nodes.Project):
         node = node.input
     return isinstance(node, nodes.Scan)
-
-
-def _shift_column(name: str, width: int) -> str:
-    digits = name[1:].rstrip("msduv")
-    return f"c{int(digits) + width}{name[1 + len(digits) :]}"

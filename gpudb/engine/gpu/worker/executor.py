@@ -20,6 +20,7 @@ from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
 from gpudb.engine.gpu.backend.coded_frame import decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
+from gpudb.engine.gpu.backend.library_errors import raise_if_too_large, translate_error
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -141,8 +142,9 @@ class Executor:
             if self.gpu and task.partition.count > 1:
                 # Few rows are read on the host: one copy here, and no thread waits for it.
                 parts = [HostFrame(each.to_polars()) if each.bytes < limits.HOST_BYTES else each for each in parts]
-        except BaseException:
+        except BaseException as error:
             self._take_profile()  # the next stage of this thread would report it
+            raise_if_too_large(error)
             raise
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
         if spill is not None and size > _SPILL_BYTES:
@@ -190,8 +192,8 @@ class Executor:
         """Executes a stage, and once more after freeing GPU memory if it was too small."""
         try:
             return work()
-        except (MemoryError, OutOfMemory):
-            if not self.gpu:
+        except Exception as error:
+            if not self.gpu or not isinstance(translate_error(error) or error, OutOfMemory):
                 raise
         # Outside the handler, so that nothing of the first attempt is still referenced.
         self.backend.free_memory()

@@ -22,12 +22,12 @@ import pylibcudf as plc
 from gpudb.catalog.file_tables import FileFormat, FilePart, FileStamp
 from gpudb.catalog.tables import Column
 from gpudb.engine.figures import track_read
+from gpudb.engine.gpu.backend.library_errors import is_out_of_memory
 from gpudb.engine.gpu.cache.file_parts import count_bytes, list_part_rows, read_lanes_of_part
 from gpudb.engine.gpu.cudf.columns.convert import to_device
 from gpudb.engine.gpu.cudf.files.arrow_columns import read_arrow_columns
 from gpudb.engine.gpu.cudf.files.csv_columns import read_csv_columns
 from gpudb.engine.gpu.cudf.files.footers import read_footer
-from gpudb.engine.gpu.cudf.memory.device_memory import is_out_of_memory
 from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers

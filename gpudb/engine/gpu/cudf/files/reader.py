@@ -20,11 +20,11 @@ import pylibcudf as plc
 from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import FilePart
 from gpudb.catalog.tables import Column, DataFile
+from gpudb.engine.gpu.backend.library_errors import is_out_of_memory
 from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.cudf.columns.convert import data_type, to_device
 from gpudb.engine.gpu.cudf.files.footers import read_footer
 from gpudb.engine.gpu.cudf.files.part_reader import read_part_columns
-from gpudb.engine.gpu.cudf.memory.device_memory import is_out_of_memory
 from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError

@@ -117,11 +117,6 @@ def context_error() -> str | None:
     return None if int(second) == 0 else str(first.name)
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error of libcudf or CUDA means that memory is exhausted."""
-    return isinstance(error, MemoryError) or "cudaErrorMemoryAllocation" in str(error)
-
-
 def _use_rmm_in_cupy() -> None:
     import cupy
     from rmm.allocators.cupy import rmm_cupy_allocator

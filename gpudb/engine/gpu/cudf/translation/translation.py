@@ -9,6 +9,7 @@ from cudf_polars.dsl import ir
 from cudf_polars.dsl.translate import Translator
 
 from gpudb.engine.gpu.backend.host import beyond_calendar
+from gpudb.engine.gpu.backend.library_errors import raise_if_too_large
 from gpudb.engine.gpu.cudf.columns.frame import FrameSource
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
@@ -28,6 +29,7 @@ def translate(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[st
     try:
         lazy.collect(engine="in-memory", optimizations=flags, post_opt_callback=after)  # type: ignore[call-overload]
     except pl.exceptions.PanicException as panic:
+        raise_if_too_large(panic)
         raise beyond_calendar() from panic
     return found[0]
 

@@ -52,6 +52,31 @@ def join(
     return pl.concat(parts, how="diagonal").drop("i", "j", strict=False)
 
 
+def join_all(
+    kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, one: pl.Expr | None, other: pl.Expr | None, frames: Backend
+) -> pl.LazyFrame:
+    """Joins each left row for which `one` is true with each right row for which `other` is; None is true for all.
+
+    SEMI and ANTI return the left columns.
+    """
+    paired = left if one is None else left.filter(one)
+    partners = right if other is None else right.filter(other)
+    if kind == "INNER":
+        return paired.join(partners, how="cross")
+    held = frames.compute(partners)
+    if kind == "SEMI":
+        return paired if held.rows else left.head(0)
+    single = left if not held.rows else left.head(0) if one is None else left.filter(~one.fill_null(False))
+    if kind == "ANTI":
+        return single
+    parts = [paired.join(held.lazy, how="cross"), single]
+    if kind == "FULL":
+        matched = frames.compute(paired.select(pl.len().cast(pl.Int64).alias("matched"))).max_integer("matched")
+        unmatched = right.head(0) if other is None else right.filter(~other.fill_null(False))
+        parts.append(unmatched if matched else right)
+    return pl.concat(parts, how="diagonal")
+
+
 def _pairs(
     left: pl.LazyFrame,
     right: pl.LazyFrame,

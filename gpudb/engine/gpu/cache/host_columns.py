@@ -36,7 +36,7 @@ from gpudb.engine.gpu.cache.text_codes import TextCodes
 from gpudb.engine.gpu.lower.expressions.arrow import series
 from gpudb.engine.gpu.lower.expressions.host_fallback import repeat_text_value, restore_columns
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
-from gpudb.engine.gpu.lower.values import Bounds, is_keyed, physical_columns, type_bounds, unscaled_digits
+from gpudb.engine.gpu.lower.values import Bounds, empty_frame, is_keyed, physical_columns, type_bounds, unscaled_digits
 from gpudb.errors import SqlError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
@@ -154,7 +154,8 @@ class ResidentTables:
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
-            lazy = _empty_frame([column.type for column in planned.columns]).lazy()
+            types = tuple(column.type for column in planned.columns)
+            lazy = (empty_frame(types) if types else pl.DataFrame(schema={NO_COLUMNS: pl.Boolean()})).lazy()
         texts = {place: self._codes.values(each) for place, each in growing.items()}
         return Frame(lazy, planned.bounds, texts=texts)
 
@@ -438,11 +439,6 @@ def _format_uuids(array: pa.ChunkedArray) -> pl.Series:
     frame = pl.DataFrame({"h": digits})
     parts = [pl.col("h").str.slice(start, length) for start, length in places]
     return frame.select(pl.concat_str(parts, separator="-").alias(""))[""]
-
-
-def _empty_frame(types: Sequence[SqlType]) -> pl.DataFrame:
-    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
-    return pl.DataFrame(schema=schema or {NO_COLUMNS: pl.Boolean()})
 
 
 def column_bounds(table: Table, column: Column) -> Bounds:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import regex
-
 from gpudb.duckdb.udf.mixed_regex import MixedPattern
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
@@ -42,6 +40,8 @@ def register(registry: FunctionRegistry) -> None:
 
 @lru_cache(maxsize=1024)
 def compile_regex(pattern: str, flags: str) -> Any:
+    import regex
+
     result = translate(pattern, flags)
     mode = (regex.MULTILINE if result.lines else 0) | (0 if result.stops else regex.DOTALL)
     if result.ignore_case:

@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
+from gpudb.engine.figures import track_step
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
@@ -372,6 +373,7 @@ def _list_pruned(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
     return prune_table(scan.table, column_ranges(over, INPUT, scan.table, tuple(parameters)))
 
 
+@track_step("loading")
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
     """Reads live rows of a file's columns, each as the physical columns of its type, named by suffix."""
     if first == last:

@@ -10,6 +10,7 @@ plans each of the 99 of TPC-DS once, from its text to what is sent to workers. T
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import subprocess
@@ -109,6 +110,8 @@ def plan_suites(scale: float, folder: Path, gpu: bool, only: Sequence[str]) -> d
     from gpudb.session.database import Database
 
     warm_up()
+    gc.collect()
+    gc.freeze()  # as a server does once it listens
     database: Any = Database(None)
     planner = Planner(database.cpu, exchange_costs(2, gpu=gpu), fuse=True, gpu=gpu)
     watch = Watch()

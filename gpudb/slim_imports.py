@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from threading import RLock
@@ -29,7 +29,7 @@ class _LazyNodes(ModuleType):
             return getattr(base, name)
         with self._lock:
             if not self._is_whole and not name.startswith("_"):
-                assert self.__loader__ is not None
+                assert isinstance(self.__loader__, SourceFileLoader)
                 self._is_whole = True
                 self.__loader__.exec_module(self)
             if name in self.__dict__:

@@ -94,10 +94,6 @@ class ExchangeFigures(NamedTuple):
     transport: str
 
 
-_PLAIN = 10
-"""The number of fields of a stage's figures that have no figures of their own."""
-
-
 class StageFigures(NamedTuple):
     """What a stage did on a partition, from `started` (seconds since 1970 UTC) on.
 
@@ -125,13 +121,13 @@ class StageFigures(NamedTuple):
 
     def to_wire(self) -> Wire:
         """Returns the fields as plain tuples."""
-        return *self[:_PLAIN], *(tuple([tuple(each) for each in figures]) for figures in self[_PLAIN:])
+        return *self[:10], *(tuple([tuple(each) for each in figures]) for figures in self[10:])
 
     @classmethod
     def from_wire(cls, wire: Wire) -> StageFigures:
         """Returns the figures of such fields."""
-        kernels, narrowed, operators, reads, exchanges = wire[_PLAIN:]
-        return cls(*wire[:_PLAIN])._replace(
+        kernels, narrowed, operators, reads, exchanges = wire[10:]
+        return cls(*wire[:10])._replace(
             kernels=tuple([KernelFigures(*each) for each in kernels]),
             narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
             operators=tuple([OperatorFigures(*each) for each in operators]),

@@ -49,6 +49,7 @@ _TITLES = {
     "file-scans": "Queries over files that are not resident, and the files' raw read rate,",
     "copies": "COPY by one client, and by 24 at once,",
     "steady-load": "A load larger than memory by 24 clients, by tenth,",
+    "planning-tpcds": "Planning TPC-DS's statements as they are first seen, phase by phase, in processor time,",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }
 _COLOURS = {

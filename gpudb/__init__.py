@@ -12,11 +12,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gpudb.slim_imports import slim_postgast
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from gpudb import errors
     from gpudb.api import Connection, Relation, Rows, connect
+
+slim_postgast()
 
 __version__ = "0.1.0"
 __all__ = ["Connection", "Relation", "Rows", "__version__", "connect", "errors"]

@@ -1,7 +1,8 @@
 """Figures of stages for EXPLAIN ANALYZE and traces: workers measure them, the coordinator adds them up.
 
 They are named tuples since every reply has some for each stage: frozen dataclasses take twice as long to build.
-Reads of files as tables are recorded here, too, in the variables of the thread that reads.
+Reads of files as tables, and steps of a statement beside its computation, are recorded here, too, in the variables of
+the thread that does them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Wire = tuple[Any, ...]
 """The fields of an object, as messages carry them."""
@@ -96,7 +97,8 @@ class ExchangeFigures(NamedTuple):
 class StageFigures(NamedTuple):
     """What a stage did on a partition, from `started` (seconds since 1970 UTC) on.
 
-    Of its bytes, `spilled` were written to files or offloaded.
+    Of its bytes, `spilled` were written to files or offloaded. Of its milliseconds, `compiling` were waits for kernels
+    that are compiled, and `loading` those in which it read columns into memory.
     """
 
     stage: int
@@ -108,6 +110,8 @@ class StageFigures(NamedTuple):
     host: tuple[str, ...] = ()
     """Steps on the host of a GPU worker."""
     started: float = 0.0
+    compiling: float = 0.0
+    loading: float = 0.0
     kernels: tuple[KernelFigures, ...] = ()
     narrowed: tuple[NarrowedScan, ...] = ()
     operators: tuple[OperatorFigures, ...] = ()
@@ -117,13 +121,13 @@ class StageFigures(NamedTuple):
 
     def to_wire(self) -> Wire:
         """Returns the fields as plain tuples."""
-        return *self[:8], *(tuple([tuple(each) for each in figures]) for figures in self[8:])
+        return *self[:10], *(tuple([tuple(each) for each in figures]) for figures in self[10:])
 
     @classmethod
     def from_wire(cls, wire: Wire) -> StageFigures:
         """Returns the figures of such fields."""
-        kernels, narrowed, operators, reads, exchanges = wire[8:]
-        return cls(*wire[:8])._replace(
+        kernels, narrowed, operators, reads, exchanges = wire[10:]
+        return cls(*wire[:10])._replace(
             kernels=tuple([KernelFigures(*each) for each in kernels]),
             narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
             operators=tuple([OperatorFigures(*each) for each in operators]),
@@ -164,10 +168,52 @@ def sum_reads(reads: list[_Read]) -> tuple[FileReads, ...]:
     """Returns the figures of reads by their way: reads at the same time take their time once."""
     found = []
     for way in dict.fromkeys(each[0] for each in reads):
-        spans = sorted((start, end) for each, _, start, end in reads if each == way)
-        spent, until = 0.0, 0.0
-        for start, end in spans:
-            spent += max(end - max(start, until), 0.0)
-            until = max(until, end)
+        spent = _join_spans([(start, end) for each, _, start, end in reads if each == way])
         found.append(FileReads(way, sum(size for each, size, *_ in reads if each == way), 1000 * spent))
     return tuple(found)
+
+
+# ---- steps of a statement beside its computation
+
+Step = Literal["compiling", "loading"]
+"""Waits for kernels that are compiled; reads of columns into memory."""
+_Steps = list[tuple[Step, float, float]]
+"""Steps, each from when until when, in seconds."""
+_steps: ContextVar[_Steps | None] = ContextVar("steps", default=None)
+
+
+@contextmanager
+def record_steps() -> Iterator[_Steps]:
+    """Context whose steps are added to the list; threads need a copy of its variables."""
+    steps: _Steps = []
+    token = _steps.set(steps)
+    try:
+        yield steps
+    finally:
+        _steps.reset(token)
+
+
+@contextmanager
+def track_step(step: Step) -> Iterator[None]:
+    """Context of a step, and a decorator of a function that is one."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        steps = _steps.get()
+        if steps is not None:
+            steps.append((step, started, time.perf_counter()))
+
+
+def sum_steps(steps: _Steps, step: Step) -> float:
+    """Returns the milliseconds of the steps of one kind; those within each other take their time once."""
+    return 1000 * _join_spans([(start, end) for each, start, end in steps if each == step])
+
+
+def _join_spans(spans: list[tuple[float, float]]) -> float:
+    """Returns how long some span of time lasts; those at the same time last once."""
+    spent, until = 0.0, 0.0
+    for start, end in sorted(spans):
+        spent += max(end - max(start, until), 0.0)
+        until = max(until, end)
+    return spent

@@ -155,7 +155,9 @@ class PlanNode:
     """An operator of a plan for EXPLAIN: `milliseconds` exclude its inputs.
 
     `width` is the estimated row size in bytes; `output` are the columns' names, for VERBOSE; `shares` are the workers'
-    parts. `execution` is the statement's own time in milliseconds, if measuring each operator took longer.
+    parts. `execution` is the statement's own time in milliseconds, if measuring each operator took longer; of it,
+    kernels that are compiled were awaited for `compiling`, and columns were read into memory for `loading`, on the
+    worker on which that took longest. `planning` are the milliseconds for which the engine itself planned.
     """
 
     operator: str
@@ -168,6 +170,9 @@ class PlanNode:
     output: tuple[str, ...] = ()
     shares: tuple[WorkerShare, ...] = ()
     execution: float | None = None
+    planning: float = 0.0
+    compiling: float = 0.0
+    loading: float = 0.0
 
 
 class Stream(Protocol):

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import regex
-
 from gpudb.errors import FeatureNotSupported
 
 _CONSTRAINTS = frozenset({"^", "$", r"\Z", r"\A", r"\b", r"\B", r"\b(?=\w)", r"\b(?<=\w)"})
@@ -58,6 +56,8 @@ class Node:
 
     @cached_property
     def compiled(self) -> Any:
+        import regex
+
         return regex.compile(self.text if self.kind == "constraint" else self.unconstrained, self.flags | regex.POSIX)
 
 

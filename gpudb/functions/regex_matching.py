@@ -6,14 +6,13 @@ has the time that `limit_time` gives its thread, and raises TimeoutError after t
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
-
-import regex
 
 from gpudb.errors import SqlError
 from gpudb.functions.mixed_regex import MixedPattern
@@ -53,6 +52,8 @@ def _left() -> float | None:
 @lru_cache(maxsize=1024)
 def compile_regex(pattern: str, flags: str) -> Any:
     """Compiles a pattern; 2201B if it is invalid."""
+    import regex
+
     result = translate(pattern, flags)
     mode = (regex.MULTILINE if result.lines else 0) | (0 if result.stops else regex.DOTALL)
     if result.ignore_case:
@@ -83,7 +84,7 @@ def like_bytes(data: bytes, pattern: bytes) -> bool:
     return like(data.decode("latin-1"), pattern.decode("latin-1"), False)
 
 
-_LIKE_PARTS = regex.compile(r"\\.|.", regex.DOTALL)
+_LIKE_PARTS = re.compile(r"\\.|.", re.DOTALL)
 
 
 @lru_cache(maxsize=1024)
@@ -91,6 +92,8 @@ def _compile_like(pattern: str) -> Any:
     """Compiles LIKE for a whole text. What stands between two `%` is taken where it is met first, for good: the search
     never comes back to it, so that it takes time linear in the text.
     """
+    import regex
+
     pieces = [""]
     for part in _LIKE_PARTS.findall(pattern):
         if part == "%":

@@ -1,176 +1,72 @@
-"""Statement handlers by kind of statement, and what depends on the kind before a statement is bound."""
+"""What a session knows of statements by their kind alone; most kinds are imported as statements need them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudb.session.context import Context, Describer, Handler, SessionState
-from gpudb.session.copy import share_rows
-from gpudb.session.copy.copy_statement import copy
-from gpudb.session.copy.load_data import function_columns
-from gpudb.session.cursors import open_cursors
-from gpudb.session.cursors import statements as cursors
-from gpudb.session.ddl import sequences, triggers
-from gpudb.session.ddl.databases import databases, extensions, initial_settings, schemas
-from gpudb.session.ddl.foreign_data import foreign_objects
-from gpudb.session.ddl.foreign_data.register_table import call_procedure, describe_procedure
-from gpudb.session.ddl.generic import comments, drop, owned_objects, rename
-from gpudb.session.ddl.indexes import indexes
-from gpudb.session.ddl.privileges import default_privileges, grant
-from gpudb.session.ddl.privileges.default_privileges import apply_default_privileges
-from gpudb.session.ddl.roles import role_grants, roles
-from gpudb.session.ddl.tables import alter_table, create_table, foreign_tables, temporary_tables
-from gpudb.session.ddl.types import domains, types
-from gpudb.session.ddl.views import materialized_views, views
-from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.execution.binding.binding import BINDABLE
-from gpudb.session.execution.locks_and_snapshots import locking_clauses
-from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_all
-from gpudb.session.ownership.checks import CHECKS, authorize_definition
 from gpudb.session.plan_cache import Plan
-from gpudb.session.results import Result, ResultColumn
-from gpudb.session.routines import aggregates, create_routine
+from gpudb.session.results import ResultColumn
 from gpudb.session.state.deferral import DeferredChecks
-from gpudb.session.statements import (
-    alter_system,
-    analyze,
-    checkpoint,
-    explain,
-    maintenance,
-    nodes,
-    notify,
-    prepared,
-    query,
-    set_show,
-    slow_log,
-    transactions,
-)
+from gpudb.session.statements import query, transactions
 from gpudb.sql.bound import RowLock
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
-_HANDLERS: Mapping[str, Handler] = {
-    "AlterDatabaseRefreshCollStmt": databases.refresh_collation_version,
-    "AlterDatabaseSetStmt": initial_settings.alter_database_set,
-    "AlterDatabaseStmt": databases.alter_database,
-    "AlterDefaultPrivilegesStmt": default_privileges.alter_default_privileges,
-    "AlterDomainStmt": domains.alter_domain,
-    "AlterEnumStmt": types.alter_enum,
-    "AlterExtensionStmt": extensions.alter_extension,
-    "AlterFdwStmt": foreign_objects.alter_wrapper,
-    "AlterForeignServerStmt": foreign_objects.alter_server,
-    "AlterObjectSchemaStmt": rename.set_schema,
-    "AlterOwnerStmt": schemas.change_owner,
-    "AlterRoleSetStmt": initial_settings.alter_role_set,
-    "AlterRoleStmt": roles.alter_role,
-    "AlterSeqStmt": sequences.alter_sequence,
-    "AlterSystemStmt": alter_system.alter_system,
-    "AlterTableStmt": alter_table.alter_table,
-    "AlterUserMappingStmt": foreign_objects.alter_user_mapping,
-    "CallStmt": call_procedure,
-    "CheckPointStmt": checkpoint.checkpoint,
-    "ClosePortalStmt": cursors.close,
-    "ClusterStmt": maintenance.cluster,
-    "CommentStmt": comments.comment,
-    "CompositeTypeStmt": types.create_composite,
-    "ConstraintsSetStmt": set_constraints.set_constraints,
-    "CopyStmt": copy,
-    "CreateDomainStmt": domains.create_domain,
-    "CreateEnumStmt": types.create_enum,
-    "CreateExtensionStmt": extensions.create_extension,
-    "CreateFdwStmt": foreign_objects.create_wrapper,
-    "CreateForeignServerStmt": foreign_objects.create_server,
-    "CreateForeignTableStmt": foreign_tables.create_foreign_table,
-    "CreateFunctionStmt": create_routine.create_routine,
-    "CreateRoleStmt": roles.create_role,
-    "CreateSchemaStmt": schemas.create_schema,
-    "CreateSeqStmt": sequences.create_sequence,
-    "CreateStmt": create_table.create_table,
-    "CreateTableAsStmt": create_table.create_table_as,
-    "CreateTrigStmt": triggers.create_trigger,
-    "CreateUserMappingStmt": foreign_objects.create_user_mapping,
-    "CreatedbStmt": databases.create_database,
-    "DeallocateStmt": prepared.deallocate,
-    "DeclareCursorStmt": cursors.declare,
-    "DefineStmt": aggregates.define,
-    "DeleteStmt": changes.update_delete_or_merge,
-    "DiscardStmt": set_show.discard,
-    "DoStmt": create_routine.do,
-    "DropOwnedStmt": owned_objects.drop_owned,
-    "DropRoleStmt": roles.drop_role,
-    "DropStmt": drop.drop,
-    "DropUserMappingStmt": foreign_objects.drop_user_mapping,
-    "DropdbStmt": databases.drop_database,
-    "ExecuteStmt": prepared.execute,
-    "ExplainStmt": explain.explain,
-    "FetchStmt": cursors.fetch,
-    "GrantRoleStmt": role_grants.grant_or_revoke_role,
-    "GrantStmt": grant.grant,
-    "ImportForeignSchemaStmt": foreign_tables.import_foreign_schema,
-    "IndexStmt": indexes.create_index,
-    "InsertStmt": changes.insert,
-    "ListenStmt": notify.listen,
-    "LockStmt": transactions.lock,
-    "MergeStmt": changes.update_delete_or_merge,
-    "NodeStmt": nodes.change_node,
-    "NotifyStmt": notify.notify,
-    "PrepareStmt": prepared.prepare,
-    "ReassignOwnedStmt": owned_objects.reassign_owned,
-    "RefreshMatViewStmt": materialized_views.refresh,
-    "ReindexStmt": maintenance.reindex,
-    "RenameStmt": rename.rename,
-    "SelectStmt": query.select,
-    "TransactionStmt": transactions.transaction,
-    "TruncateStmt": truncate.truncate,
-    "UnlistenStmt": notify.unlisten,
-    "UpdateStmt": changes.update_delete_or_merge,
-    "VacuumStmt": analyze.vacuum,
-    "VariableSetStmt": set_show.set_variable,
-    "VariableShowStmt": set_show.show,
-    "ViewStmt": views.create_view,
-}
-"""Handlers by the parse tree's name for a kind of statement, without the checks of `ownership`."""
+_FIRST: Mapping[str, Handler] = {"SelectStmt": query.select, "TransactionStmt": transactions.transaction}
+"""Handlers that do not import the others."""
 
 
-def _authorized(handler: Handler) -> Handler:
-    """The handler of a definition, which only runs if the current role may define it; 42501.
+class _Handlers(Mapping[str, Handler]):
+    """Handlers by the parse tree's name for a kind of statement; imported with the first one that is not in _FIRST."""
 
-    What it creates gets the privileges that the role's defaults demand.
-    """
+    def __getitem__(self, kind: str) -> Handler:
+        return _FIRST[kind] if kind in _FIRST else _all_handlers()[kind]
 
-    def run(context: Context) -> Result:
-        authorize_definition(context)
-        before = context.transaction.catalog
-        result = handler(context)
-        apply_default_privileges(context, before)
-        return result
+    def __iter__(self) -> Iterator[str]:
+        return iter(_all_handlers())
 
-    return run
+    def __len__(self) -> int:
+        return len(_all_handlers())
 
 
-HANDLERS: Mapping[str, Handler] = {
-    kind: _authorized(handler) if kind in CHECKS else handler for kind, handler in _HANDLERS.items()
-}
-"""Handlers by the parse tree's name for a kind of statement."""
+def _all_handlers() -> Mapping[str, Handler]:
+    from gpudb.session.handlers import HANDLERS
+
+    return HANDLERS
+
+
+def import_handlers() -> None:
+    """Imports the handlers of all kinds of statements, which otherwise the first statement of another kind does."""
+    _all_handlers()
 
 
 class StatementDispatcher:
     """What a session knows of statements by their kind alone (see `session.Dispatcher`)."""
 
-    handlers = HANDLERS
+    handlers: Mapping[str, Handler] = _Handlers()
 
     def describer(self, statement: RawStatement) -> Describer | None:
         """The function that describes a statement with parameters but no bound form; None for any other statement."""
         match statement.kind:
             case "CallStmt":
+                from gpudb.session.ddl.foreign_data.register_table import describe_procedure
+
                 return describe_procedure
             case "DeclareCursorStmt":
-                return cursors.describe_declare
+                from gpudb.session.cursors.statements import describe_declare
+
+                return describe_declare
             case "ExplainStmt":
-                return explain.describe_explain
-            case "CreateTableAsStmt" if create_table.is_table_of_query(statement):
-                return create_table.describe_table_as
+                from gpudb.session.statements.explain import describe_explain
+
+                return describe_explain
+            case "CreateTableAsStmt":
+                from gpudb.session.ddl.tables.create_table import describe_table_as, is_table_of_query
+
+                return describe_table_as if is_table_of_query(statement) else None
             case _:
                 return None
 
@@ -183,49 +79,81 @@ class StatementDispatcher:
         node: Any = statement.node
         match statement.kind:
             case "SelectStmt" if statement.is_function:
+                from gpudb.session.copy.load_data import function_columns
+
                 return function_columns(statement)
             case "VariableShowStmt":
-                return set_show.show_columns(node.name)
+                from gpudb.session.statements.set_show import show_columns
+
+                return show_columns(node.name)
             case "ExplainStmt":
-                return explain.plan_columns(node)
+                from gpudb.session.statements.explain import plan_columns
+
+                return plan_columns(node)
             case "ExecuteStmt":
                 return session.prepared[node.name].columns
             case "FetchStmt":
-                return cursors.fetch_columns(session, node)
+                from gpudb.session.cursors.statements import fetch_columns
+
+                return fetch_columns(session, node)
             case _:
                 return None
 
     def before_commit(self, session: SessionState, transaction: Transaction) -> None:
         """Runs deferred checks, and the ON COMMIT actions of temporary tables."""
         if session.deferred_checks.pending:
+            from gpudb.session.dml import set_constraints
+
             set_constraints.run_deferred_checks(session, transaction)
         if session.temporary_schema in transaction.catalog.schemas:
+            from gpudb.session.ddl.tables import temporary_tables
+
             temporary_tables.run_on_commit(session, transaction)
 
     def transaction_ended(self, session: SessionState, committed: bool) -> None:
         """Closes the cursors of a transaction, and its shared rows; a rollback ends its deferred checks."""
         if session.cursors:
+            from gpudb.session.cursors import open_cursors
+
             open_cursors.end_transaction(session, committed)
         if session.shared_rows:
+            from gpudb.session.copy import share_rows
+
             share_rows.end_transaction(session)
         if not committed:
             session.deferred_checks = DeferredChecks()
 
     def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
         """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
+        from gpudb.session.execution.locks_and_snapshots import locking_clauses
+
         return locking_clauses.lock_rows(context, locks)
 
     def skip_locked(self, context: Context, plan: Plan) -> Plan:
         """Returns a plan without the rows that it skips because others have locked them."""
+        if not plan.row_locks:
+            return plan
+        from gpudb.session.execution.locks_and_snapshots import locking_clauses
+
         return locking_clauses.skip_locked(context, plan)
 
     def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
         """Logs a statement that took so many seconds."""
+        from gpudb.session.statements import slow_log
+
         slow_log.log_slow(session, text, seconds)
 
     def session_closed(self, session: SessionState) -> None:
         """Drops the temporary tables of a session, and releases its advisory locks."""
+        store = session.database.store
         try:
-            temporary_tables.drop_schema(session)
+            catalog = store.catalogs().get(session.database_name)
+            if catalog is not None and session.temporary_schema in catalog.schemas:
+                from gpudb.session.ddl.tables.temporary_tables import drop_schema
+
+                drop_schema(session)
         finally:
-            unlock_all(session)
+            if store.locks.held:
+                from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_all
+
+                unlock_all(session)

@@ -39,7 +39,6 @@ from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan
 from gpudb.session.plans import Plans
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, check_columns
-from gpudb.session.routines.call import resolve_procedure
 from gpudb.session.running import RunningStatement
 from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
@@ -353,6 +352,8 @@ class Session:
 
     def resolve_procedure(self, context: Context) -> Routine:
         """Returns the procedure that a context's CALL names (see `context.SessionState`)."""
+        from gpudb.session.routines.call import resolve_procedure
+
         return resolve_procedure(context)
 
     # -------------------------------------------------------------------------------------------- transactions

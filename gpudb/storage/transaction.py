@@ -20,7 +20,6 @@ from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
 from gpudb.storage.exported_snapshots import ExportedSnapshots
 from gpudb.storage.iceberg.append import write_files
-from gpudb.storage.load.adoption import adopt_files
 from gpudb.storage.locks import LockManager
 from gpudb.storage.partitions.write import PartitionWriter, check_rows, write_partitions
 from gpudb.storage.schema_evolution import evolve
@@ -234,6 +233,8 @@ class Transaction:
 
         Raises as `load.adoption.adopt_files` does.
         """
+        from gpudb.storage.load.adoption import adopt_files
+
         self._check_open()
         table = self.table(oid)
         files = adopt_files(pattern, table, self._store.data_folder(table), durable=self._store.is_durable(table))

@@ -35,10 +35,26 @@ def test_connecting_imports_no_cuda_no_driver_and_nothing_that_a_first_query_doe
     code = (
         "import sys, gpudb; gpudb.connect().sql('SELECT 1').fetchall(); "
         "print(sorted({'cudf', 'cupy', 'rmm', 'dask', 'polars', 'psycopg', 'pandas', 'pyiceberg', 'asyncio', 'altair', "
-        "'gpudb.engine.gpu.rpc', 'gpudb.plan.tree'} & set(sys.modules)))"
+        "'pyarrow.parquet', 'pyarrow.fs', 'regex', 'ssl', 'postgast.nodes._generated', "
+        "'gpudb.engine.gpu.rpc', 'gpudb.plan.tree', 'gpudb.plpgsql.compilation', 'gpudb.session.handlers', "
+        "'gpudb.session.ddl', 'gpudb.session.dml', 'gpudb.session.routines', 'gpudb.session.triggers', "
+        "'gpudb.session.copy.copy_from', 'gpudb.storage.copy.reader', 'gpudb.storage.load.loader'} "
+        "& set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_classes_of_postgast_that_are_deferred_are_made_when_asked_for() -> None:
+    code = (
+        "import sys, gpudb, postgast; deferred = 'postgast.nodes._generated' not in sys.modules; "
+        "from postgast.nodes import AstNode, SelectStmt; import postgast.nodes as nodes; "
+        "made = postgast.wrap(postgast.parse('SELECT 1').stmts[0].stmt); "
+        "print(deferred, isinstance(made, SelectStmt), isinstance(made, AstNode), nodes.wrap is postgast.wrap, "
+        "hasattr(nodes, 'nothing'), nodes.__spec__.name)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert out.stdout.split() == ["True", "True", "True", "True", "False", "postgast.nodes"]
 
 
 def test_errors_are_at_hand() -> None:

@@ -403,6 +403,18 @@ def test_explain_has_the_parameters_of_what_it_explains(session: Session) -> Non
     assert fails(session, "EXPLAIN EXECUTE none").sqlstate == "26000"
 
 
+def test_explain_analyze_tells_the_loading_of_tables_apart(session: Session) -> None:
+    run(session, "CREATE TABLE read_anew AS SELECT n FROM generate_series(1, 1000) n")
+    sql = "EXPLAIN (ANALYZE, FORMAT json) SELECT sum(n) FROM read_anew"
+    first, second = (json.loads(run(session, sql)[0][0])[0] for _ in range(2))
+    assert list(first)[-3:] == ["Planning Time", "Loading Time", "Execution Time"]
+    assert 0 < first["Loading Time"] < first["Execution Time"]
+    # What is in memory is not loaded again, and no engine without kernels compiles.
+    assert list(second)[-2:] == ["Planning Time", "Execution Time"]
+    assert not {"Loading Time", "Compiling Time"} & set(second)
+    run(session, "DROP TABLE read_anew")
+
+
 def test_discard_all_closes_cursors(session: Session) -> None:
     run(session, "BEGIN; DECLARE kept CURSOR WITH HOLD FOR SELECT 1; COMMIT")
     assert run(session, "FETCH kept") == [(1,)]

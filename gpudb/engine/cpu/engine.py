@@ -36,6 +36,7 @@ from gpudb.engine.cpu.explain import parse_plan
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader
 from gpudb.engine.cpu.statement import is_narrowable, list_file_tables, statement_sql
+from gpudb.engine.figures import record_steps, sum_steps
 from gpudb.engine.protocol import Cancel, PlanNode, Request, SharedRows, Stream
 from gpudb.engine.scheduling import compute_long, end_long
 from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled, SqlError
@@ -257,7 +258,8 @@ class CpuEngine:
             if analyze:
                 self._admit(request, stack)
             try:
-                cursor, text, reader = self._prepare(instance, stack, request)
+                with record_steps() as steps:
+                    cursor, text, reader = self._prepare(instance, stack, request)
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
                 request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
@@ -269,7 +271,8 @@ class CpuEngine:
             assert row is not None
             plan = parse_plan(show_addresses(row[1]), reader.names())
             remote = list_remote_queries(list_file_tables(request.query))
-            return replace(plan, details=(*plan.details, *(("Remote SQL", text) for text in remote)))
+            details = (*plan.details, *(("Remote SQL", text) for text in remote))
+            return replace(plan, details=details, loading=sum_steps(steps, "loading"))
 
     def close(self) -> None:
         """Closes the database and interrupts running statements."""

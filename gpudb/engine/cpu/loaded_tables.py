@@ -24,6 +24,7 @@ from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import get_file_path
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
+from gpudb.engine.figures import track_step
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.storage.iceberg.scan import MAX_COMPARED_ROWS, order_files, render_exclusion, scan_sql
@@ -363,6 +364,7 @@ class LoadedTables:
         with self._database.cursor() as cursor:
             cursor.execute(f"DROP TABLE IF EXISTS {segment.name}")
 
+    @track_step("loading")
     def _load(self, name: str, table: Table, files: Sequence[DataFile], cancel: Cancel) -> bool:
         """Creates a segment's table; returns False if memory is short, and the files must be read instead."""
         with self._database.cursor() as cursor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -104,12 +105,17 @@ class ClusterEngine:
         The query runs as usual, and once more operator by operator: stages' times are of the first run, operators' of
         the second.
         """
+        started = time.perf_counter()
         planned, measured, spent = self._plan(request), None, None
+        planning = 1000 * (time.perf_counter() - started)
+        compiling = loading = 0.0
         if analyze:
             started = time.perf_counter()
             stream = self._run_to_end(planned, request)
             spent = 1000 * (time.perf_counter() - started)
             planned, measured = stream.planned, stream.measured
+            compiling = _longest((each.workers, each.compiling) for each in measured.values())
+            loading = _longest((each.workers, each.loading) for each in measured.values())
             # Computed alone, operators may exhaust memory: their figures are omitted then.
             with contextlib.suppress(OutOfMemory):
                 for number, stage in self._run_to_end(planned, request, measure=True).measured.items():
@@ -121,7 +127,7 @@ class ClusterEngine:
             shown = replace(
                 shown, details=(*shown.details, ("Fast Path", self._fast_path.explain_eligibility(planned, request)))
             )
-        return replace(shown, execution=spent)
+        return replace(shown, execution=spent, planning=planning, compiling=compiling, loading=loading)
 
     def _run_to_end(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
         """Runs a statement to its end and discards its rows."""
@@ -266,6 +272,15 @@ class SharedStream:
 
 async def _next_chunk(parts: AsyncGenerator[bytes]) -> bytes | None:
     return await anext(parts, None)
+
+
+def _longest(stages: Iterable[tuple[Sequence[int], Sequence[float]]]) -> float:
+    """Returns the most that a worker's times add up to, over stages with their workers and these workers' times."""
+    sums: defaultdict[int, float] = defaultdict(float)
+    for workers, times in stages:
+        for worker, spent in zip(workers, times, strict=True):
+            sums[worker] += spent
+    return max(sums.values(), default=0.0)
 
 
 def _has_empty_limit(query: bound.Query, parameters: Sequence[object]) -> bool:

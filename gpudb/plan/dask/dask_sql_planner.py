@@ -1,9 +1,8 @@
 """dask-sql's planner: from text over relations of opaque values to a relational plan.
 
-This is the only file that imports dask-sql, and it does so on first use, since that takes seconds. Only its SQL
-dialect, parser, planner and optimiser (a DataFusion of 2024) are used; they see names, numbers of columns and numbers
-of rows. The optimiser takes most of the time, and its work is done before and after it, so it runs only where plans are
-compared with its own.
+This is the only file that loads dask-sql, on first use. Only its SQL dialect, parser, planner and optimiser (a
+DataFusion of 2024) are used; they see names, numbers of columns and numbers of rows. The optimiser takes most of the
+time, and its work is done before and after it, so it runs only where plans are compared with its own.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from types import ModuleType
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from gpudb.plan.dask.symbols import MAX_ARGUMENTS
@@ -24,7 +24,8 @@ Relations = Mapping[str, tuple[Sequence[int], int]]
 """By relation, the numbers of the columns that a text reads, and the relation's number of rows."""
 
 _LOCK = threading.Lock()
-_SCHEMA = "root"
+_NATIVE = "dask_sql._datafusion_lib"
+_CATALOG, _SCHEMA = "dask_sql", "root"
 _CALLS = re.compile(r"\b([eb]\d+)\(")
 
 
@@ -32,31 +33,26 @@ class _Planner:
     """One planning context. All values of the text have type text, its functions are opaque: see `symbols`."""
 
     def __init__(self) -> None:
-        _register_modules()
-        import dask
-        import numpy
-
-        before = dask.config.get("dataframe", {}).copy()
-        from dask_sql import Context
-        from dask_sql._datafusion_lib import DaskSchema, DaskSQLOptimizerConfig, DaskTable, DFOptimizationException
-        from dask_sql.mappings import python_to_sql_type
-
-        # The import changes Dask's configuration for the whole process; none of its frames are used here.
-        dask.config.set({"dataframe": before})
-        # It logs a warning for each rule that it skips.
-        logging.getLogger("dask_sql").setLevel(logging.ERROR)
-        self._schema, self._table, self._unoptimized = DaskSchema, DaskTable, DFOptimizationException
-        self._text = python_to_sql_type(numpy.dtype("O"))
-        results = {"e": self._text.getDataType(), "b": python_to_sql_type(numpy.bool_).getDataType()}
+        native = _load_native()
+        self._schema, self._table, self._unoptimized = (
+            native.DaskSchema,
+            native.DaskTable,
+            native.DFOptimizationException,
+        )
+        self._text = native.DaskTypeMap(native.SqlTypeName.VARCHAR)
+        results = {
+            "e": self._text.getDataType(),
+            "b": native.DaskTypeMap(native.SqlTypeName.BOOLEAN).getDataType(),
+        }
         # Each statement registers those that it calls: name, arguments, result.
         self._functions = {
             f"{kind}{number}": ([results["e"]] * (number + 1), result)
             for number in range(MAX_ARGUMENTS + 1)
             for kind, result in results.items()
         }
-        self._context = Context(logging.ERROR).context
         # Its join reordering by row counts loses conditions between joins, so it is switched off.
-        self._context.set_optimizer_config(DaskSQLOptimizerConfig(False, None, 0, None, None))
+        config = native.DaskSQLOptimizerConfig(False, None, 0, None, None)
+        self._context = native.DaskSQLContext(_CATALOG, _SCHEMA, config)
 
     def plan(self, text: str, relations: Relations, *, optimize: bool) -> Any:
         """Returns the root of dask-sql's plan."""
@@ -77,22 +73,26 @@ class _Planner:
             return made
 
 
-def _register_modules() -> None:
-    """Registers modules that dask-sql 2024.5 imports and that are missing or unwanted.
+def _load_native() -> Any:
+    """Returns dask-sql's planner, the library in Rust alone.
 
-    `dask_expr` has since moved into Dask. Its list of models imports all of scikit-learn, XGBoost and LightGBM where
-    they are installed, which takes many seconds.
+    The package around it imports pandas, SciPy, SQLAlchemy, a web server and a shell, which takes seconds, and changes
+    Dask's configuration for the whole process.
     """
-    import dask.dataframe.dask_expr as moved
-    import dask.dataframe.dask_expr.io as moved_io
-    import dask.dataframe.dask_expr.io.parquet as moved_parquet
-
-    models: Any = ModuleType("dask_sql.physical.utils.ml_classes")
-    models.get_cpu_classes = models.get_gpu_classes = dict
-    names = {"dask_expr": moved, "dask_expr.io": moved_io, "dask_expr.io.parquet": moved_parquet}
-    names[models.__name__] = models
-    for name, module in names.items():
-        sys.modules.setdefault(name, module)
+    found = sys.modules.get(_NATIVE)
+    if found is None:
+        package = find_spec("dask_sql")
+        if package is None:
+            raise ModuleNotFoundError("No module named 'dask_sql'", name="dask_sql")
+        spec = PathFinder.find_spec(_NATIVE, package.submodule_search_locations)
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(f"No module named {_NATIVE!r}", name=_NATIVE)
+        # It can be loaded once a process: the package itself, if something imports it, has to find it.
+        found = sys.modules[_NATIVE] = module_from_spec(spec)
+        spec.loader.exec_module(found)
+    # It logs a warning for each rule that it skips.
+    logging.getLogger("dask_sql").setLevel(logging.ERROR)
+    return found
 
 
 @cache
@@ -101,7 +101,7 @@ def _planner() -> _Planner:
 
 
 def warm_up() -> None:
-    """Imports the planner ahead of the first statement."""
+    """Loads the planner ahead of the first statement."""
     with _LOCK:
         _planner()
 

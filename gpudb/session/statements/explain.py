@@ -68,13 +68,16 @@ def explain(context: Context) -> Result:
     engine = context.session.database.engine
     plan = engine.explain(build_request(explained, query), analyze=analyze)
     ended = time.perf_counter()
-    execution = 1000 * (ended - planned) if plan.execution is None else plan.execution
+    execution = 1000 * (ended - planned) - plan.planning if plan.execution is None else plan.execution
+    spent = plan
     if isinstance(bound, DataChange):
         plan = PlanNode(f"{_verb(bound)} on {bound.table.name}", inputs=(plan,))
     times = {}
     if _on(options, "summary", default=analyze):
-        times["Planning Time"] = round((planned - started) * 1000, 3)
+        times["Planning Time"] = round((planned - started) * 1000 + spent.planning, 3)
         if analyze:
+            parts = {"Compiling Time": spent.compiling, "Loading Time": spent.loading}
+            times |= {name: round(each, 3) for name, each in parts.items() if round(each, 3)}
             times["Execution Time"] = round(execution, 3)
     shown = _Display(
         costs=_on(options, "costs", default=True),

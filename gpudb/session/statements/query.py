@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from gpudb.session.context import Context
-from gpudb.session.copy.load_data import run_function
-from gpudb.session.dml.changes import select_with_changes
 from gpudb.session.execution.queries.queries import run_query
-from gpudb.session.execution.system.cluster_tables import find_worker
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import changes_data
@@ -15,12 +12,18 @@ from gpudb.sql.parse.parser import changes_data
 def select(context: Context) -> Result:
     """SELECT and VALUES."""
     if context.statement.direct_node is not None:
+        from gpudb.session.execution.system.cluster_tables import find_worker
+
         find_worker(context, context.statement.direct_node)
     if context.statement.is_function:
+        from gpudb.session.copy.load_data import run_function
+
         return run_function(context)
     known = context.plan
     is_query = known is not None and known.statement is context.statement and isinstance(known.bound, Query)
     if not is_query and changes_data(context.statement.node):
+        from gpudb.session.dml.changes import select_with_changes
+
         return select_with_changes(context)
     plan = context.session.plan(context)
     assert isinstance(plan.bound, Query)

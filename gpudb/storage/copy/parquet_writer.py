@@ -7,15 +7,18 @@ numeric without digits is a decimal of 38 digits. All that Parquet has no type f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.storage.copy.arrow_writer import MemorySink, has_arrow_type
 from gpudb.types import SqlType
 from gpudb.values.text_columns import format_text_column
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 ROW_GROUP_ROWS = 262_144
 """Rows of a row group, by which readers leave out what a statement does not need."""
@@ -54,6 +57,8 @@ class ParquetWriter:
         yield sink.take()
 
     def _open(self, sink: MemorySink, schema: pa.Schema) -> pq.ParquetWriter:
+        import pyarrow.parquet as pq
+
         return pq.ParquetWriter(pa.PythonFile(sink, mode="w"), schema, compression=self._compression)
 
     def _convert(self, type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gpudb.catalog.file_tables import FileStamp
 from gpudb.lru import LruCache
@@ -18,11 +17,16 @@ from gpudb.storage.files.part_statistics import FileParts, PartStatistics
 from gpudb.storage.load.files import convert_errors
 from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 _footers: LruCache[FileStamp, pq.FileMetaData] = LruCache(256)
 
 
 def read_footer(stamp: FileStamp) -> pq.FileMetaData:
     """Returns a file's footer; 58P01, 42501, XX001. Footers are cached."""
+    import pyarrow.parquet as pq
+
     known = _footers.get(stamp)
     if known is None:
         with convert_errors(Path(stamp.path)):

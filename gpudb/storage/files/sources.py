@@ -8,7 +8,6 @@ from gpudb.catalog.file_tables import FileTable
 from gpudb.errors import GpudbError
 from gpudb.storage.files.arrow_source import Source, open_arrow_file
 from gpudb.storage.files.changes import find_change
-from gpudb.storage.files.copy_source import CopySource
 from gpudb.storage.object_stores.duckdb_files import find_store_failure, show_addresses
 
 
@@ -19,6 +18,8 @@ def needs_sources(table: FileTable) -> bool:
 
 def open_sources(table: FileTable) -> list[Source]:
     """Returns a source for each file; 58P01, 42501, XX001."""
+    from gpudb.storage.files.copy_source import CopySource
+
     source = table.options.get("source")
     if isinstance(source, CopySource):
         return [source]
@@ -27,6 +28,8 @@ def open_sources(table: FileTable) -> list[Source]:
 
 def list_remote_queries(tables: Sequence[FileTable]) -> list[str]:
     """Returns the SQL that other servers run for a statement."""
+    from gpudb.storage.files.copy_source import CopySource
+
     sources = (table.options.get("source") for table in tables)
     return [each.remote for each in sources if isinstance(each, CopySource) and each.remote is not None]
 
@@ -44,6 +47,8 @@ def find_failure(tables: Sequence[FileTable], error: BaseException) -> GpudbErro
 
     None for another reason.
     """
+    from gpudb.storage.files.copy_source import CopySource
+
     if (failure := find_store_failure(str(error))) is not None:
         return failure
     for table in tables:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, InternalError
@@ -254,6 +253,8 @@ def verify_checksums(path: Path) -> None:
 
     Unlike `checksums.verify_files` it also decodes every page, and verifies a file however often it was read.
     """
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):

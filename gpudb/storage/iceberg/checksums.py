@@ -12,14 +12,16 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
 from gpudb.storage.object_stores.table_files import forget_local, make_local
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _verified_files: LruCache[str, bool] = LruCache(1 << 16)
 _verified_chunks: LruCache[tuple[str, str, int], bool] = LruCache(1 << 18)
@@ -67,6 +69,8 @@ def verify_columns(path: str, columns: Collection[str], first: int, last: int) -
 
 def verify_pages(path: str, columns: Collection[str] | None = None, first: int = 0, last: int | None = None) -> None:
     """Verifies the pages of a file, or of some columns and rows, that are not verified yet; see `verify_files`."""
+    import pyarrow.parquet as pq
+
     try:
         with Path(path).open("rb") as file, pq.ParquetFile(file) as parquet:
             chunks = [

@@ -9,16 +9,19 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.checksums import mark_verified
 from gpudb.storage.iceberg.statistics import file_statistics
 from gpudb.storage.private_files import create_file
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 BLOOM_ERROR = 0.01
 """False positive rate of a primary key's Bloom filter."""
@@ -83,6 +86,8 @@ class FileWriter:
             path.unlink(missing_ok=True)
 
     def _open(self, path: Path, group: pa.Table) -> pq.ParquetWriter:
+        import pyarrow.parquet as pq
+
         repeating, blooms = [], {}
         for column, values in zip(self._columns, group.columns):
             if _has_repeats(values):

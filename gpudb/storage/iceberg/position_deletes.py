@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyiceberg.manifest import DataFile as IcebergFile
 from pyiceberg.manifest import (
     DataFileContent,
@@ -51,6 +50,8 @@ _SCHEMA = pa.schema(
 
 def write_delete_file(path: Path, data_file: Path, deleted: DeletedRows) -> int:
     """Writes and syncs the delete file of a data file; returns its bytes."""
+    import pyarrow.parquet as pq
+
     create_file(path)
     named = pa.array([to_uri(data_file)], pa.string())
     paths = pa.DictionaryArray.from_arrays(np.zeros(len(deleted), np.int32), named).dictionary_decode()
@@ -70,6 +71,8 @@ def read_delete_file(path: Path, relocate: Callable[[str], Path]) -> dict[str, D
 
     `relocate` returns the current path of a data file's URI.
     """
+    import pyarrow.parquet as pq
+
     try:
         # Opened by itself: a folder's name may look like that of a hive partition.
         with pq.ParquetFile(path, page_checksum_verification=True) as opened:

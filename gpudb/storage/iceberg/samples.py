@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.lru import LruCache
 from gpudb.plan.cost.sampling import Sample
 from gpudb.storage.iceberg.column_layout import names_by_id
 from gpudb.storage.object_stores.table_files import make_local
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 SAMPLED_VALUES = 30_000
 """Number of sampled values, as in PostgreSQL's ANALYZE by default."""
@@ -75,6 +77,8 @@ def _summarize(files: Sequence[DataFile], column: Column) -> Sample | None:
 
 def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
     """Yields a file's share of the values, in runs of adjacent rows."""
+    import pyarrow.parquet as pq
+
     make_local([file.path])
     footer = pq.read_metadata(file.path)
     at, name = _find_leaf(footer, column.field_id)

@@ -11,12 +11,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from gpudb.catalog.tables import Column, DataFile
 from gpudb.storage.iceberg.column_layout import leaf_count, leaf_ids
 from gpudb.types import SqlType
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 STRING_BOUND = 64
 """Bounds of longer strings are truncated to this many characters (bytes, for bytea)."""

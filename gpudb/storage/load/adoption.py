@@ -14,7 +14,6 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
@@ -62,6 +61,8 @@ def _check_table(table: Table) -> None:
 
 
 def _adopt(file: files.DataFile, table: Table, target: Path, durable: bool) -> DataFile:
+    import pyarrow.parquet as pq
+
     if file.kind != "parquet":
         raise FeatureNotSupported(f'file "{file.path}" is not a Parquet file', hint="Use load_data.")
     schema = files.read_schema(file)

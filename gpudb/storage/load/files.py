@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 
@@ -148,6 +147,8 @@ def read_batches(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterat
 
 def read_schema(file: DataFile) -> pa.Schema:
     """Returns the schema of a Parquet or Arrow file."""
+    import pyarrow.parquet as pq
+
     with convert_errors(file.path):
         if file.kind == "parquet":
             return pq.read_schema(file.path)
@@ -156,6 +157,8 @@ def read_schema(file: DataFile) -> pa.Schema:
 
 
 def _read_parquet(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
     with convert_errors(file.path), pq.ParquetFile(file.path, page_checksum_verification=True) as parquet:
         total = max(parquet.metadata.num_rows, 1)
         done = 0

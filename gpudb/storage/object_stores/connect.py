@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-from pyarrow import fs
 
 from gpudb.errors import SqlError
 from gpudb.lru import LruCache
 from gpudb.storage.object_stores.errors import convert_store_errors
 from gpudb.storage.object_stores.options import StoreOptions
+
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 _DEFAULT_REGION = "us-east-1"
 _connected: LruCache[tuple[str, str, StoreOptions], fs.FileSystem] = LruCache(64)
@@ -34,6 +35,8 @@ def connect(scheme: str, bucket: str, options: StoreOptions) -> fs.FileSystem:
 
 
 def _connect_s3(bucket: str, options: StoreOptions) -> fs.FileSystem:
+    from pyarrow import fs
+
     given: dict[str, Any] = _read_endpoint(options)
     return fs.S3FileSystem(
         access_key=options.key_id,
@@ -52,6 +55,8 @@ def _connect_s3(bucket: str, options: StoreOptions) -> fs.FileSystem:
 def _connect_gs(_: str, options: StoreOptions) -> fs.FileSystem:
     from datetime import timedelta
 
+    from pyarrow import fs
+
     return fs.GcsFileSystem(
         anonymous=options.anonymous,
         access_token=options.token,
@@ -61,6 +66,8 @@ def _connect_gs(_: str, options: StoreOptions) -> fs.FileSystem:
 
 
 def _connect_az(_: str, options: StoreOptions) -> fs.FileSystem:
+    from pyarrow import fs
+
     if not options.account:
         raise ValueError("Azure needs account_name, or the variable AZURE_STORAGE_ACCOUNT_NAME")
     given: dict[str, Any] = {}

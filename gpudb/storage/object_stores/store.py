@@ -6,15 +6,18 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyarrow import fs
 
 from gpudb.errors import SqlError
 from gpudb.storage.object_stores.addresses import Address, compile_pattern, find_base, has_pattern
 from gpudb.storage.object_stores.connect import connect
 from gpudb.storage.object_stores.errors import convert_store_errors
 from gpudb.storage.object_stores.options import StoreOptions
+
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 _PIECE_BYTES = 8 << 20
 
@@ -44,6 +47,8 @@ class ObjectStore:
 
         A pattern is listed once below its folders without special characters.
         """
+        from pyarrow import fs
+
         if not has_pattern(pattern.path):
             info = self._describe(pattern)
             if info.type == fs.FileType.Directory:
@@ -63,6 +68,8 @@ class ObjectStore:
 
     def stat(self, address: Address) -> StoredObject:
         """Returns an object as it is now; 58P01."""
+        from pyarrow import fs
+
         info = self._describe(address)
         if info.type != fs.FileType.File:
             with convert_store_errors(str(address)):
@@ -71,10 +78,14 @@ class ObjectStore:
 
     def is_folder(self, address: Address) -> bool:
         """Returns whether there are objects below an address."""
+        from pyarrow import fs
+
         return bool(self._describe(address).type == fs.FileType.Directory)
 
     def list_below(self, prefix: Address) -> list[StoredObject]:
         """Returns the objects below a prefix, sorted; none if there is no such prefix, 58P01 without its bucket."""
+        from pyarrow import fs
+
         with convert_store_errors(str(prefix)):
             selector = fs.FileSelector(prefix.path, recursive=True, allow_not_found=prefix.path != prefix.bucket)
             infos = self.open_filesystem(prefix.bucket).get_file_info(selector)
@@ -108,11 +119,15 @@ class ObjectStore:
 
     def _check_bucket(self, address: Address) -> None:
         """58P01 if an address has a bucket that does not exist."""
+        from pyarrow import fs
+
         if self._describe(Address(self.scheme, address.bucket)).type == fs.FileType.NotFound:
             message = f'could not open file "{address}": there is no bucket "{address.bucket}"'
             raise SqlError.of("undefined_file", message)
 
     def _describe(self, address: Address) -> fs.FileInfo:
+        from pyarrow import fs
+
         path = address.path.rstrip("/")
         files = self.open_filesystem(address.bucket)
         try:

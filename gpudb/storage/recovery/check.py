@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.catalog.tables import DataFile, Table
@@ -101,6 +100,8 @@ def _check_table(
 
 
 def _list_file_problems(file: DataFile, deep: bool) -> Iterator[str]:
+    import pyarrow.parquet as pq
+
     path = Path(file.path)
     try:
         size = path.stat().st_size

@@ -128,6 +128,16 @@ def test_explain_tells_stages_and_workers(session: Session) -> None:
     assert "Worker 1: rows=" in text
 
 
+def test_explain_tells_planning_and_loading_apart_from_running(session: Session) -> None:
+    run(session, "CREATE TABLE read_anew AS SELECT i AS n FROM generate_series(1, 1000) i")
+    sql = "EXPLAIN (ANALYZE, FORMAT json) SELECT sum(n) FROM read_anew"
+    first, second = (json.loads(run(session, sql)[0][0])[0] for _ in range(2))
+    assert list(first)[-4:] == ["Engine", "Planning Time", "Loading Time", "Execution Time"]
+    assert 0 < first["Loading Time"] < first["Execution Time"]
+    assert "Loading Time" not in second
+    run(session, "DROP TABLE read_anew")
+
+
 def test_explain_in_json_tells_estimates_and_what_each_worker_did(session: Session) -> None:
     sql = "SELECT k, sum(price) FROM orders WHERE name = 'n1' GROUP BY k"
     ((told,),) = run(session, f"EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {sql}")

@@ -78,6 +78,13 @@ def compute_exact(frame: pl.DataFrame, call: ExactCall) -> list[pl.Series]:
     return _COMPUTE[type(call)](frame, call)
 
 
+def exact_columns(call: ExactCall) -> tuple[tuple[str, pl.DataType], ...]:
+    """Returns the names and types of the columns that `compute_exact` returns for a call."""
+    if isinstance(call, CoMomentCall):
+        return ((call.name, pl.Float64()),)
+    return ((call.name, pl.Int128()), (call.name + "s", pl.Int8()))
+
+
 def _divide(frame: pl.DataFrame, call: QuotientCall) -> list[pl.Series]:
     dividend, divisor = frame[call.dividend], frame[call.divisor]
     valid = (dividend.is_not_null() & divisor.is_not_null() & (divisor != 0).fill_null(False)).to_numpy()

@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
+from gpudb.engine.figures import track_step
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
@@ -36,7 +37,7 @@ from gpudb.engine.gpu.cache.text_codes import TextCodes
 from gpudb.engine.gpu.lower.expressions.arrow import series
 from gpudb.engine.gpu.lower.expressions.host_fallback import repeat_text_value, restore_columns
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
-from gpudb.engine.gpu.lower.values import Bounds, is_keyed, physical_columns, type_bounds, unscaled_digits
+from gpudb.engine.gpu.lower.values import Bounds, empty_frame, is_keyed, physical_columns, type_bounds, unscaled_digits
 from gpudb.errors import SqlError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
@@ -154,7 +155,8 @@ class ResidentTables:
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
-            lazy = _empty_frame([column.type for column in planned.columns]).lazy()
+            types = tuple(column.type for column in planned.columns)
+            lazy = (empty_frame(types) if types else pl.DataFrame(schema={NO_COLUMNS: pl.Boolean()})).lazy()
         texts = {place: self._codes.values(each) for place, each in growing.items()}
         return Frame(lazy, planned.bounds, texts=texts)
 
@@ -371,6 +373,7 @@ def _list_pruned(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
     return prune_table(scan.table, column_ranges(over, INPUT, scan.table, tuple(parameters)))
 
 
+@track_step("loading")
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
     """Reads live rows of a file's columns, each as the physical columns of its type, named by suffix."""
     if first == last:
@@ -438,11 +441,6 @@ def _format_uuids(array: pa.ChunkedArray) -> pl.Series:
     frame = pl.DataFrame({"h": digits})
     parts = [pl.col("h").str.slice(start, length) for start, length in places]
     return frame.select(pl.concat_str(parts, separator="-").alias(""))[""]
-
-
-def _empty_frame(types: Sequence[SqlType]) -> pl.DataFrame:
-    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
-    return pl.DataFrame(schema=schema or {NO_COLUMNS: pl.Boolean()})
 
 
 def column_bounds(table: Table, column: Column) -> Bounds:

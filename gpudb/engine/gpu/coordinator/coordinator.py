@@ -69,6 +69,10 @@ class StageMeasurements:
 
     observed: list[tuple[int, OperatorFigures]] = field(default_factory=list)
     """Figures of operators, each with its worker."""
+    compiling: list[float] = field(default_factory=list)
+    """Of the milliseconds, those of waits for kernels that are compiled."""
+    loading: list[float] = field(default_factory=list)
+    """Of the milliseconds, those in which columns were read into memory."""
 
     def add(self, worker: int, figures: StageFigures) -> None:
         """Adds the figures of a partition."""
@@ -76,13 +80,16 @@ class StageMeasurements:
             self.workers += (worker,)
             for each in (self.rows, self.bytes, self.spilled):
                 each.append(0)
-            self.milliseconds.append(0.0)
+            for times in (self.milliseconds, self.compiling, self.loading):
+                times.append(0.0)
             self.host.append(())
         place = self.workers.index(worker)
         self.rows[place] += figures.rows
         self.bytes[place] += figures.bytes
         self.spilled[place] += figures.spilled
         self.milliseconds[place] += figures.milliseconds
+        self.compiling[place] += figures.compiling
+        self.loading[place] += figures.loading
         self.host[place] += figures.host
         self.launched += figures.kernels
         self.narrowed += figures.narrowed

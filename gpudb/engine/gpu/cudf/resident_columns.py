@@ -14,6 +14,7 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.catalog.tables import Column, DataFile
+from gpudb.engine.figures import track_step
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.file_parts import merge_parts
@@ -274,6 +275,7 @@ def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], rows_by_id: 
     return [_concatenate(plc.copying.slice(part, runs, stream=current_stream()), part) for part in held.parts]
 
 
+@track_step("loading")
 def _read_files(
     columns: Sequence[Column],
     files: Sequence[tuple[DataFile, _Rows]],

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.figures import KernelFigures
+from gpudb.engine.figures import KernelFigures, track_step
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.backend.coded_frame import CodedFrame
 from gpudb.engine.gpu.backend.dictionary import Dictionary
@@ -201,7 +201,8 @@ class NumpyRunner:
         if self._compile_pool is not None:
             pairs = [(pipeline, segment) for pipeline in prepared.pipelines for segment in prepared.segments]
             sources = [generate_kernel(each).source for each in {specialize(*pair): None for pair in pairs}]
-            self._compile_pool.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
+            with track_step("compiling"):
+                self._compile_pool.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
 
     def _run_reported(self, prepared: PreparedPipeline, table: str, pruning: ZonePruning | None = None) -> PartColumns:
         """Runs a part and reports it; a cached part passes its `pruning` of earlier runs."""

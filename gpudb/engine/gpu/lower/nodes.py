@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import singledispatchmethod
 from math import isqrt
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.lower.error_codes import Error, first_error
@@ -91,7 +91,7 @@ class StageLowering:
         result: Frame = self._frame(node)
         return result if self._on_frame is None else self._on_frame(node, result)
 
-    @singledispatchmethod
+    @dispatch_on_type
     def _frame(self, node: Any) -> Frame:
         raise NotSupportedOnWorkers(type(node).__name__)
 
@@ -117,10 +117,8 @@ class StageLowering:
             self.frame(node.input), node, self._deferred[node.number], self._frames
         )
 
-    @_frame.register(Receive)
-    @_frame.register(Fused)
-    @_frame.register(BuildSideScan)
-    def _(self, node: nodes.Node) -> Frame:
+    @_frame.register
+    def _(self, node: Receive | Fused | BuildSideScan) -> Frame:
         return self._source(node, self)
 
     @_frame.register

@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import polars as pl
@@ -67,6 +67,7 @@ _PLAIN: dict[str, pl.DataType] = {
 }
 _STRINGS = frozenset({"text", "varchar", "bpchar", "unknown", "name", "uuid", "json"})
 MAX_INT64 = 2**63 - 1
+_MAX_FRAMES = 4096
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
@@ -86,6 +87,13 @@ def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
     if kind.name not in _PLAIN:
         raise NotSupportedOnWorkers(f"type {kind.plain}")
     return {"": _PLAIN[kind.name]}
+
+
+@lru_cache(_MAX_FRAMES)
+def empty_frame(types: tuple[SqlType, ...]) -> pl.DataFrame:
+    """Returns a frame without rows with the physical columns of c0, c1, … of some types."""
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
+    return pl.DataFrame(schema=schema)
 
 
 def is_keyed(kind: SqlType) -> bool:

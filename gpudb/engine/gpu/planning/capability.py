@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, SortOrder
+from gpudb.engine.gpu.backend.exact_calls import ExactCall, exact_columns
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
@@ -23,6 +25,7 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 
 _NOTHING = ResidentTables(0)
+_MAX_FRAMES = 4096
 
 
 class _EmptyBackend(HostBackend):
@@ -32,7 +35,11 @@ class _EmptyBackend(HostBackend):
         return HostFrame(self.compute_on_host(lazy, ""))
 
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
-        return pl.DataFrame(schema=lazy.collect_schema())
+        return _empty_frame(tuple(lazy.collect_schema().items()))
+
+    def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> HostFrame:
+        lazy.collect_schema()
+        return HostFrame(_empty_frame(tuple(column for call in calls for column in exact_columns(call))))
 
     def prefilter_top(
         self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
@@ -44,6 +51,11 @@ class _EmptyBackend(HostBackend):
     ) -> list[ComputedFrame]:
         lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()
         return [self.compute(lazy)]
+
+
+@lru_cache(_MAX_FRAMES)
+def _empty_frame(columns: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict(columns))
 
 
 _FRAMES = _EmptyBackend()

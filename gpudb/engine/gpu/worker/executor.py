@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from gpudb.engine.figures import KernelFigures, StageFigures, record_reads, sum_reads
+from gpudb.engine.figures import KernelFigures, StageFigures, record_reads, record_steps, sum_reads, sum_steps
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
 from gpudb.engine.gpu.backend.coded_frame import decode_rows
@@ -137,7 +137,7 @@ class Executor:
             return execute_stage(task, self.tables, inputs, _HOST if is_few else frames, kernels)
 
         try:
-            with record_reads() as reads:
+            with record_reads() as reads, record_steps() as steps:
                 parts = self._retry_with_memory(work, task)
             if self.gpu and task.partition.count > 1:
                 # Few rows are read on the host: one copy here, and no thread waits for it.
@@ -163,6 +163,8 @@ class Executor:
             spent,
             host or ((_FEW_ROWS,) if is_few else ()),
             time.time() - spent / 1000,
+            sum_steps(steps, "compiling"),
+            sum_steps(steps, "loading"),
             launched,
             tuple(task.narrowed_scans),
             tuple(task.operator_figures),

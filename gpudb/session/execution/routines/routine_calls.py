@@ -18,7 +18,6 @@ from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import parse_statements
 from gpudb.session.execution.requests.requests import fetch_from_engine
-from gpudb.session.execution.routines.bodies import run_body
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
@@ -44,6 +43,8 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
 
     One row of NULLs if a function that does not return a set finds no row, or is STRICT and has a NULL argument.
     """
+    from gpudb.session.execution.routines.bodies import run_body
+
     context = replace(context, session_calls=None)
     routine = context.transaction.catalog.find_routine_by_oid(function.oid)
     if routine is None:
@@ -68,6 +69,8 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
 
 def call_value(context: Context, function: Function, values: Sequence[object]) -> object:
     """Calls a function that returns one value, with values as `gpudb.values` represents them."""
+    from gpudb.session.execution.routines.bodies import run_body
+
     routine = context.transaction.catalog.find_routine_by_oid(function.oid)
     if routine is None:
         raise UndefinedFunction(f"function {function} does not exist")

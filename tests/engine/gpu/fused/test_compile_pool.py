@@ -8,6 +8,7 @@ from concurrent.futures import wait
 
 import pytest
 
+from gpudb.engine.figures import record_steps
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
@@ -108,6 +109,15 @@ def test_who_asks_first_waits_a_while(lab: Lab, compiler: _Compiler) -> None:
     # A kernel that another process compiled is available at once.
     CompilePool(lambda source: MADE, compiler, 0.0).wait(["some"])
     assert "some" not in compiler.asked
+
+
+def test_the_wait_for_a_kernel_is_told(lab: Lab, compiler: _Compiler) -> None:
+    kernels, request = _twin(compiler.workshop()), lab.request(JOIN)
+    with record_steps() as steps:
+        assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
+    assert kernels.ran == 0
+    assert "compiling" in {step for step, *_ in steps}
+    compiler.go.set()
 
 
 def test_others_do_not_wait(compiler: _Compiler) -> None:

@@ -60,6 +60,8 @@ FIGURES = StageFigures(
     milliseconds=1.5,
     host=("aggregates",),
     started=1.5,
+    compiling=0.5,
+    loading=0.75,
     kernels=(KernelFigures("t", 8, 1, 0, 0.5, passed=3), KernelFigures("u", 0, 0, 0, 0.0, declined="texts")),
     narrowed=(NarrowedScan(0, "k from 1 to 9", 1, 2, 300, compared=True),),
     operators=(OperatorFigures(0, 100, 10, 0, 0, 0.25),),

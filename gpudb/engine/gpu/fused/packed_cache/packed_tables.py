@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudb.catalog.tables import Column, DataFile, Table
+from gpudb.engine.figures import track_step
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import Dictionaries, GrowingDictionary
 from gpudb.engine.gpu.cache.host_columns import pruned_files
@@ -160,6 +161,7 @@ class PackedTables:
                         refused.append(column)
         return refused
 
+    @track_step("loading")
     def _pack_columns(
         self, table: Table, columns: Sequence[Column], run: FileRun, partition: Partition, variant: Variant
     ) -> list[PackedColumn | NotFused]:

@@ -22,7 +22,7 @@ from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
 from gpudb.engine.gpu.fused.planning.top_n import needed_rows
 from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.groups.aggregates import is_mergeable
-from gpudb.engine.gpu.lower.values import physical_columns
+from gpudb.engine.gpu.lower.values import empty_frame
 from gpudb.plan.cost.estimate import copy_profile, profile
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
@@ -30,7 +30,7 @@ from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.nodes import Node, column
 from gpudb.plan.tree.stage_nodes import Final, Partial
 from gpudb.sql import bound
-from gpudb.types import INT4, INT8, SqlType
+from gpudb.types import INT4, INT8
 from gpudb.types.facts import FLOATS
 
 BUILD_ROWS = 16_000_000
@@ -145,7 +145,7 @@ class _Matcher:
         made = Fused(top(below), tuple(self.match(each) for each in builds))
         scan = find_scan(below)
         bound_to = prepare(
-            made, _Statistics(scan), [HostFrame(_empty_frame(each.types)) for each in builds], self._parameters
+            made, _Statistics(scan), [HostFrame(empty_frame(tuple(each.types))) for each in builds], self._parameters
         )
         if not isinstance(made.root, Partial) and scan.table.rows > MANY_ROWS:
             for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.raw_fields):
@@ -287,8 +287,3 @@ class _Statistics:
 
     def segments(self, columns: Sequence[int], raw: Sequence[int] = ()) -> Sequence[executor.Segment]:
         return ()
-
-
-def _empty_frame(types: Sequence[SqlType]) -> pl.DataFrame:
-    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
-    return pl.DataFrame(schema=schema)

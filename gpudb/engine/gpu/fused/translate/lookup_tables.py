@@ -69,8 +69,14 @@ def column_from_series(series: pl.Series, kind: SqlType, dictionary: Dictionary 
     if kind.name in TEXT:
         if dictionary is None:
             dictionary = Dictionary(series.drop_nulls().unique(maintain_order=True))
+        if series.is_empty():
+            return BuildColumn(np.empty(0, np.int64), None, (0, 0), dictionary)
         codes = pl.DataFrame({"v": dictionary.values, "p": np.arange(len(dictionary.values))})
         series = series.alias("v").to_frame().join(codes, on="v", how="left", maintain_order="left")["p"]
+    if series.is_empty():
+        # Plans are matched over build sides without rows, often enough to matter.
+        is_float = kind.name in FLOATS
+        return BuildColumn(np.empty(0, np.float64 if is_float else np.int64), None, None if is_float else (0, 0))
     valid = series.is_not_null().to_numpy() if series.null_count() else None
     if kind.name in FLOATS:
         return BuildColumn(series.cast(pl.Float64).fill_null(0.0).to_numpy(), valid, None)

@@ -7,12 +7,12 @@ becomes a table indexed by code: so LIKE, substring and similar functions have o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import singledispatchmethod
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     BooleanTest,
@@ -148,7 +148,7 @@ class Translator:
 
     # ------------------------------------------------------------------------------------------ other expressions
 
-    @singledispatchmethod
+    @dispatch_on_type
     def _translate(self, expr: Any) -> TypedValue:
         raise NotFused(type(expr).__name__)
 

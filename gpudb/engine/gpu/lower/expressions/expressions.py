@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce, singledispatchmethod
+from functools import reduce
 from typing import Any
 
 import polars as pl
 
+from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.expressions import text_codes
@@ -100,7 +101,7 @@ class ExpressionLowering:
             raise NotSupportedOnWorkers("a condition over host functions")
         return values
 
-    @singledispatchmethod
+    @dispatch_on_type
     def _value(self, expr: Any) -> Value:
         raise NotSupportedOnWorkers(_NAMES.get(type(expr).__name__, type(expr).__name__))
 
@@ -117,8 +118,7 @@ class ExpressionLowering:
             return text_codes.decoded(expr.index, expr.type, self._texts[expr.index])
         return column_value(expr.index, expr.type, self._bounds[expr.index])
 
-    @_value.register(bound.Constant)
-    @_value.register(bound.Parameter)
+    @_value.register
     def _(self, expr: bound.Constant | bound.Parameter) -> Value:
         value = expr.value if isinstance(expr, bound.Constant) else self._host.parameters[expr.number - 1]
         try:

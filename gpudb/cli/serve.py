@@ -103,6 +103,7 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
             http.collector.attach(database, server)
             http.readiness.opened(database)
         _prepare_process()
+        opened.callback(gc.unfreeze)  # what is left at the exit is told by libraries as leaked
         if not wait(signals.stop, WARM_AFTER_S):
             database.cpu.warm()
             if http is not None:

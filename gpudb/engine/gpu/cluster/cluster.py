@@ -161,7 +161,7 @@ class Cluster:
             now = time.monotonic()
             if self._ready and now > self._lost_at + _TAKEOVER_SECONDS:
                 break
-            if now > max(ends, *self._returning.values()) and not self._suspects:
+            if now > max([ends, *self._returning.values()]) and not self._suspects:
                 message = "the workers of the cluster are starting again"
                 raise SqlError.of("system_error", message, hint="Try again shortly.")
             await asyncio.sleep(0.01)

@@ -129,7 +129,7 @@ def test_workers_whose_gpus_are_reached_from_others_are_ended_once_for_one_that_
         WorkerState(2, "tcp://here:3", beats[1]),
         WorkerState(3, "tcp://here:4", None),
     ]
-    cluster: Any = SimpleNamespace(_unready=set(), heartbeats=lambda: workers, restart=restart)
+    cluster: Any = SimpleNamespace(_unready=set(), heartbeats=lambda: workers, _end=restart)
     for _ in range(2):
         asyncio.run(Cluster._end_mapping_workers(cluster, 1))
         assert ended == ["tcp://here:1"]

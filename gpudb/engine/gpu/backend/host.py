@@ -23,6 +23,7 @@ from gpudb.engine.gpu.backend.dictionary import Dictionary, take
 from gpudb.engine.gpu.backend.exact_calls import ExactCall, compute_exact
 from gpudb.engine.gpu.backend.library_errors import raise_if_too_large
 from gpudb.engine.gpu.backend.nearest import Array, NearestJoin, find_nearest, order_integers
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.plan.errors import NotSupportedOnWorkers
 
 _T = TypeVar("_T")
@@ -295,6 +296,7 @@ def _count_before(
 
 def collect(lazy: pl.LazyFrame) -> pl.DataFrame:
     """Computes a lazy frame with Polars' own engine."""
+    check_stop()
     try:
         return lazy.collect()
     except (pl.exceptions.PanicException, pl.exceptions.PolarsError, MemoryError) as error:

@@ -29,6 +29,7 @@ from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.figures import track_step
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
@@ -281,16 +282,22 @@ def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], mo
     """Yields the result of `read` for each part, in order, with up to `most` reads at once.
 
     One part is decoded while another waits for its file. A part that takes long delays none of the `most` after it.
+    Once the statement has ended, no further part is read.
     """
+
+    def read_next(part: _Part) -> _Read:
+        check_stop()
+        return read(part)
+
     if len(parts) < 2:
-        yield from map(read, parts)
+        yield from map(read_next, parts)
         return
     pool = ThreadPoolExecutor(min(most, len(parts)))
     try:
         coming: deque[Future[_Read]] = deque()
         for part in parts:
             # The statement's variables, to which reads are recorded.
-            coming.append(pool.submit(copy_context().run, read, part))
+            coming.append(pool.submit(copy_context().run, read_next, part))
             if len(coming) == LOOKAHEAD * most:
                 yield coming.popleft().result()
         while coming:
@@ -376,6 +383,7 @@ def _list_pruned(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
 @track_step("loading")
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
     """Reads live rows of a file's columns, each as the physical columns of its type, named by suffix."""
+    check_stop()
     if first == last:
         return [pl.DataFrame(schema=physical_columns(column.type)) for column in columns]
     if isinstance(file, FilePart):

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import polars as pl
 import pylibcudf as plc
 from cudf_polars.dsl.ir import IRExecutionContext
+from cudf_polars.utils.timer import Timer
 
 from gpudb.engine.gpu.backend.base import (
     ComputedFrame,
@@ -29,6 +30,7 @@ from gpudb.engine.gpu.backend.exact_calls import ExactCall
 from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, collect
 from gpudb.engine.gpu.backend.library_errors import is_out_of_memory, raise_if_too_large
 from gpudb.engine.gpu.backend.nearest import NearestJoin
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf.algorithms.distinct_rows import encode_rows, take_rows
 from gpudb.engine.gpu.cudf.algorithms.exact_kernels import ExactKernels
@@ -69,6 +71,17 @@ _FEW_PARTS = 8
 _T = TypeVar("_T")
 _OPTIMIZATIONS = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimizer turns a filtered cross join into a join that libcudf may lack: the second try keeps the filter."""
+
+
+class _BetweenNodes(Timer):  # type: ignore[misc]
+    """Stops an evaluation between two of its nodes: cudf-polars tells a timer of each that it has evaluated."""
+
+    def store(self, start: int, end: int, name: str) -> None:
+        """See `Timer`; keeps nothing. Raises StatementEnded."""
+        check_stop()
+
+
+_BETWEEN_NODES = _BetweenNodes(0)
 
 
 class CudfBackend:
@@ -113,6 +126,7 @@ class CudfBackend:
         return made
 
     def _compute(self, lazy: pl.LazyFrame, few_rows: int) -> CudfFrame | HostFrame:
+        check_stop()
         refused: list[str] = []
         for flags in _OPTIMIZATIONS:
             node, refused = translate(lazy, flags)
@@ -146,7 +160,9 @@ class CudfBackend:
         """Returns a node's result in the types that it declares."""
         self._state.evaluates = True
         try:
-            made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current_stream))
+            made = node.evaluate(
+                cache={}, timer=_BETWEEN_NODES, context=IRExecutionContext(get_cuda_stream=current_stream)
+            )
             return copy_small_slices(cast_to_declared(made, node.schema))
         finally:
             self._state.evaluates = False

@@ -21,6 +21,7 @@ from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
 from gpudb.engine.gpu.backend.coded_frame import decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.backend.library_errors import raise_if_too_large, translate_error
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -180,6 +181,7 @@ class Executor:
         file: SpillFile | None = None
         made: list[Offloaded] = []
         for place, each in enumerate(parts):
+            check_stop()
             mine = partition.worker.count == 1 or (
                 len(parts) > 1 and place // partition.chunks == partition.worker.index
             )

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
+from gpudb.engine.gpu.backend.stopping import stop_once
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.shared_rows import SharedFile
 from gpudb.engine.gpu.rpc.messages import BufferReply, PendingBuffer, RunReply, RunResult
@@ -62,11 +63,12 @@ class RunningQuery:
 
     @contextmanager
     def track_thread(self) -> Iterator[None]:
-        """Counts the calling thread as computing the statement."""
+        """Counts the calling thread as computing the statement; its work stops once the statement ends or fails."""
         thread, began = threading.get_ident(), time.monotonic()
         self._threads[thread] = began
         try:
-            yield
+            with stop_once(lambda: bool(self.ended) or self.error is not None):
+                yield
         finally:
             del self._threads[thread]
             self._spent += time.monotonic() - began

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, choose_options, generate_kernel
 from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.columns.text_columns import RawText
@@ -189,6 +190,7 @@ class Launcher:
         kernels = [self.kernel_for(pipeline, segment) for segment in segments]
         begin, end = xp.cuda.Event(), xp.cuda.Event()
         while True:
+            check_stop()
             target = ResultBuffers(xp, pipeline.sink, capacity)
             begin.record()
             for segment, kernel in zip(segments, kernels, strict=True):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, GroupSink, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN, Array, RowBlock, Table
@@ -71,6 +72,7 @@ def run(
     rows: list[list[tuple[Array, Array | None]]] = []
     for segment in segments:
         for first in range(0, segment.rows, BLOCK_ROWS):
+            check_stop()
             block = RowBlock(segment.columns, first, min(first + BLOCK_ROWS, segment.rows), lookups, tables)
             for step in pipeline.steps:
                 if isinstance(step, Filter):

@@ -82,6 +82,7 @@ class StageLowering:
         self._shared: dict[int, Frame] = {}
         # Frames of nodes by their ids, while what stands above them is computed piece by piece.
         self.held: dict[int, Frame] = {}
+        self._may_cut: bool | None = None
         # Rows of scans whose strings are fetched later, by the Defer's number.
         self._deferred: dict[int, pl.LazyFrame] = {}
 
@@ -98,8 +99,10 @@ class StageLowering:
         return result if self._on_frame is None else self._on_frame(node, result)
 
     def _lower_in_pieces(self, node: nodes.Node) -> Frame | None:
-        # Each operator that is measured is computed whole.
-        return lower_in_pieces(node, self) if self._on_frame is None else None
+        if self._may_cut is None:
+            # Each operator that is measured is computed whole. The first node is the root.
+            self._may_cut = self._on_frame is None and any(isinstance(each, nodes.Join) for each in walk_nodes(node))
+        return lower_in_pieces(node, self) if self._may_cut else None
 
     def lower_node(self, node: nodes.Node) -> Frame:
         """Returns the frame of a node, which is not computed in pieces."""

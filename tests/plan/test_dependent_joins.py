@@ -188,11 +188,11 @@ SHAPES = {
                 aggregate by column 1
                   project a
                     inner join a = a
+                      o(a)
                       aggregate by a
                         project a
                           shared 4
                             s(a, b)
-                      o(a)
         """,
 }
 

@@ -17,6 +17,9 @@ from gpudb.sql import bound
 SAMPLED_ROWS, MIN_SAMPLED_ROWS = 1000, 100
 """Sampled rows per worker for the ranges of an order, divided among its chunks, and the minimum per chunk."""
 
+MANY_ROWS, FAN_OUT = 1 << 23, 4
+"""Rows of a join from which on it may fan out, and how many times the rows of its larger input it then has."""
+
 
 def cut_stages(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
     """Returns the stages of a plan, each after its inputs; the last one returns the result."""
@@ -72,7 +75,8 @@ class _StageCutter:
             number = self._shared[node.number]
         else:
             # A kernel's build sides are stages, so that a cached hash table spares their run.
-            return node.with_inputs(*(self._cut(each, inputs, built=isinstance(node, Fused)) for each in node.inputs))
+            made = node.with_inputs(*(self._cut(each, inputs, built=isinstance(node, Fused)) for each in node.inputs))
+            return replace(made, fans_out=True) if isinstance(made, nodes.Join) and _fans_out(node) else made
         if number not in inputs:
             inputs.append(number)
         return node if isinstance(node, Receive) else self._receive(number, node)
@@ -93,6 +97,12 @@ class _StageCutter:
         stage = Stage(number, receive, "range", keys, inputs, single_worker, sender.rows, node.order, sample)
         self.stages.append(replace(stage, keep_peers=node.keep_peers))
         return number
+
+
+def _fans_out(node: Node) -> bool:
+    """Returns whether a join is expected to have far more rows than its inputs, and many."""
+    rows = estimate(node)
+    return rows >= MANY_ROWS and rows > FAN_OUT * max(map(estimate, node.inputs))
 
 
 def _reads_received_only(node: Node) -> bool:

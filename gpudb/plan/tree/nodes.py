@@ -194,7 +194,8 @@ class Join(Node):
 
     The left expression of a key reads the left input's columns alone, the right one the right input's; both have one
     type. `condition` reads both inputs. SEMI and ANTI return left columns only. `null_aware` marks the anti-join of NOT
-    IN, which has one key: it keeps a row unless the comparison with some right row is true or unknown.
+    IN, which has one key: it keeps a row unless the comparison with some right row is true or unknown. `fans_out` says
+    that far more rows are expected than either input has.
     """
 
     children = ("left", "right")
@@ -206,6 +207,7 @@ class Join(Node):
     keys: tuple[tuple[Expr, Expr], ...] = ()
     condition: Expr | None = None
     null_aware: bool = False
+    fans_out: bool = False
 
     def _compute_types(self) -> tuple[SqlType, ...]:
         return self.left.types if self.kind in {"SEMI", "ANTI"} else self.left.types + self.right.types

@@ -118,6 +118,9 @@ class Backend(Protocol):
     prefilters_joins: bool
     """Whether filtering rows by the keys of a later join is cheaper than joining all of them."""
 
+    piece_bytes: int
+    """Bytes of a join's result from which on it is made in pieces."""
+
     def set_priority(self, priority: Priority) -> None:
         """Sets the priority of the calling thread: what it computes does not wait for less urgent work."""
 

@@ -105,6 +105,7 @@ class HostBackend:
     """The backend that computes with Polars on this process's processors."""
 
     prefilters_joins = True
+    piece_bytes = 1 << 28
     can_offload = False
 
     def set_priority(self, priority: Priority) -> None:

@@ -88,6 +88,7 @@ class CudfBackend:
     """The backend on this process's GPU; frames are complete when returned, so that any thread may read them."""
 
     prefilters_joins = False
+    piece_bytes = 1 << 31
 
     def __init__(self, blocks: BufferPool | None = None, few_rows: int = 0) -> None:
         """`blocks` is the pool of page-locked host memory to which rows are offloaded.

@@ -30,6 +30,7 @@ from gpudb.engine.gpu.lower.expressions.text_codes import (
     use_codes,
 )
 from gpudb.engine.gpu.lower.groups.groups import Aggregation, has_sketches
+from gpudb.engine.gpu.lower.pieces import lower_in_pieces
 from gpudb.engine.gpu.lower.relations import set_functions
 from gpudb.engine.gpu.lower.relations.asof_joins import lower_asof_join
 from gpudb.engine.gpu.lower.relations.join_sides import lower_sides
@@ -74,22 +75,39 @@ class StageLowering:
         self._on_frame = on_frame
         self._frames = frames
         self._host = host
-        self._context = LoweringContext(frames, host)
-        self._aggregation = Aggregation(self._context)
+        self.context = LoweringContext(frames, host)
+        self.aggregation = Aggregation(self.context)
         self._worker = worker
         self._recursion_rows: dict[int, Frame] = {}
         self._shared: dict[int, Frame] = {}
+        # Frames of nodes by their ids, while what stands above them is computed piece by piece.
+        self.held: dict[int, Frame] = {}
+        self._may_cut: bool | None = None
         # Rows of scans whose strings are fetched later, by the Defer's number.
         self._deferred: dict[int, pl.LazyFrame] = {}
 
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the frame of a node."""
-        return self._context.decode(self.coded_frame(node))
+        return self.context.decode(self.coded_frame(node))
 
     def coded_frame(self, node: nodes.Node) -> Frame:
         """Returns the frame of a node, of which some text columns may be coded."""
-        result: Frame = self._frame(node)
+        held = self.held.get(id(node))
+        if held is not None:
+            return held
+        result: Frame = self._lower_in_pieces(node) or self._frame(node)
         return result if self._on_frame is None else self._on_frame(node, result)
+
+    def _lower_in_pieces(self, node: nodes.Node) -> Frame | None:
+        if self._may_cut is None:
+            # Each operator that is measured is computed whole. The first node is the root.
+            self._may_cut = self._on_frame is None and any(isinstance(each, nodes.Join) for each in walk_nodes(node))
+        return lower_in_pieces(node, self) if self._may_cut else None
+
+    def lower_node(self, node: nodes.Node) -> Frame:
+        """Returns the frame of a node, which is not computed in pieces."""
+        made: Frame = self._frame(node)
+        return made
 
     @dispatch_on_type
     def _frame(self, node: Any) -> Frame:
@@ -106,7 +124,7 @@ class StageLowering:
 
     @_frame.register
     def _(self, node: Defer) -> Frame:
-        frame = self._context.decode(self._source(node.input, self))
+        frame = self.context.decode(self._source(node.input, self))
         self._deferred[node.number] = frame.lazy
         rows, condition = late_materialization.add_positions(frame), node.input.filter
         return late_materialization.defer_strings(rows if condition is None else self._filter(rows, condition), node)
@@ -127,7 +145,7 @@ class StageLowering:
         if not node.columns:
             return Frame(pl.concat([one] * len(node.rows)) if node.rows else one.head(0), ())
         rows = [self._project(Frame(one, ()), row, node.columns) for row in node.rows]
-        parts = [self._context.decode(row).lazy for row in rows]
+        parts = [self.context.decode(row).lazy for row in rows]
         return Frame(pl.concat(parts), tuple(map(type_bounds, node.columns)))
 
     @_frame.register
@@ -135,7 +153,7 @@ class StageLowering:
         return self._filter(self.coded_frame(node.input), node.condition)
 
     def _filter(self, frame: Frame, condition: Any) -> Frame:
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         parts = split_conjuncts(condition)
         expr, error = expressions.condition(condition)
         if expressions.deferred.steps and len(parts) > 1:
@@ -143,11 +161,11 @@ class StageLowering:
             for part in sorted(parts, key=lambda part: self._may_fail(frame, part)):
                 frame = self._filter(frame, part)
             return frame
-        lazy = self._context.check_errors(frame.lazy, error, expressions.deferred).filter(expr)
+        lazy = self.context.check_errors(frame.lazy, error, expressions.deferred).filter(expr)
         return Frame(drop_deferred(lazy, expressions.deferred), frame.bounds, texts=frame.texts)
 
     def _may_fail(self, frame: Frame, condition: Any) -> bool:
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         _, error = expressions.condition(condition)
         return error is not None or bool(expressions.deferred.steps)
 
@@ -156,7 +174,7 @@ class StageLowering:
         return self._project(self.coded_frame(node.input), node.exprs, node.types)
 
     def _project(self, frame: Frame, exprs: Sequence[Any], types: Sequence[SqlType]) -> Frame:
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         values: list[Value] = []
         texts: dict[int, Dictionary] = {}
         for place, expr in enumerate(exprs):
@@ -169,7 +187,7 @@ class StageLowering:
                 texts[place] = coded[1]
         if not values:
             return Frame(frame.lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
-        result = self._context.select_values(frame.lazy, values, expressions.deferred)
+        result = self.context.select_values(frame.lazy, values, expressions.deferred)
         return Frame(result, tuple(value.bounds for value in values), texts=texts)
 
     # -------------------------------------------------------------------------------------------- joins
@@ -177,28 +195,33 @@ class StageLowering:
     @_frame.register
     def _(self, node: nodes.Join) -> Frame:
         left, right = self.coded_frame(node.left), self.coded_frame(node.right)
-        return lower_sides(node, left, right, self._context).join(self._context)
+        return lower_sides(node, left, right, self.context).join(self.context)
 
     @_frame.register
     def _(self, node: nodes.AsofJoin) -> Frame:
-        return lower_asof_join(node, self.frame(node.left), self.frame(node.right), self._context)
+        return lower_asof_join(node, self.frame(node.left), self.frame(node.right), self.context)
+
+    def first_rows(self, node: nodes.Sort) -> int | None:
+        """Returns how many first rows a sort keeps; None for all."""
+        limit = self._row_count(node.limit, "LIMIT")
+        return None if limit is None else limit + (self._row_count(node.offset, "OFFSET") or 0)
 
     # -------------------------------------------------------------------------------------------- groups
 
     @_frame.register
     def _(self, node: nodes.Aggregate) -> Frame:
         """Aggregates on one worker: partial and final."""
-        frame, grouped, texts = self._grouped(self.coded_frame(node.input), node)
-        partial = self._aggregation.partial(frame, grouped)
+        frame, grouped, texts = self.grouped(self.coded_frame(node.input), node)
+        partial = self.aggregation.partial(frame, grouped)
         if has_sketches(grouped):
-            partial = self._aggregation.merge_sketches(partial, grouped, merged=True)
-        result = self._aggregation.final(Frame(partial, ()), grouped)
+            partial = self.aggregation.merge_sketches(partial, grouped, merged=True)
+        result = self.aggregation.final(Frame(partial, ()), grouped)
         return Frame(result.lazy, result.bounds, result.computed, texts) if texts else result
 
     @_frame.register
     def _(self, node: Partial) -> Frame:
-        frame, grouped, texts = self._grouped(self.coded_frame(node.input), node.aggregate)
-        lazy = self._aggregation.partial(frame, grouped)
+        frame, grouped, texts = self.grouped(self.coded_frame(node.input), node.aggregate)
+        lazy = self.aggregation.partial(frame, grouped)
         if texts:
             # The states of other workers have other codes.
             lazy = self._frames.decode_texts(lazy, {f"k{number}": each for number, each in texts.items()})
@@ -208,13 +231,14 @@ class StageLowering:
     def _(self, node: Final) -> Frame:
         frame = self.frame(node.input)
         if has_sketches(node.aggregate):
-            frame = Frame(self._aggregation.merge_sketches(frame.lazy, node.aggregate, merged=node.whole), ())
+            frame = Frame(self.aggregation.merge_sketches(frame.lazy, node.aggregate, merged=node.whole), ())
         elif not node.whole:
-            frame = Frame(self._aggregation.merge(frame.lazy, node.aggregate), ())
-        return self._aggregation.final(frame, node.aggregate)
+            frame = Frame(self.aggregation.merge(frame.lazy, node.aggregate), ())
+        return self.aggregation.final(frame, node.aggregate)
 
-    def _grouped(self, frame: Frame, node: nodes.Aggregate) -> tuple[Frame, nodes.Aggregate, dict[int, Dictionary]]:
-        return group_codes(frame, node, self._context) if frame.texts else (frame, node, {})
+    def grouped(self, frame: Frame, node: nodes.Aggregate) -> tuple[Frame, nodes.Aggregate, dict[int, Dictionary]]:
+        """Returns an aggregate's input and the aggregate over its codes, with the dictionaries of its coded keys."""
+        return group_codes(frame, node, self.context) if frame.texts else (frame, node, {})
 
     # -------------------------------------------------------------------------------------------- order and sets
 
@@ -232,12 +256,12 @@ class StageLowering:
         self, frame: Frame, keys: Sequence[bound.SortKey], first: int = 0, *, again: bool = False
     ) -> pl.LazyFrame:
         """Sorts the rows; with `first` at least that many of the first rows are kept."""
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         values = [
             rank_of(key.expr, frame.texts) if is_coded(key.expr, frame.texts) else expressions.value(key.expr)
             for key in keys
         ]
-        lazy = self._context.check_errors(
+        lazy = self.context.check_errors(
             frame.lazy, first_error(*(value.error for value in values)), expressions.deferred
         )
         # A constant sorts nothing, and its column lacks the frame's length.
@@ -281,7 +305,7 @@ class StageLowering:
             return self._windows(frame, node)
         except NotSupportedOnWorkers as reason:
             self._host.used.append(reason.construct)
-            return self._host_windows(self._context.decode(frame), node)
+            return self._host_windows(self.context.decode(frame), node)
 
     def _host_windows(self, frame: Frame, node: nodes.Window) -> Frame:
         """Evaluates window functions on the host."""
@@ -296,11 +320,11 @@ class StageLowering:
         return Frame(computed.lazy, (*frame.bounds, *(type_bounds(call.type) for call in node.calls)))
 
     def _windows(self, frame: Frame, node: nodes.Window) -> Frame:
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         parted = [replace(each, partition_by=use_codes(each.partition_by, frame.texts)[0]) for each in node.calls]
         rows, errors = windows.prepare(parted, expressions)
-        lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(rows)
-        result, deferred = windows.compute(lazy, node.calls, self._context)
+        lazy = self.context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(rows)
+        result, deferred = windows.compute(lazy, node.calls, self.context)
         width = len(node.input.types)
         inputs = [
             column_value(n, INT4 if n in frame.texts else kind, bounds)
@@ -308,7 +332,7 @@ class StageLowering:
         ]
         values = [*inputs, *(windows.final_value(number, call, deferred) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
-        selected = self._context.select_values(result, values, deferred)
+        selected = self.context.select_values(result, values, deferred)
         return Frame(selected, tuple(each.bounds for each in values), texts=frame.texts)
 
     @_frame.register
@@ -324,9 +348,9 @@ class StageLowering:
         items = set_functions.explodable_items(node.calls)
         if items is not None:
             return self._unnest(frame, node, items)
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         found, errors = self._lower_sets(node, expressions)
-        lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(
+        lazy = self.context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(
             set_functions.count_columns(found)
         )
         if all(isinstance(each, set_functions.Set) for each in found):
@@ -345,7 +369,7 @@ class StageLowering:
         if node.numbered:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
         return Frame(
-            self._context.select_values(result.lazy, values, DeferredSteps()), tuple(each.bounds for each in values)
+            self.context.select_values(result.lazy, values, DeferredSteps()), tuple(each.bounds for each in values)
         )
 
     def _unnest(self, frame: Frame, node: nodes.ProjectSet, items: set_functions.Items) -> Frame:
@@ -356,9 +380,7 @@ class StageLowering:
         values.append(Value(items.kind, pl.col("item"), None, type_bounds(items.kind)))
         if node.numbered:
             values.append(Value(INT8, pl.col("i") + 1, None, (1, 2**62)))
-        return Frame(
-            self._context.select_values(result, values, DeferredSteps()), tuple(each.bounds for each in values)
-        )
+        return Frame(self.context.select_values(result, values, DeferredSteps()), tuple(each.bounds for each in values))
 
     def _lower_sets(
         self, node: nodes.ProjectSet, expressions: ExpressionLowering
@@ -387,17 +409,17 @@ class StageLowering:
     @_frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:
         frame = self.frame(node.input)
-        expressions = self._context.expressions(frame)
+        expressions = self.context.expressions(frame)
         keys = [expressions.value(key) for key in node.keys]
         lazy = self._sort(frame, node.order) if node.order else frame.lazy
         names = [f"k{n}" for n in range(len(keys))]
-        result = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
+        result = self.context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
         result = result.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
         return Frame(result.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
 
     @_frame.register
     def _(self, node: nodes.SetOperation) -> Frame:
-        return combine(self.coded_frame(node.left), self.coded_frame(node.right), node, self._context)
+        return combine(self.coded_frame(node.left), self.coded_frame(node.right), node, self.context)
 
     @_frame.register
     def _(self, node: nodes.Recursive) -> Frame:

@@ -47,12 +47,16 @@ class JoinSides:
 
     def join(self, context: LoweringContext) -> Frame:
         """Returns the joined frame."""
+        return self.select(self.pairs(context))
+
+    def pairs(self, context: LoweringContext) -> pl.LazyFrame:
+        """Returns the joined rows with the columns of both sides."""
         node, frames = self.node, context.frames
         if node.null_aware:
-            return self.select(anti_join_not_in(self.left, self.right, frames))
+            return anti_join_not_in(self.left, self.right, frames)
         if not self.keys and self.condition is None:
-            return self.select(join_all(node.kind, self.left, self.right, *self.guards, frames))
-        return self.select(join(node.kind, self.left, self.right, self.keys, self.condition, frames))
+            return join_all(node.kind, self.left, self.right, *self.guards, frames)
+        return join(node.kind, self.left, self.right, self.keys, self.condition, frames)
 
     def select(self, joined: pl.LazyFrame) -> Frame:
         """Returns the frame of the node's columns among those that a join of the sides has."""

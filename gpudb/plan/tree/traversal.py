@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpudb.plan.tree.nodes import INPUT, Node
+from gpudb.plan.tree.nodes import INPUT, Node, Shared
 from gpudb.sql import bound, tree
 
 _EXPRESSIONS = tree.kinds_of(*bound.Expr.__args__, bound.SortKey, bound.Frame)
@@ -31,9 +31,20 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
-    """Returns the plan with `change` applied to every node, inputs first."""
+    """Returns the plan with `change` applied to every node, inputs first; once to what several nodes share."""
+    return _rebuild(node, change, {})
+
+
+def _rebuild(node: Node, change: Callable[[Node], Node], shared: dict[int, Node]) -> Node:
+    """Rebuilds a plan; `shared` has what was made of shared subplans, by their identity."""
+    is_shared = node.__class__ is Shared
+    if is_shared and (made := shared.get(id(node))) is not None:
+        return made
     inputs = node.inputs
-    return change(node.with_inputs(*[rebuild(each, change) for each in inputs]) if inputs else node)
+    made = change(node.with_inputs(*[_rebuild(each, change, shared) for each in inputs]) if inputs else node)
+    if is_shared:
+        shared[id(node)] = made
+    return made
 
 
 def transform(expr: Any, change: Callable[[Any], Any]) -> Any:

@@ -169,12 +169,13 @@ class ExpressionLowering:
         if expr.op == "NOT":
             return Value(BOOL, ~parts[0].expr, parts[0].error)
         # PostgreSQL stops at the first false (true) operand: later errors count only if they are reached.
-        result, error = parts[0].expr, parts[0].error
+        result, errors = parts[0].expr, [parts[0].error]
         for part in parts[1:]:
             stopped = result.eq_missing(expr.op == "OR")
-            error = first_error(error, mask_error(part.error, ~stopped))
+            errors.append(mask_error(part.error, ~stopped))
             result = result & part.expr if expr.op == "AND" else result | part.expr
-        return Value(BOOL, result, error)
+        # Once over all of them: an error has each that it is made of twice, which doubles with each step.
+        return Value(BOOL, result, first_error(*errors))
 
     @_value.register
     def _(self, expr: bound.Test) -> Value:

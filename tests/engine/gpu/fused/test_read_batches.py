@@ -265,7 +265,7 @@ def test_tables_are_packed_the_same_with_little_memory(
     assert little.full
     (one,), (other,) = (each.runs(table, WHOLE, table.files) for each in (large, small))
     for column in table.columns:
-        kept = large.has_raw_text(table, column, WHOLE)
+        kept = large.has_raw_text(table, column)
         ours, theirs = (
             each.column(table, column, run, WHOLE, each.variant(table, column, raw=kept))
             for each, run in ((large, one), (small, other))

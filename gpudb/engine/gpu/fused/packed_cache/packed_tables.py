@@ -6,6 +6,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.figures import track_step
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
@@ -25,6 +27,10 @@ from gpudb.types.facts import FLOATS
 
 DISTINCT_SAMPLE = 0.5, 1 << 18
 """A column may be raw text if more than this share of so many sampled texts are distinct."""
+LEAST_OTHERS = 64
+"""Texts beside the commonest two are a sample of their own where they are at least one in so many."""
+MAX_CODED_ROWS = 1 << 22
+"""Columns of mostly distinct texts get a dictionary only in tables of at most so many rows: it is made on the host."""
 
 Variant = GrowingDictionary | bool
 """How a column is packed: by a dictionary, as raw text (True), or as numbers (False)."""
@@ -85,7 +91,7 @@ class PackedTables:
             self.version += 1
             return self.columns.evict(table)
 
-    def has_raw_text(self, table: Table, column: Column, partition: Partition) -> bool:
+    def has_raw_text(self, table: Table, column: Column) -> bool:
         """Whether a text column is available as raw text: most of its sampled texts are distinct."""
         if (
             self._raw_text_rows is None
@@ -94,23 +100,39 @@ class PackedTables:
             or table.rows < self._raw_text_rows
         ):
             return False
+        return self._is_mostly_distinct(table, column)
+
+    def refuses_codes(self, table: Table, column: Column) -> bool:
+        """Whether a dictionary of a text column would be too costly: its table is large, its texts mostly distinct."""
+        return table.rows > MAX_CODED_ROWS and bool(table.files) and self._is_mostly_distinct(table, column)
+
+    def _is_mostly_distinct(self, table: Table, column: Column) -> bool:
+        """Whether most texts of a column are distinct in a sample, the same for all workers; it is taken once."""
         key = (table.oid, column.field_id)
         known = self._distinct.get(key)
         if known is None:
             with self._loading:  # not _lock: readers of cached columns would wait for a file
                 known = self._distinct.get(key)
                 if known is None:
-                    known = self._distinct[key] = self._mostly_distinct(table, column, partition)
+                    known = self._distinct[key] = self._sample(table, column)
         return known
 
-    def _mostly_distinct(self, table: Table, column: Column, partition: Partition) -> bool:
+    def _sample(self, table: Table, column: Column) -> bool:
         most, rows = DISTINCT_SAMPLE
-        parts = partition.row_ranges(table)
-        file = max(table.files, key=lambda each: parts[each.id][1] - parts[each.id][0])
-        first, last = parts[file.id]
-        (chunk,) = self._reader.read(file, [column], first, min(first + rows, last))
-        keys = None if isinstance(chunk, NotFused) else chunk.keys
-        return keys is not None and len(keys) > most * (min(first + rows, last) - first)
+        file = max(table.files, key=lambda each: each.rows)
+        rows = min(rows, file.rows)
+        (chunk,) = self._reader.read(file, [column], 0, rows)
+        if isinstance(chunk, NotFused) or chunk.keys is None:
+            return False
+        if len(chunk.keys) > most * rows:
+            return True
+        if not len(chunk.keys):
+            return False
+        # NULLs or empty texts may be most rows, and the others distinct.
+        counts = np.bincount(chunk.values)  # of an array on the GPU, it is computed there
+        counts.sort()
+        others = rows - int(counts[-2:].sum())
+        return others * LEAST_OTHERS >= rows and len(chunk.keys) > most * others + 2
 
     def variant(self, table: Table, column: Column, *, raw: bool = False) -> Variant:
         """Returns how a column is packed now; `raw` selects raw text."""
@@ -147,9 +169,7 @@ class PackedTables:
         Fixed-width columns are read together; a text column is read alone, for its dictionary.
         """
         refused: list[Column] = []
-        variants = {
-            each.field_id: self.variant(table, each, raw=self.has_raw_text(table, each, partition)) for each in columns
-        }
+        variants = {each.field_id: self.variant(table, each, raw=self.has_raw_text(table, each)) for each in columns}
         keys = [(run, each.field_id, each.type, variants[each.field_id]) for each in columns]
         with self._loading:
             missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.contains(key)]
@@ -300,12 +320,17 @@ class PackedSource:
         return [self._tables.column(self._table, declared, run, self._share, variant) for run in self._runs()]
 
     def facts(self, column: int, *, raw: bool = False) -> ColumnFacts:
-        """Returns the facts about a column from its segments; `raw` allows raw text."""
+        """Returns the facts about a column from its segments; `raw` allows raw text.
+
+        NotFused for texts that would need a dictionary that is refused: frames read them as they are.
+        """
         declared = self._columns[column]
-        if raw and self._tables.has_raw_text(self._table, declared, self._share):
+        if raw and self._tables.has_raw_text(self._table, declared):
             held = self._column(column, raw=True)
             plain = all(part.texts is not None and part.texts.ascii for part in held)
             return ColumnFacts((0, 0), any(part.encoding.nullable for part in held), raw_ascii=plain)
+        if declared.type.name in TEXT and self._tables.refuses_codes(self._table, declared):
+            raise NotFused("a dictionary of mostly distinct texts")
         parts = self._column(column)
         nullable = any(part.encoding.nullable for part in parts)
         if declared.type.name in FLOATS:

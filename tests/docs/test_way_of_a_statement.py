@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "developers" / "architecture.md"
 SQL = "SELECT count(*) FROM t WHERE a > 5"
 BACKGROUND = {
+    "<module>",
     "_drain_periodically",
     "_supervise",
     "watch",
@@ -28,7 +29,9 @@ BACKGROUND = {
     "service_actions",
     "used_bytes",
 }
-"""Periodic functions of the cluster, the listener and the recorder, which run beside a statement and are not on its path."""
+"""The main thread, which waits for signals, and periodic functions of the cluster, the listener and the recorder: they run
+beside a statement and are not on its path.
+"""
 POLLED = {"gpudb.engine.gpu.worker.memory_watchdog"}
 """Modules that are asked now and then, so that a statement may meet them."""
 ENGINES = {"cpu": ((), 32), "twin": (("--engine", "twin", "--workers", "1"), 68)}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.duckdb.literals import display_scale, quote_literal, render_literal, render_range
 from gpudb.duckdb.rendered_sql import RenderedSql, pack, unpack
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import equality
 from gpudb.functions.registry import MISSING, Function, Operands, fill_template, get_implementation
 from gpudb.sql import bound
+from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import SqlType
 from gpudb.values.range import Range, pack_scales
 

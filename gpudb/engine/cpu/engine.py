@@ -176,9 +176,10 @@ class CpuEngine:
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
-        number = instance.cursors.number(cursor)
-        running.begin(number, request.cancel)
-        stack.callback(running.end, number)
+        if running.VARIABLE in sql.text:
+            number = instance.cursors.number(cursor)
+            running.begin(number, request.cancel)
+            stack.callback(running.end, number)
         if not frames and not values_tables and not sql.reads_catalog:
             stack.callback(instance.cursors.release, timezone, cursor)
             return cursor, sql.text, reader

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.duckdb.expressions.renderer import ExpressionRenderer, sort_direction
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.rendered_sql import pack, unpack
@@ -24,6 +23,7 @@ from gpudb.sql.rewrite import rewrite_for_engine
 from gpudb.sql.traverse import reads_columns, walk
 from gpudb.storage.files.reader_sql import render_files
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN
+from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import SqlType
 
 _MAX_ROWS = 1 << 62  # DuckDB's maximum

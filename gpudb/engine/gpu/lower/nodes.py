@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.lower.error_codes import Error, first_error
@@ -47,6 +46,7 @@ from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive, RecursionShared, Sample
 from gpudb.plan.tree.traversal import split_conjuncts, walk_nodes
 from gpudb.sql import bound
+from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import INT4, INT8, SqlType
 
 _LARGE_ROWS = 50_000

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     BooleanTest,
@@ -45,6 +44,7 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import INPUT, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
+from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import BOOL
 from gpudb.types.facts import FLOATS
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.expressions import text_codes
@@ -35,6 +34,7 @@ from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
+from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import BOOL, SqlType
 
 

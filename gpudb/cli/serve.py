@@ -19,6 +19,7 @@ import resource
 import ssl
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -102,9 +103,10 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
             opened.callback(http.readiness.drain)
             http.collector.attach(database, server)
             http.readiness.opened(database)
+        warming = time.monotonic() + WARM_AFTER_S
         _prepare_process()
         opened.callback(gc.unfreeze)  # what is left at the exit is told by libraries as leaked
-        if not wait(signals.stop, WARM_AFTER_S):
+        if not wait(signals.stop, max(warming - time.monotonic(), 0.0)):
             database.cpu.warm()
             if http is not None:
                 http.readiness.warmed()

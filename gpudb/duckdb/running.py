@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Protocol
 
+from gpudb.errors import QueryCanceled
+
 VARIABLE = "gpudb_statement"
 """DuckDB's variable with the number, which a function gets as an operand."""
 
@@ -32,12 +34,18 @@ def end(number: int) -> None:
     _running.pop(number, None)
 
 
-def is_running(number: int) -> bool:
-    """Returns whether a number is a running statement's; 0 is none's."""
-    return number in _running
+def find(number: int) -> Stoppable | None:
+    """Returns the cancellation of the statement that runs by a number; None for none, as for 0."""
+    return _running.get(number)
 
 
-def is_stopped(number: int) -> bool:
-    """Returns whether a statement was cancelled or has timed out."""
+def check(number: int) -> None:
+    """Raises 57014 if the statement that runs by a number is stopped."""
     cancel = _running.get(number)
-    return cancel is not None and cancel.is_stopped
+    if cancel is not None and cancel.is_stopped:
+        raise QueryCanceled("canceling statement due to user request")
+
+
+def is_wanted(number: int, cancel: Stoppable) -> bool:
+    """Returns whether a statement still runs by its number, and is not stopped."""
+    return _running.get(number) is cancel and not cancel.is_stopped

@@ -109,8 +109,13 @@ class MixedPattern:
         return None
 
     def finditer(self, text: str, pos: int = 0, timeout: float | None = None) -> Iterator[Match]:
-        """Yields all matches; after an empty match the search continues one character later."""
-        while pos <= len(text) and (found := self.search(text, pos, timeout)) is not None:
+        """Yields all matches; after an empty match the search continues one character later. `timeout` is of all."""
+        ends = None if timeout is None else time.monotonic() + timeout
+
+        def left() -> float | None:
+            return None if ends is None else max(ends - time.monotonic(), 0.0)
+
+        while pos <= len(text) and (found := self.search(text, pos, left())) is not None:
             yield found
             pos = found.end() + (found.end() == found.start())
 

@@ -32,7 +32,8 @@ _clock = _Clock()
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
     """Lets the functions that the block calls raise TimeoutError when it has taken so long."""
-    before, _clock.ends = _clock.ends, time.monotonic() + seconds
+    before, ends = _clock.ends, time.monotonic() + seconds
+    _clock.ends = ends if before is None else min(before, ends)
     try:
         yield
     finally:

@@ -97,7 +97,7 @@ def resolve_function(
     """Resolves `name(types)`, from types without modifiers; 42883 for none, 42725 for several.
 
     `user_functions` are user-defined functions in the order of their schemas on the search path, before PostgreSQL's
-    unless `system_first`, or without those if it is None. Of functions with equal parameters the first counts. `named`
+    unless `system_first`, or without those if it is None. The first hide others with equal parameters. `named`
     are the names of the last arguments, if they have any: the candidate's `positions` then map arguments to parameters.
     """
     built_in = () if system_first is None else functions_by_name().get(name, ())
@@ -112,8 +112,8 @@ def resolve_function(
         ]
     else:
         candidates = list(_expand(functions, len(types), kinds, variadic_call))
-        if user_functions:
-            candidates = _first_of_equal(candidates)
+        if user_functions and built_in:
+            candidates = _hide(candidates, built_in if is_first else user_functions)
     chosen = _choose(candidates, types)
     if chosen is None:
         labels = [""] * (len(types) - len(named)) + [f"{candidate_function} => " for candidate_function in named]
@@ -175,12 +175,10 @@ def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call
             yield Candidate(function, function.args[:count])
 
 
-def _first_of_equal(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Leaves out those that take the same types as an earlier one: a schema hides those after it on the search path."""
-    found: dict[tuple[str, ...], Candidate] = {}
-    for each in candidates:
-        found.setdefault(tuple(item.name for item in each.types), each)
-    return list(found.values())
+def _hide(candidates: Sequence[Candidate], first: Sequence[Function]) -> list[Candidate]:
+    """Leaves out those that take the same types as one of the first functions: a schema hides those after it."""
+    taken = {tuple(item.name for item in each.types) for each in candidates if each.target in first}
+    return [each for each in candidates if each.target in first or tuple(t.name for t in each.types) not in taken]
 
 
 def _match_named(

@@ -20,44 +20,71 @@ from gpudb.errors import QueryCanceled, SqlError
 
 LIMIT_S = 30.0
 """How long a call may take whose statement is not known."""
-_ASK_S = 0.05
+_ASK_MS = 50
 """How often it is asked whether the statement is cancelled."""
 _MOST = max(2, os.cpu_count() or 1)
 _HEADER = struct.Struct("<Q")
+
+
+class _Wanted:
+    """Whether anybody waits for a call: its statement runs on, or, if that is not known, LIMIT_S are not over."""
+
+    def __init__(self, statement: int) -> None:
+        self._statement, self._cancel = statement, running.find(statement)
+        self._ends = time.monotonic() + LIMIT_S
+
+    def check(self) -> None:
+        """Raises 57014 or 54000 if nobody does."""
+        if self._cancel is None:
+            if time.monotonic() > self._ends:
+                raise SqlError.of("program_limit_exceeded", f"a pattern took more than {LIMIT_S:g} seconds to match")
+        elif not running.is_wanted(self._statement, self._cancel):
+            raise QueryCanceled("canceling statement due to user request")
 
 
 class _Process:
     """A matcher. One call at a time."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", "from gpudb.functions import matcher_process; matcher_process.serve()"]
+        command = [sys.executable, "-P", "-c", "from gpudb.functions import matcher_process; matcher_process.serve()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
 
-    def call(self, request: bytes, statement: int) -> tuple[bool, Any]:
+    def call(self, request: bytes, wanted: _Wanted) -> tuple[bool, Any]:
         """Returns whether the call succeeded, and its result or error."""
-        self._stdin.write(_HEADER.pack(len(request)) + request)
-        self._stdin.flush()
-        deadline = None if running.is_running(statement) else time.monotonic() + LIMIT_S
-        while not select.select([self._stdout], [], [], _ASK_S)[0]:
-            if running.is_stopped(statement):
-                raise QueryCanceled("canceling statement due to user request")
-            if deadline is not None and time.monotonic() > deadline:
-                raise SqlError.of("program_limit_exceeded", f"a pattern took more than {LIMIT_S:g} seconds to match")
+        try:
+            self._stdin.write(_HEADER.pack(len(request)) + request)
+            self._stdin.flush()
+        except BrokenPipeError:
+            raise _ended() from None
+        poll = select.poll()
+        poll.register(self._stdout, select.POLLIN)
+        while not poll.poll(_ASK_MS):
+            wanted.check()
         header = self._stdout.read(_HEADER.size)
         if len(header) < _HEADER.size:
-            raise SqlError.of("out_of_memory", "the process that matches a pattern has ended")
+            raise _ended()
         answer: tuple[bool, Any] = pickle.loads(self._stdout.read(*_HEADER.unpack(header)))
         return answer
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was ended by somebody else."""
+        return self._process.poll() is not None
 
     def kill(self) -> None:
         """Ends it."""
         self._process.kill()
         self._process.wait()
-        self._stdin.close()
-        self._stdout.close()
+        for stream in (self._stdin, self._stdout):
+            with contextlib.suppress(OSError):  # of a request that was not written
+                stream.close()
+
+
+def _ended() -> SqlError:
+    return SqlError.of("out_of_memory", "the process that matches a pattern has ended")
 
 
 class _Processes:
@@ -70,14 +97,16 @@ class _Processes:
         atexit.register(self._end)
 
     @contextlib.contextmanager
-    def take(self, statement: int) -> Iterator[_Process]:
+    def take(self, wanted: _Wanted) -> Iterator[_Process]:
         """Lends a process, which is killed after an error; waits while all are lent."""
-        while not self._room.acquire(timeout=_ASK_S):
-            if running.is_stopped(statement):
-                raise QueryCanceled("canceling statement due to user request")
+        while not self._room.acquire(timeout=_ASK_MS / 1000):
+            wanted.check()
         try:
             with self._lock:
                 process = self._idle.pop() if self._idle else None
+            if process is not None and process.has_ended:
+                process.kill()
+                process = None
             process = process or _Process()
             try:
                 yield process
@@ -104,9 +133,9 @@ def call(name: str, arguments: Sequence[Any], statement: int) -> Any:
 
     57014 if the statement is cancelled, 54000 for one that is not known after LIMIT_S, 53200 if the process has ended.
     """
-    request = pickle.dumps((name, arguments))
-    with _processes.take(statement) as process:
-        succeeded, result = process.call(request, statement)
+    request, wanted = pickle.dumps((name, arguments)), _Wanted(statement)
+    with _processes.take(wanted) as process:
+        succeeded, result = process.call(request, wanted)
     if not succeeded:
         raise result
     return result

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.duckdb import running
 from gpudb.duckdb.udf import matcher
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.functions import regex_matching
@@ -53,6 +54,7 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*operands: Any) -> Any:
         *arguments, statement = operands
+        running.check(statement)
         try:
             with regex_matching.limit_time(QUICK_S):
                 return function(*arguments)
@@ -64,6 +66,7 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_match(text: str, pattern: str, flags: str, statement: int = 0) -> bool:
     """Returns whether a text matches: by RE2, which takes linear time, if that is slow and RE2 can."""
+    running.check(statement)
     try:
         with regex_matching.limit_time(QUICK_S):
             return regex_matching.is_match(text, pattern, flags)

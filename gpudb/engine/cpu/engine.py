@@ -176,14 +176,14 @@ class CpuEngine:
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
+        if not frames and not values_tables and not sql.reads_catalog:
+            stack.callback(instance.cursors.release, timezone, cursor)
+        else:
+            stack.callback(instance.cursors.close, cursor)
         if running.VARIABLE in sql.text:
             number = instance.cursors.number(cursor)
             running.begin(number, request.cancel)
-            stack.callback(running.end, number)
-        if not frames and not values_tables and not sql.reads_catalog:
-            stack.callback(instance.cursors.release, timezone, cursor)
-            return cursor, sql.text, reader
-        stack.callback(instance.cursors.close, cursor)
+            stack.callback(running.end, number)  # before another statement has the cursor
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
         for values, table in values_tables.items():

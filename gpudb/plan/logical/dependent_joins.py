@@ -23,6 +23,7 @@ from gpudb.plan.tree.predicates import common_key_type, is_plain_core
 from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.asof_joins import AsofJoin, find_asof_join
+from gpudb.sql.fallibility import may_fail
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
 
@@ -163,6 +164,8 @@ class DependentPlanner:
                 right = self.filter(right, each)
                 continue
             for subquery in _find_subqueries((each,)):
+                if _may_fail(subquery):
+                    continue  # only for pairs
                 if not self._reads(right, subquery):
                     left = self.add_subquery_values(left, (subquery,))
                 elif not self._reads(left, subquery):
@@ -417,10 +420,17 @@ def _relation_rows(rel: int, node: Node) -> Rows:
 
 
 def _drop_order(query: bound.Query) -> bound.Query:
-    """Drops the order of a query of which only the existence of rows matters."""
-    if isinstance(query, bound.Select) and query.limit is None and query.offset is None and query.order_by:
+    """Drops the order of a query, unless it decides which rows there are."""
+    if not isinstance(query, bound.Select) or isinstance(query.distinct, tuple):
+        return query
+    if query.limit is None and query.offset is None and query.order_by:
         return replace(query, order_by=())
     return query
+
+
+def _may_fail(subquery: Any) -> bool:
+    """Whether a subquery's value for a row may be an error: its operand's, or too many rows."""
+    return isinstance(subquery, bound.ScalarSubquery) or any(map(may_fail, getattr(subquery, "left", ())))
 
 
 def _find_subqueries(exprs: Iterable[Any], held: tuple[Any, ...] = ()) -> list[Any]:

@@ -16,7 +16,7 @@ from gpudb.session.context import Context
 from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import check_polymorphic, parameter_type, resolve_replacement
-from gpudb.sql.bind.expressions.routines import as_function, find_routines
+from gpudb.sql.bind.expressions.routines import as_function, find_routines, is_system_first
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Constant
 from gpudb.sql.parse.parser import inner, kind, present, strings
@@ -213,7 +213,8 @@ def _resolve_function(context: Context, option: Any, types: tuple[SqlType, ...])
     routines = find_routines(binder, names)
     candidates = tuple(as_function(each) for each in routines if each.kind == "f")
     try:
-        candidate = resolve.resolve_function(names[-1], types, "f", False, candidates)
+        first = is_system_first(binder, names, routines)
+        candidate = resolve.resolve_function(names[-1], types, "f", False, candidates, system_first=first)
     except SqlError as error:
         if isinstance(error, UndefinedFunction):
             shown = f"function {'.'.join(names)}({', '.join(map(str, types))}) does not exist"

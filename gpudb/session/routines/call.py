@@ -27,7 +27,7 @@ from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.routines import as_function, complete_call, find_routines, get_routine
+from gpudb.sql.bind.expressions.routines import as_function, complete_call, find_routines, get_routine, is_system_first
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Constant, Expr, OutputColumn, Select
 from gpudb.sql.parse.parser import strings
@@ -89,10 +89,9 @@ def _resolve(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
     routines = find_routines(binder, names)
     types = tuple(arg.type.plain for arg in args)
     candidates = tuple(map(as_function, routines))
+    named, first = get_argument_names(node.args), is_system_first(binder, names, routines)
     try:
-        candidate = resolve.resolve_function(
-            names[-1], types, "fp", node.func_variadic, candidates, get_argument_names(node.args)
-        )
+        candidate = resolve.resolve_function(names[-1], types, "fp", node.func_variadic, candidates, named, first)
     except UndefinedFunction as error:
         message = error.message.replace("function ", "procedure ", 1)
         hint = "No procedure matches the given name and argument types. You might need to add explicit type casts."

@@ -30,11 +30,13 @@ def move_on_to_where(query: bound.Query) -> bound.Query:
 
 
 def _take_conditions(source: bound.From, moved: list[bound.Expr]) -> bound.From:
-    """Returns a relation without such conditions, and adds them to `moved`."""
-    if not isinstance(source, bound.Join) or source.kind == "FULL":
+    """Returns a relation without such conditions, and adds them to `moved`.
+
+    Those below an outer join stay: its own condition may fail for rows that they leave out.
+    """
+    if not isinstance(source, bound.Join) or source.kind not in {"INNER", "CROSS"}:
         return source
-    left = source.left if source.kind == "RIGHT" else _take_conditions(source.left, moved)
-    right = source.right if source.kind == "LEFT" else _take_conditions(source.right, moved)
+    left, right = _take_conditions(source.left, moved), _take_conditions(source.right, moved)
     kind, on = source.kind, source.on
     if kind == "INNER":
         parts = _conjuncts(on)

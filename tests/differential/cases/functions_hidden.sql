@@ -14,6 +14,12 @@ SELECT * FROM public.generate_series(1, 2);
 SELECT max(v), public.max(v) FROM (VALUES (1), (2)) AS t(v);
 -- error 42883
 SELECT public.sum(1);
+SET search_path = pg_catalog, public;
+SELECT length('abc'), length('abc'::text), public.length('abc');
+CREATE FUNCTION public.fh_f(VARIADIC int[]) RETURNS text LANGUAGE sql AS $$SELECT 'variadic'$$;
+CREATE FUNCTION public.fh_f(int, int) RETURNS text LANGUAGE sql AS $$SELECT 'two'$$;
+SELECT fh_f(1, 2), fh_f(1, 2, 3);
+DROP FUNCTION public.fh_f(int[]), public.fh_f(int, int);
 SET search_path = public, pg_catalog;
 SELECT length('abc'), length('abc'::text), fh.length('abc'), pg_catalog.length('abc');
 SELECT * FROM generate_series(1, 2);

@@ -112,3 +112,12 @@ SELECT DISTINCT (SELECT iv) FROM plain_sub WHERE v = 0 OR g IS NULL;
 SELECT id, (SELECT v WHERE v > 5), (SELECT v LIMIT 0), (SELECT count(*)) FROM plain_sub GROUP BY id, v;
 SELECT (SELECT plain_sub), (SELECT ROW(v, n)), (SELECT ARRAY[v, id]) FROM plain_sub;
 DROP TABLE plain_sub;
+-- A subquery of ON decides for pairs only, and DISTINCT ON keeps its order.
+CREATE TABLE sq_one (id int, k int, v int);
+INSERT INTO sq_one VALUES (1, 1, 5), (2, 2, 0), (3, NULL, 7);
+CREATE TABLE sq_two (k int, z int, v int);
+INSERT INTO sq_two VALUES (1, 1, 10), (1, 2, 5), (2, 1, 0), (2, 1, 0);
+SELECT a.id, b.id FROM sq_one a LEFT JOIN sq_one b ON a.id = b.id AND b.v IN (SELECT DISTINCT ON (k) v FROM sq_two ORDER BY k, z DESC);
+SELECT a.id, b.z FROM sq_one a LEFT JOIN sq_two b ON a.k = b.z AND b.v > 5 AND a.v = (SELECT v FROM sq_two c WHERE c.k = a.k AND c.z = 2);
+WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT r.n + p.z FROM r, sq_two p WHERE r.n + p.z < 9) SELECT n FROM r;
+DROP TABLE sq_one, sq_two;

@@ -7,11 +7,11 @@ SELECT t.a FROM t JOIN u ON t.a = u.a WHERE u.u_b IN (SELECT a FROM s.t)
 SELECT t.a FROM t JOIN u ON EXISTS (SELECT FROM s.t AS x WHERE x.a = u.a) WHERE t.a > 1
 -- after
 SELECT t.a FROM t CROSS JOIN u WHERE t.a > 1 AND EXISTS (SELECT FROM s.t AS x WHERE x.a = u.a)
--- Rows that an outer join preserves may be removed before or after it.
+-- That of a join below an outer join stays, whose own condition may fail for rows that it leaves out.
 -- before
 SELECT w.a FROM u AS w RIGHT JOIN (t JOIN u ON t.a = u.a AND t.a = (SELECT max(a) FROM s.t)) ON w.a = t.a
 -- after
-SELECT w.a FROM u AS w RIGHT JOIN (t JOIN u ON t.a = u.a) ON w.a = t.a WHERE t.a = (SELECT max(a) FROM s.t)
+SELECT w.a FROM u AS w RIGHT JOIN (t JOIN u ON t.a = u.a AND t.a = (SELECT max(a) FROM s.t)) ON w.a = t.a
 -- Subqueries have their own FROM.
 -- before
 SELECT x.a FROM (SELECT t.a FROM t JOIN u ON t.a = u.a AND u.a IN (SELECT a FROM s.t)) AS x

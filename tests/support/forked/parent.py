@@ -56,6 +56,9 @@ def _serve(listening: socket.socket) -> dict[str, Any]:
         if listening.fileno() in ready:
             asks, _ = listening.accept()
             message, descriptors, _, _ = socket.recv_fds(asks, MESSAGE, STREAMS)
+            if not message:  # who connected has ended
+                asks.close()
+                continue
             request: dict[str, Any] = json.loads(message)
             if (pid := _fork(request, descriptors)) == 0:
                 for process in running:
@@ -64,7 +67,8 @@ def _serve(listening: socket.socket) -> dict[str, Any]:
             for descriptor in descriptors:
                 os.close(descriptor)
             running[os.pidfd_open(pid)] = (pid, asks)
-            asks.sendall(str(pid).encode())
+            with contextlib.suppress(BrokenPipeError):
+                asks.sendall(str(pid).encode())
         elif sys.stdin.fileno() in ready:
             os._exit(0)
 

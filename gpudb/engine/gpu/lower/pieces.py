@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -45,10 +45,22 @@ def lower_in_pieces(node: nodes.Node, lowering: Lowering) -> Frame | None:
     if not _takes_pieces(node) or (found := fan_out.find_join(node)) is None:
         return None
     join, others = found
-    held, context = lowering.held, lowering.context
+    held = lowering.held
     first = lowering.first_rows(node) if isinstance(node, nodes.Sort) else 0
     if id(join) in held or first is None:
         return None
+    try:
+        return _lower_by(join, others, node, first, lowering)
+    finally:  # a node is lowered again in each round of a recursion, over other rows
+        for each in (join, *others):
+            held.pop(id(each), None)
+
+
+def _lower_by(
+    join: nodes.Join, others: Sequence[nodes.Node], node: nodes.Node, first: int, lowering: Lowering
+) -> Frame:
+    """Returns the frame of a node above a join that may fan out, and above other relations."""
+    held, context = lowering.held, lowering.context
     sides = lower_sides(join, lowering.coded_frame(join.left), lowering.coded_frame(join.right), context)
     pieces = fan_out.cut_join(sides, context.frames)
     if pieces.whole:
@@ -57,10 +69,7 @@ def lower_in_pieces(node: nodes.Node, lowering: Lowering) -> Frame | None:
     for each in others:
         frame = lowering.coded_frame(each)
         held[id(each)] = replace(frame, lazy=context.frames.compute(frame.lazy).lazy)
-    try:
-        return _merge(node, join, pieces.frames(context), first, lowering)
-    finally:
-        held.pop(id(join), None)
+    return _merge(node, join, pieces.frames(context), first, lowering)
 
 
 def _takes_pieces(node: nodes.Node) -> bool:

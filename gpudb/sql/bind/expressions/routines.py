@@ -68,8 +68,8 @@ def is_system_first(binder: Binder, names: Sequence[str], routines: Sequence[Rou
     """Whether PostgreSQL's functions come before routines that a name denotes, too; None if it denotes only these."""
     if len(names) > 1:
         return None if routines else True
-    path = binder.search_path
-    return "pg_catalog" not in path or path.index("pg_catalog") == 0
+    path = [each for each in binder.search_path if not each.startswith("pg_temp")]  # where no function is looked up
+    return "pg_catalog" not in path or path[0] == "pg_catalog"
 
 
 @lru_cache(1024)

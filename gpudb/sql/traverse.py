@@ -82,3 +82,24 @@ def map_queries(statement: Any, change: Callable[[bound.Query], bound.Query]) ->
             return replace(statement, query=change(statement.query))
         case _:
             return change(statement)
+
+
+def split_conjuncts(expr: Any | None) -> tuple[Any, ...]:
+    """Returns the conditions that an AND joins."""
+    if expr is None:
+        return ()
+    if isinstance(expr, bound.BoolOp) and expr.op == "AND":
+        return tuple(part for each in expr.args for part in split_conjuncts(each))
+    return (expr,)
+
+
+def join_conjuncts(parts: tuple[Any, ...]) -> Any | None:
+    """Joins conditions by AND; None for none."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return bound.BoolOp("AND", tuple(parts))
+
+
+def has_subquery(expr: Any) -> bool:
+    """Whether a subquery is anywhere in an expression."""
+    return any(isinstance(each, bound.SUBQUERIES) for each in walk(expr))

@@ -8,8 +8,8 @@ from typing import Any
 
 from gpudb.functions.library import COMMUTATORS, get_comparison
 from gpudb.plan.cost.profile import ColumnProfile, Profile, to_number
-from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
+from gpudb.sql.traverse import split_conjuncts
 from gpudb.sql.widening import bare
 from gpudb.types import SqlType
 

@@ -14,8 +14,9 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import SINGLE
 from gpudb.plan.tree.joins import build_equality, build_join, is_true
 from gpudb.plan.tree.nodes import Aggregate, Filter, Join, JoinKind, Node, Project, Scan, SetOperation, Values, column
-from gpudb.plan.tree.traversal import columns_read, join_conjuncts, remap_columns, split_conjuncts
+from gpudb.plan.tree.traversal import columns_read, remap_columns
 from gpudb.sql import bound
+from gpudb.sql.traverse import join_conjuncts, split_conjuncts
 from gpudb.types import BOOL, INT4, TEXT, SqlType
 
 _OPAQUE_FUNCTION = re.compile(r"[eb]\d+")

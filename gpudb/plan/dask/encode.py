@@ -21,10 +21,10 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import NOT_IN
 from gpudb.plan.tree.nodes import Filter, Node, Scan, Values, column
 from gpudb.plan.tree.predicates import factor_disjunction, is_plain_core, match_column_equality
-from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
+from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
-from gpudb.sql.traverse import outer_columns, walk
+from gpudb.sql.traverse import join_conjuncts, outer_columns, split_conjuncts, walk
 from gpudb.types import BOOL
 
 _NOT_PUSHED = (*bound.SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)

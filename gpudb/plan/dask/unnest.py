@@ -16,10 +16,9 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import NOT_IN, SINGLE
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, column
 from gpudb.plan.tree.predicates import is_plain_core, match_column_equality, match_equality
-from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
-from gpudb.sql.traverse import outer_columns, walk
+from gpudb.sql.traverse import join_conjuncts, outer_columns, split_conjuncts, walk
 from gpudb.types import BOOL
 
 _UNSUPPORTED_SHAPE = "a correlated subquery of this shape"

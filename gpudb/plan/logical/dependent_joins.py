@@ -20,11 +20,11 @@ from gpudb.plan.tree.joins import build_join
 from gpudb.plan.tree.nodes import AsofJoin as PlannedAsofJoin
 from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Project, Scan, Shared, Values, column
 from gpudb.plan.tree.predicates import common_key_type, is_plain_core
-from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
+from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.sql.asof_joins import AsofJoin, find_asof_join
 from gpudb.sql.fallibility import may_fail
-from gpudb.sql.traverse import outer_columns, walk
+from gpudb.sql.traverse import has_subquery, join_conjuncts, outer_columns, split_conjuncts, walk
 from gpudb.types import SqlType
 
 ONE_EMPTY_ROW = Rows(Values(((),), ()), ())
@@ -59,9 +59,9 @@ class DependentPlanner:
 
         A relation that reads columns to its left is computed only for the rows that conditions on those columns keep.
         """
-        self._pending = tuple(each for each in split_conjuncts(query.where) if not _has_subquery(each))
+        self._pending = tuple(each for each in split_conjuncts(query.where) if not has_subquery(each))
         rows = self._plan_source(query.source, domain)
-        rest = (*self._pending, *(each for each in split_conjuncts(query.where) if _has_subquery(each)))
+        rest = (*self._pending, *(each for each in split_conjuncts(query.where) if has_subquery(each)))
         return self.filter(rows, join_conjuncts(rest))
 
     def _apply_waiting(self, rows: Rows) -> Rows:
@@ -159,7 +159,7 @@ class DependentPlanner:
         widths = len(left.held), len(right.held)
         parts: list[Any] = []
         for each in split_conjuncts(on):
-            if kind == "LEFT" and _has_subquery(each) and not self._reads(left, each):
+            if kind == "LEFT" and has_subquery(each) and not self._reads(left, each):
                 # The join pairs no other rows of its nullable side.
                 right = self.filter(right, each)
                 continue
@@ -236,7 +236,7 @@ class DependentPlanner:
         condition = None
         if on is not None:
             # The domain's columns occur twice, with the same values.
-            if _has_subquery(on):
+            if has_subquery(on):
                 raise NotSupportedOnWorkers("a subquery in ON of a LATERAL join")
             condition = Rows(Join("INNER", domain.outside.node, made.node), places).rewrite(on)
         assert kind in {"INNER", "LEFT"}
@@ -258,11 +258,11 @@ class DependentPlanner:
         conditions keep.
         """
         parts = split_conjuncts(condition)
-        plain = join_conjuncts(tuple(rows.rewrite(each) for each in parts if not _has_subquery(each)))
+        plain = join_conjuncts(tuple(rows.rewrite(each) for each in parts if not has_subquery(each)))
         if plain is not None:
             rows = replace(rows, node=Filter(rows.node, plain))
         for each in parts:
-            if _has_subquery(each):
+            if has_subquery(each):
                 rows = self._filter_by_subquery(rows, each)
         return rows
 
@@ -292,7 +292,7 @@ class DependentPlanner:
             return None
         parts = split_conjuncts(query.where)
         outer = [each for each in parts if self._reads(rows, each)]
-        if any(map(_has_subquery, outer)):
+        if any(map(has_subquery, outer)):
             return None
         own = join_conjuncts(tuple(each for each in parts if each not in outer))
         inner = DependentPlanner(self._planner, self._ctes).plan_rows(replace(query, where=own), None)
@@ -449,10 +449,6 @@ def _find_subqueries(exprs: Iterable[Any], held: tuple[Any, ...] = ()) -> list[A
     for each in exprs:
         transform(each, look)
     return found
-
-
-def _has_subquery(expr: Any) -> bool:
-    return any(isinstance(each, bound.SUBQUERIES) for each in walk(expr))
 
 
 def _is_over(expr: Any, rows: Rows) -> bool:

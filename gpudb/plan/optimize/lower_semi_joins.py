@@ -11,9 +11,10 @@ from typing import Any
 
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.tree.nodes import Join, Node, Project
-from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, split_conjuncts, substitute
+from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, substitute
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
+from gpudb.sql.traverse import split_conjuncts
 
 
 def lower_semi_joins(root: Node) -> Node:

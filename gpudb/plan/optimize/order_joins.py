@@ -19,16 +19,10 @@ from gpudb.plan.optimize.push_down_filters import add_filters
 from gpudb.plan.tree.joins import build_join, split_keys
 from gpudb.plan.tree.nodes import Filter, Join, Node, Project, Scan, column
 from gpudb.plan.tree.predicates import equality_function, implied_predicate
-from gpudb.plan.tree.traversal import (
-    columns_read,
-    join_conjuncts,
-    remap_columns,
-    shift_columns,
-    split_conjuncts,
-    substitute,
-)
+from gpudb.plan.tree.traversal import columns_read, remap_columns, shift_columns, substitute
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
+from gpudb.sql.traverse import join_conjuncts, split_conjuncts
 from gpudb.sql.widening import bare
 from gpudb.types import BOOL
 

@@ -11,7 +11,8 @@ from typing import Any
 from gpudb.plan.tree.joins import build_join
 from gpudb.plan.tree.nodes import Aggregate, AsofJoin, Filter, Join, Node, Project, ProjectSet, Scan, column
 from gpudb.plan.tree.null_extension import narrow_outer_join
-from gpudb.plan.tree.traversal import columns_read, join_conjuncts, rebuild, remap_columns, split_conjuncts, substitute
+from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, substitute
+from gpudb.sql.traverse import join_conjuncts, split_conjuncts
 
 
 def push_down_filters(root: Node) -> Node:

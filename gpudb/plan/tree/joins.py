@@ -8,8 +8,9 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import NOT_IN, cast_to
 from gpudb.plan.tree.nodes import Join, JoinKind, Node
 from gpudb.plan.tree.predicates import EQUALITIES, common_key_type, equality_function
-from gpudb.plan.tree.traversal import columns_read, join_conjuncts, remap_columns
+from gpudb.plan.tree.traversal import columns_read, remap_columns
 from gpudb.sql import bound
+from gpudb.sql.traverse import join_conjuncts
 from gpudb.types import BOOL
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree.nodes import Join
-from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
+from gpudb.sql.traverse import split_conjuncts
 
 Nulls = Callable[[int], bool]
 """Returns whether the column at a position is NULL."""

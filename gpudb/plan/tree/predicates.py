@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpudb.functions.library import Function, functions_by_name
-from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
-from gpudb.sql.traverse import reads_columns, walk
+from gpudb.sql.traverse import reads_columns, split_conjuncts, walk
 from gpudb.sql.widening import bare
 from gpudb.types import INT8, SqlType
 from gpudb.types.facts import INTEGERS

@@ -98,19 +98,3 @@ def columns_read(expr: Any) -> set[int]:
         else:
             waiting += [getattr(each, name) for name in _EXPRESSIONS.get(kind, ())]
     return found
-
-
-def split_conjuncts(expr: Any | None) -> tuple[Any, ...]:
-    """Returns the conditions that an AND joins."""
-    if expr is None:
-        return ()
-    if isinstance(expr, bound.BoolOp) and expr.op == "AND":
-        return tuple(part for each in expr.args for part in split_conjuncts(each))
-    return (expr,)
-
-
-def join_conjuncts(parts: tuple[Any, ...]) -> Any | None:
-    """Joins conditions by AND; None for none."""
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return bound.BoolOp("AND", tuple(parts))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.sql import bound
-from gpudb.sql.traverse import replace_nodes, walk
+from gpudb.sql.traverse import has_subquery, join_conjuncts, replace_nodes, split_conjuncts
 
 
 def move_on_to_where(query: bound.Query) -> bound.Query:
@@ -22,7 +22,7 @@ def move_on_to_where(query: bound.Query) -> bound.Query:
         source = _take_conditions(node.source, moved)
         if not moved:
             return None
-        where = _and([*_conjuncts(node.where), *moved])
+        where = join_conjuncts((*split_conjuncts(node.where), *moved))
         return replace_nodes(replace(node, source=source, where=where), change)
 
     result: bound.Query = replace_nodes(query, change)
@@ -39,27 +39,11 @@ def _take_conditions(source: bound.From, moved: list[bound.Expr]) -> bound.From:
     left, right = _take_conditions(source.left, moved), _take_conditions(source.right, moved)
     kind, on = source.kind, source.on
     if kind == "INNER":
-        parts = _conjuncts(on)
-        kept = [each for each in parts if not _has_subquery(each)]
+        parts = split_conjuncts(on)
+        kept = tuple(each for each in parts if not has_subquery(each))
         if len(kept) < len(parts):
-            moved += [each for each in parts if _has_subquery(each)]
-            kind, on = ("INNER", _and(kept)) if kept else ("CROSS", None)
+            moved += [each for each in parts if has_subquery(each)]
+            kind, on = "INNER" if kept else "CROSS", join_conjuncts(kept)
     if left is source.left and right is source.right and on is source.on:
         return source
     return replace(source, kind=kind, left=left, right=right, on=on)
-
-
-def _has_subquery(expr: bound.Expr) -> bool:
-    return any(isinstance(each, bound.SUBQUERIES) for each in walk(expr))
-
-
-def _conjuncts(expr: bound.Expr | None) -> list[bound.Expr]:
-    if expr is None:
-        return []
-    if isinstance(expr, bound.BoolOp) and expr.op == "AND":
-        return [part for each in expr.args for part in _conjuncts(each)]
-    return [expr]
-
-
-def _and(parts: list[bound.Expr]) -> bound.Expr:
-    return parts[0] if len(parts) == 1 else bound.BoolOp("AND", tuple(parts))

@@ -42,8 +42,9 @@ from gpudb.engine.gpu.lower.values import Bounds, empty_frame, is_keyed, physica
 from gpudb.errors import SqlError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
-from gpudb.plan.tree.traversal import join_conjuncts, remap_columns
+from gpudb.plan.tree.traversal import remap_columns
 from gpudb.sql import bound
+from gpudb.sql.traverse import join_conjuncts
 from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb_type
 from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.object_stores.table_files import make_local

@@ -44,8 +44,9 @@ from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive, RecursionShared, Sample
-from gpudb.plan.tree.traversal import split_conjuncts, walk_nodes
+from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.sql import bound
+from gpudb.sql.traverse import split_conjuncts
 from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import INT4, INT8, SqlType
 
@@ -154,9 +155,8 @@ class StageLowering:
 
     def _filter(self, frame: Frame, condition: Any) -> Frame:
         expressions = self.context.expressions(frame)
-        parts = split_conjuncts(condition)
         expr, error = expressions.condition(condition)
-        if expressions.deferred.steps and len(parts) > 1:
+        if expressions.deferred.steps and len(parts := split_conjuncts(condition)) > 1:
             # A deferred step evaluates every row of its frame: filters without one run first.
             for part in sorted(parts, key=lambda part: self._may_fail(frame, part)):
                 frame = self._filter(frame, part)

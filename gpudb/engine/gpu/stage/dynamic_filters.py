@@ -22,8 +22,9 @@ from gpudb.plan.optimize.dynamic_filters import EXACT_TYPES
 from gpudb.plan.tree.functions import find_function
 from gpudb.plan.tree.nodes import Node, Scan, column
 from gpudb.plan.tree.stages import DynamicFilter, Stage
-from gpudb.plan.tree.traversal import join_conjuncts, rebuild, walk_nodes
+from gpudb.plan.tree.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
+from gpudb.sql.traverse import join_conjuncts
 from gpudb.types import BOOL, SqlType
 from gpudb.types.facts import INTEGER_LIMITS
 

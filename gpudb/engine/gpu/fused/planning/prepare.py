@@ -40,8 +40,8 @@ from gpudb.engine.gpu.fused.translate.typed_values import SUPPORTED, TEXT, Dicti
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Partial
-from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
+from gpudb.sql.traverse import split_conjuncts
 from gpudb.types import SqlType
 from gpudb.types.facts import FLOATS
 

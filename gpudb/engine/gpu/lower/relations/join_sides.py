@@ -21,8 +21,9 @@ from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts, is_coded, 
 from gpudb.engine.gpu.lower.relations.joins import Condition, anti_join_not_in, join, join_all, key_columns
 from gpudb.engine.gpu.lower.values import Bounds, Value, physical_columns
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.traversal import columns_read, join_conjuncts, split_conjuncts
+from gpudb.plan.tree.traversal import columns_read
 from gpudb.sql import bound
+from gpudb.sql.traverse import join_conjuncts, split_conjuncts
 
 Guards = tuple[pl.Expr | None, pl.Expr | None]
 """Conditions on the left and on the right side alone; None is true."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from gpudb import pgdata
 from gpudb.types import SqlType, type_by_oid
@@ -58,19 +57,13 @@ def _load_aggregate_kinds() -> Mapping[int, str]:
 
 @cache
 def _load_functions() -> Mapping[int, Function]:
-    functions = (*_make_functions(pgdata.load_table("pg_proc")), *_make_functions(_load_added()))
-    return {function.oid: function for function in functions}
+    return {function.oid: function for function in _make_functions(pgdata.load_table("pg_proc"))}
 
 
 @cache
 def added_names() -> frozenset[str]:
-    """Returns the names of the aggregates that PostgreSQL lacks."""
-    return frozenset(name for name, kind in _load_added().select("proname", "prokind") if kind == "a")
-
-
-def _load_added() -> pgdata.Table:
-    """Returns aggregates that PostgreSQL lacks and functions of extensions, in the columns of its functions."""
-    return pgdata.parse_table(files("gpudb.functions").joinpath("added.tsv").read_text(encoding="utf-8"))
+    """Returns the names of the functions and aggregates that PostgreSQL lacks."""
+    return frozenset(name for (name,) in pgdata.load_added("pg_proc").select("proname"))
 
 
 def _make_functions(table: pgdata.Table) -> Iterator[Function]:

@@ -4,6 +4,9 @@
 determine which operator, function and cast a statement means (`gpudb.functions.resolve`) and which SQLSTATE an error
 carries (`gpudb.errors`), and they fill `pg_catalog`. This room imports no other room of gpudb.
 
+What gpudb adds to PostgreSQL's rows is in `added`, by hand: types, functions, operators and casts, under OIDs that
+PostgreSQL leaves free (11000 to 11999). Its files have the columns that matter; `added/defaults.json` has the rest.
+
 A file named after a relation holds its rows in a new database. The others are `columns` (of every relation), `views`
 (their definitions), `settings`, `keywords`, `errcodes`, `timezone_abbrev`, `moving_abbrev`, and `*_definitions` and
 `*_signatures`.
@@ -47,8 +50,27 @@ class Table:
 
 
 def load_table(name: str) -> Table:
-    """Returns a generated table by its file's stem."""
-    return parse_table(files(__name__).joinpath(f"{name}.tsv").read_text(encoding="utf-8"))
+    """Returns a table by its file's stem: PostgreSQL's rows, and after them those that gpudb adds."""
+    table = parse_table(files(__name__).joinpath(f"{name}.tsv").read_text(encoding="utf-8"))
+    added = files(__name__).joinpath("added", f"{name}.tsv")
+    if not added.is_file():
+        return table
+    return Table(table.columns, table.lines + _complete(name, table.columns, added.read_text(encoding="utf-8")))
+
+
+def load_added(name: str) -> Table:
+    """Returns the rows alone that gpudb adds to a table of PostgreSQL's, with all of its columns."""
+    table = load_table(name)
+    lines = parse_table(files(__name__).joinpath("added", f"{name}.tsv").read_text(encoding="utf-8")).lines
+    return Table(table.columns, table.lines[len(table.lines) - len(lines) :])
+
+
+def _complete(name: str, columns: tuple[str, ...], text: str) -> list[list[str]]:
+    """Returns added rows with defaults in the columns that their file lacks."""
+    table = parse_table(text)
+    defaults = json.loads(files(__name__).joinpath("added", "defaults.json").read_text(encoding="utf-8"))[name]
+    rows = (dict(zip(table.columns, line, strict=True)) for line in table.lines)
+    return [[row.get(column, "") or defaults[column] for column in columns] for row in rows]
 
 
 def table_exists(name: str) -> bool:

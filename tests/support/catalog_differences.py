@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from gpudb import pgdata
+
+_ADDED = "|".join(sorted({re.escape(name) for (name,) in pgdata.load_added("pg_proc").select("proname")}))
+
 # Columns of results that are not compared, by name.
 COLUMNS = {
     "Size": "bytes of Parquet files, not of heap pages",
@@ -33,6 +37,7 @@ ROWS = {
     re.compile(r"C\.utf8"): "gpudb has no collations of the operating system",
     re.compile(r"pg_(toast_)?temp_\d+"): "PostgreSQL keeps the schemas of sessions' temporary tables",
     re.compile(r"pg_toast_\d+"): "long values need no tables of their own",
+    re.compile(rf"(^|\|)({_ADDED})(\||$)"): "functions and aggregates that gpudb adds",
     re.compile(r"^relation pg_catalog\.pg_stat_progress_copy\|tuples_skipped\|"): "a column of a later PostgreSQL",
 }
 

@@ -62,8 +62,8 @@ _REPLAY_DIVISOR = 8 * MAX_PARTS
 CODED_ROWS = 10_000
 """Rows above which the texts of a part's columns on the host stay codes."""
 _HOST = HostBackend()
-GENERAL_ROWS = 2 * 10**8
-"""Rough rows per second of the general engine, including its first-run costs."""
+GENERAL_ROWS = 10**8
+"""Rough rows per second of the general engine in a first run, which decodes its columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +197,7 @@ class NumpyRunner:
         self._parts.put((IdentityKey(ready.node), key), ready)
 
     def _await_kernels(self, prepared: PreparedPipeline) -> None:
-        """Waits until the kernels of a part can run; raises Compiling where that takes too long."""
+        """Waits until a part's kernels can run; raises KernelsCompiling where the general engine answers sooner."""
         if self._compile_pool is not None:
             pairs = [(pipeline, segment) for pipeline in prepared.pipelines for segment in prepared.segments]
             sources = [generate_kernel(each).source for each in {specialize(*pair): None for pair in pairs}]

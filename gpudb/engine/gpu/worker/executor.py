@@ -33,7 +33,7 @@ from gpudb.engine.gpu.stage.stage_executor import BoundPart, StageTask, execute_
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
-from gpudb.engine.gpu.worker.warmup import warm_up
+from gpudb.engine.gpu.worker.warmup import WarmUp
 from gpudb.errors import OutOfMemory, WorkerLost
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Scan
@@ -70,7 +70,7 @@ class Executor:
         # One long stage at a time: several would compete for the same cores or GPU. Short ones run beside it.
         self.queues = {each: self._make_queue(each) for each in (Priority.LONG, Priority.SHORT)}
         if gpu:
-            self.queues[Priority.LONG].submit(warm_up, self.backend)
+            WarmUp(self.backend, self.queues[Priority.LONG].submit).start()
 
     def _make_queue(self, priority: Priority) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1, f"{priority.name.lower()} stage", self.backend.set_priority, (priority,))

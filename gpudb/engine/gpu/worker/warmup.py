@@ -1,14 +1,15 @@
 """Warms a GPU worker up before its first statement: libraries load their kernels on first use.
 
-Loading takes seconds per operator. Compiled kernels are cached on disk, in the folders that `kernel_cache_variables`
-names.
+Loading takes up to seconds per operator. Compiled kernels are cached on disk, in the folders that
+`kernel_cache_variables` names.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -20,28 +21,60 @@ _LOG = logging.getLogger(__name__)
 
 
 def kernel_cache_variables(root: Path) -> dict[str, str]:
-    """Returns the environment variables for the kernel caches of CuPy, libcudf and the driver."""
+    """Returns the environment variables for the kernel caches of CuPy, libcudf and the driver.
+
+    CuPy's reductions do without CUB, whose headers take five seconds to compile for each.
+    """
     return {
+        "CUPY_ACCELERATORS": "",
         "CUPY_CACHE_DIR": str(root / "cupy"),
         "LIBCUDF_KERNEL_CACHE_PATH": str(root / "libcudf"),
         "CUDA_CACHE_PATH": str(root / "cuda"),
     }
 
 
-def warm_up(backend: Backend) -> int:
-    """Computes every common operator over some rows; returns how many succeeded. Errors are only logged."""
-    started, done = time.perf_counter(), 0
-    # A GPU's backend computes few rows on the host.
-    rows = backend.from_host(_sample_rows(FEW_ROWS + 1)).lazy
-    for name, lazy in _sample_plans(rows):
+class WarmUp:
+    """Computes every common operator over some rows, one after the other. Errors are only logged.
+
+    Each is a piece of work of its own, so that a statement that waits for the same queue waits for one of them at most.
+    """
+
+    def __init__(self, backend: Backend, submit: Callable[[Callable[[], None]], object]) -> None:
+        """`submit` queues a piece of work behind those that wait already."""
+        self._backend, self._submit = backend, submit
+        self._plans: Iterator[tuple[str, pl.LazyFrame]] = iter(())
+        self.spent: dict[str, float] = {}
+        """Seconds of each operator that succeeded."""
+
+    def start(self) -> None:
+        """Queues the first piece."""
+        self._submit(self._prepare)
+
+    def _prepare(self) -> None:
+        # A GPU's backend computes few rows on the host.
+        rows = self._backend.from_host(_sample_rows(FEW_ROWS + 1)).lazy
+        self._plans = _sample_plans(rows)
+        self._submit_next(self._compute_next)
+
+    def _compute_next(self) -> None:
+        name, lazy = next(self._plans, ("", None))
+        if lazy is None:
+            slowest = sorted(self.spent.items(), key=lambda each: -each[1])[:5]
+            shown = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slowest)
+            _LOG.info("warmed up %d operators in %.1f s: %s", len(self.spent), sum(self.spent.values()), shown)
+            return
+        started = time.perf_counter()
         try:
-            backend.compute(lazy)
-            done += 1
+            self._backend.compute(lazy)
+            self.spent[name] = time.perf_counter() - started
         except Exception as error:
             _LOG.warning("the warm-up of %s failed: %s", name, error)
-    backend.take_host_steps()
-    _LOG.info("warmed up %d operators in %.1f s", done, time.perf_counter() - started)
-    return done
+        self._backend.take_host_steps()
+        self._submit_next(self._compute_next)
+
+    def _submit_next(self, work: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the queue has been closed meanwhile
+            self._submit(work)
 
 
 def _sample_rows(count: int = 6) -> pl.DataFrame:

@@ -49,8 +49,8 @@ class _Compiler:
             raise self.error
         return MADE
 
-    def workshop(self, patience: float = 0.0) -> CompilePool:
-        return CompilePool(lambda source: None, self, patience)
+    def workshop(self) -> CompilePool:
+        return CompilePool(lambda source: None, self)
 
 
 class _Ran(NumpyRunner):
@@ -101,13 +101,14 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
     assert not told.declined
 
 
-def test_who_asks_first_waits_a_while(lab: Lab, compiler: _Compiler) -> None:
-    kernels, request = _twin(compiler.workshop(patience=60)), lab.request(JOIN)
+def test_many_rows_wait_for_their_kernel(lab: Lab, compiler: _Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "GENERAL_ROWS", 1)
+    kernels, request = _twin(compiler.workshop()), lab.request(JOIN)
     threading.Timer(0.05, compiler.go.set).start()
     assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
     assert kernels.ran == 1
     # A kernel that another process compiled is available at once.
-    CompilePool(lambda source: MADE, compiler, 0.0).wait(["some"])
+    CompilePool(lambda source: MADE, compiler).wait(["some"])
     assert "some" not in compiler.asked
 
 
@@ -121,28 +122,29 @@ def test_the_wait_for_a_kernel_is_told(lab: Lab, compiler: _Compiler) -> None:
 
 
 def test_others_do_not_wait(compiler: _Compiler) -> None:
-    workshop = compiler.workshop(patience=60)
-    first = threading.Thread(target=lambda: workshop.wait(["a", "b"]))
+    workshop = compiler.workshop()
+    first = threading.Thread(target=lambda: workshop.wait(["a", "b"], 60.0))
     first.start()
     while len(compiler.asked) < 2:
         assert first.is_alive()
     with pytest.raises(KernelsCompiling) as caught:
         workshop.wait(["b", "a"])
     assert len(caught.value.jobs) == 2
-    # For many rows the general engine takes longer than any compiler.
-    many = threading.Thread(target=lambda: workshop.wait(["b"], least=60))
-    many.start()
+    with pytest.raises(KernelsCompiling):
+        workshop.wait(["b", "a"], 0.2)
     compiler.go.set()
-    many.join(60)
     first.join(60)
     workshop.wait(["a", "b"])
     assert workshop.get("a") is MADE
 
 
-def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compiler) -> None:
+def test_what_does_not_compile_is_the_general_engines(
+    lab: Lab, compiler: _Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compiler.error = InternalError("no")
     compiler.go.set()
-    workshop = compiler.workshop(patience=60)
+    workshop = compiler.workshop()
+    monkeypatch.setattr(runner, "GENERAL_ROWS", 1)
     kernels, request = _twin(workshop), lab.request(JOIN)
     for _ in range(2):
         assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)

@@ -86,7 +86,7 @@ class _Kernels(NumpyRunner):
 @pytest.fixture(autouse=True)
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     """No executor warms up: what allocates are the statements alone."""
-    monkeypatch.setattr(executor, "warm_up", lambda backend: 0)
+    monkeypatch.setattr(executor.WarmUp, "start", lambda self: None)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Compiles CuPy's reductions in the background: each takes five seconds once on a machine, as CUB's headers do."""
+"""Compiles CuPy's reductions in the background, once on a machine, so that no statement waits for them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Compiles kernels in background threads, so that no statement waits long for one.
+"""Compiles kernels in background threads, so that no statement waits for one that is answered sooner without it.
 
-The first request for a kernel waits for it up to `patience` seconds; others, and later runs, do not: they raise
-Compiling, and the general engine runs the part meanwhile. Over so many rows that the general engine would take longer,
-all requests wait.
+A request for kernels that are not there says how long the general engine would take. If that is less than compilers
+usually need it raises KernelsCompiling at once, and the general engine runs the part; else it waits for so long.
 
     requested ──> compiling ──> compiled    (the next run launches it)
                       └───────> failed      (the general engine runs the part from then on; the log has the reason)
@@ -25,8 +24,8 @@ from gpudb.lru import LruCache
 
 _LOG = logging.getLogger(__name__)
 
-PATIENCE = 0.3
-"""Seconds that a first run waits for its kernels."""
+USUAL_S = 0.15
+"""Seconds that a kernel usually takes to compile."""
 _THREADS = 4
 _MAX_SOURCES = 4096
 """Maximum number of cached sources."""
@@ -49,23 +48,22 @@ class CompilePool:
         self,
         find: Callable[[str], CompiledKernel | None],
         make: Callable[[str], CompiledKernel],
-        patience: float = PATIENCE,
+        usual_s: float = USUAL_S,
     ) -> None:
-        self._find, self._make, self._patience = find, make, patience
+        self._find, self._make, self._usual_s = find, make, usual_s
         self._jobs: LruCache[str, Future[CompiledKernel]] = LruCache(_MAX_SOURCES)
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_THREADS, "compile")
 
-    def wait(self, sources: Sequence[str], least: float = 0.0) -> None:
+    def wait(self, sources: Sequence[str], general_s: float = 0.0) -> None:
         """Returns once all kernels can run.
 
-        Raises Compiling if that takes longer than the patience of a first request, and than `least` seconds, which the
-        general engine would take; NotFused for a kernel that does not compile.
+        Raises KernelsCompiling if the general engine, which would take `general_s` seconds, answers sooner; NotFused
+        for a kernel that does not compile.
         """
-        requests = [self._job(source) for source in dict.fromkeys(sources)]
-        jobs = tuple(job for job, _ in requests)
-        if not all(job.done() for job in jobs):
-            wait(jobs, max(self._patience if any(new for _, new in requests) else 0.0, least))
+        jobs = tuple(self._job(source) for source in dict.fromkeys(sources))
+        if not all(job.done() for job in jobs) and general_s >= self._usual_s:
+            wait(jobs, general_s)
         if not all(job.done() for job in jobs):
             raise KernelsCompiling(jobs)
         for job in jobs:
@@ -74,26 +72,26 @@ class CompilePool:
 
     def get(self, source: str) -> CompiledKernel:
         """Waits for a kernel without a limit; raises the compiler's exception."""
-        return self._job(source)[0].result()
+        return self._job(source).result()
 
-    def _job(self, source: str) -> tuple[Future[CompiledKernel], bool]:
-        """Returns the job of a source, and whether it starts only now."""
+    def _job(self, source: str) -> Future[CompiledKernel]:
+        """Returns the job of a source, which starts now unless it has been requested before."""
         with self._lock:
             job = self._jobs.get(source)
             if job is not None:
-                return job, False
+                return job
             job = Future()
             self._jobs.put(source, job)
         try:
             before = self._find(source)
         except Exception as error:
             job.set_exception(error)
-            return job, False
+            return job
         if before is not None:
             job.set_result(before)
-            return job, False
-        self._pool.submit(self._compile, source, job)
-        return job, True
+        else:
+            self._pool.submit(self._compile, source, job)
+        return job
 
     def _compile(self, source: str, job: Future[CompiledKernel]) -> None:
         started = time.perf_counter()

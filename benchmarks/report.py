@@ -41,6 +41,8 @@ _TITLES = {
     "served-exchange": "Served tables of numbers: start, loading, many clients and a killed worker",
     "served-tpch": "A served TPC-H: start, loading, many clients and a killed worker",
     "admission": "Two hundred clients with heavy statements, and short statements beside them,",
+    "cancels": "Cancels at drawn moments beside eight other clients,",
+    "new-questions": "First runs of questions that were never asked before,",
     "fairness": "Short statements beside heavy ones, through many clients,",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "observe": "What recording of statements and traces cost short statements, and a scrape of the metrics,",

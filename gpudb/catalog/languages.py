@@ -35,8 +35,15 @@ class LanguageTraits:
 
 
 TRAITS: Mapping[str, LanguageTraits] = {
-    "sql": LanguageTraits("SQL", is_query=True, has_blocks=False, has_triggers=False),
-    "plpgsql": LanguageTraits("PL/pgSQL", has_statements=True),
+    "sql": LanguageTraits("SQL", is_query=True, has_blocks=False, has_triggers=False, functions=(0, 0, 2248)),
+    "plpgsql": LanguageTraits("PL/pgSQL", has_statements=True, functions=(12757, 12758, 12759)),
+    "plpython3u": LanguageTraits(
+        "PL/Python",
+        trusted=False,
+        version="1.0",
+        comment="PL/Python3U untrusted procedural language",
+        functions=(11700, 11701, 11702),
+    ),
 }
 """By the name in LANGUAGE."""
 

@@ -67,6 +67,7 @@ class Language(Protocol):
 _LANGUAGES: Mapping[str, tuple[str, str]] = {
     "sql": ("sql_bodies", "SqlLanguage"),
     "plpgsql": ("bodies", "PlpgsqlLanguage"),
+    "plpython3u": ("python_bodies", "PythonLanguage"),
 }
 """The module beside this one, and the class, by the name in LANGUAGE."""
 

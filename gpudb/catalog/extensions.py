@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.wrappers import KNOWN
 
 
@@ -43,7 +44,10 @@ _AVAILABLE = (
         "pg_stat_statements", "1.10", "track planning and execution statistics of all SQL statements executed"
     ),
 )
-_LANGUAGES = (AvailableExtension("plpgsql", "1.0", "PL/pgSQL procedural language", relocatable=False),)
+_LANGUAGES = (
+    AvailableExtension("plpgsql", "1.0", "PL/pgSQL procedural language", relocatable=False),
+    *(AvailableExtension(name, each.version, each.comment, False) for name, each in TRAITS.items() if each.version),
+)
 _WRAPPERS = tuple(AvailableExtension(each.name, each.version, each.comment) for each in KNOWN.values())
 AVAILABLE: Mapping[str, AvailableExtension] = {each.name: each for each in (*_AVAILABLE, *_LANGUAGES, *_WRAPPERS)}
 """By name. PostgreSQL 16's versions."""

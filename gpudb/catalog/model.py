@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gpudb.catalog.extensions import Extension
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
+from gpudb.catalog.languages import Language
 from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.roles import DefaultAcl, Membership, Role
 from gpudb.catalog.routines import Routine
@@ -99,6 +100,7 @@ CatalogObject = (
     | Routine
     | Node
     | Extension
+    | Language
     | ForeignDataWrapper
     | ForeignServer
     | UserMapping
@@ -118,6 +120,7 @@ COLLECTIONS: Mapping[type[object], str] = {
     Routine: "routines",
     Node: "nodes",
     Extension: "extensions",
+    Language: "languages",
     ForeignDataWrapper: "wrappers",
     ForeignServer: "servers",
     UserMapping: "user_mappings",
@@ -146,6 +149,7 @@ class Catalog:
     routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
     nodes: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
     extensions: Mapping[str, Extension] = field(default_factory=lambda: MappingProxyType({}))
+    languages: Mapping[str, Language] = field(default_factory=lambda: MappingProxyType({}))
     wrappers: Mapping[str, ForeignDataWrapper] = field(default_factory=lambda: MappingProxyType({}))
     servers: Mapping[str, ForeignServer] = field(default_factory=lambda: MappingProxyType({}))
     user_mappings: Mapping[str, UserMapping] = field(default_factory=lambda: MappingProxyType({}))

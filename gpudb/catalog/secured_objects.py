@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
+from gpudb.catalog.languages import Language
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Database, Schema
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
 from gpudb.catalog.relations import Relation, Sequence, View
@@ -15,7 +16,7 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.values.acl import Acl, make_default_acl, rename_role
 
-SecuredObject = Relation | Schema | Routine | TypeDefinition | Database | ForeignDataWrapper | ForeignServer
+SecuredObject = Relation | Schema | Routine | TypeDefinition | Database | ForeignDataWrapper | ForeignServer | Language
 
 _PUBLIC_SCHEMA = 2200
 
@@ -44,6 +45,8 @@ def get_kind(found: SecuredObject) -> str:
             return "foreign-data wrapper"
         case ForeignServer():
             return "foreign server"
+        case Language():
+            return "language"
 
 
 def describe_kind(found: SecuredObject) -> str:
@@ -93,13 +96,14 @@ def replace_acl(catalog: Catalog, found: SecuredObject, acl: Acl) -> Catalog:
 
 
 def list_secured_objects(catalog: Catalog) -> Iterator[SecuredObject]:
-    """Yields every object that has an owner: relations, schemas, routines, types, foreign servers, all databases."""
+    """Yields every object that has an owner: those of the database, and all databases."""
     yield from catalog.relations.values()
     yield from catalog.schemas.values()
     yield from catalog.routines.values()
     yield from catalog.types.values()
     yield from catalog.wrappers.values()
     yield from catalog.servers.values()
+    yield from catalog.languages.values()
     yield from catalog.databases.values()
 
 

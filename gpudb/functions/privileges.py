@@ -120,6 +120,7 @@ for _name, _test in {
     "database": ("d", "sys_database", "CTc"),
     "function": ("f", "pg_to_regprocedure", "X"),
     "type": ("T", "pg_to_regtype", "U"),
+    "language": ("l", "sys_language", "U"),
 }.items():
     declare(f"has_{_name}_privilege", _make_test(*_test))
 declare("has_sequence_privilege", _render_sequence_test)

@@ -35,7 +35,7 @@ REPLACED = {
 # initdb's scripts create objects with OIDs of 12000 and more: locales and languages of one server.
 KEPT = {
     "pg_collation": "oid < 12000",
-    "pg_language": "oid < 12000 OR lanname = 'plpgsql'",
+    "pg_language": "lanname IN ('internal', 'c')",
     "pg_authid": "oid < 12000",
     "pg_namespace": "oid < 16384 AND nspname <> 'public'",
     "pg_class": "oid < 16384",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from gpudb.processes.serving import read_message, write_message
 POLL_MS = 50
 """How often it is asked, while a call runs, whether anybody waits for it."""
 _CHUNK = 1 << 20
+_FAULTS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP})
 
 Wanted = Callable[[], None]
 """Raises an error if nobody waits for a call any more."""
@@ -51,7 +53,7 @@ class ChildProcess:
         """Calls a function of the module, and returns its result or raises its error.
 
         The process is killed if `wanted` raises, if an answer is cancelled, and where it cannot be talked with any
-        more: 53200, the usual cause. Other errors of answers are the function's.
+        more: 53200, the usual cause, or 58000 after a crash. Other errors of answers are the function's.
         """
         stream = _Stream(self._in, self._out, wanted)
         try:
@@ -70,8 +72,16 @@ class ChildProcess:
     def _read(self, stream: _Stream) -> tuple[str, Any]:
         message = read_message(stream)
         if message is None:
-            raise ended()
+            raise self._ended()
         return message
+
+    def _ended(self) -> SqlError:
+        """Returns the error for a child that has ended by itself: 58000 for one that a fault of its code ended."""
+        number = -self._process.wait()
+        if number not in _FAULTS:
+            return ended()
+        detail = f"It was ended by signal {number}: {signal.strsignal(number)}."
+        return SqlError.of("system_error", "a process of this statement has crashed", detail=detail)
 
     def kill(self) -> None:
         """Ends it; idempotent."""

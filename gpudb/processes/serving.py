@@ -2,7 +2,7 @@
 
 A message is a length and a pickled pair. The parent sends ("call", (name, arguments)); the child answers
 ("result", value) or ("error", GpudbError), and before that ("ask", question) as often as it has questions, each of
-which the parent answers by ("answer", value) or ("error", GpudbError).
+which the parent answers by ("answer", value) or ("error", GpudbError). Amid a question it may call again.
 """
 
 from __future__ import annotations
@@ -60,12 +60,19 @@ def read_message(stream: Stream) -> tuple[str, Any] | None:
 
 
 def ask(question: Any) -> Any:
-    """Asks the parent amid a call, and returns its answer or raises its error."""
+    """Asks the parent amid a call, and returns its answer or raises its error.
+
+    Before it answers, the parent may call functions of the module, within the call that asks.
+    """
     write_message(_streams[1], "ask", question)
-    message = read_message(_streams[0])
-    if message is None:
-        os._exit(1)
-    kind, content = message
+    while True:
+        message = read_message(_streams[0])
+        if message is None:
+            os._exit(1)
+        kind, content = message
+        if kind != "call":
+            break
+        write_message(_streams[1], *_run(getattr(_served, content[0]), content[1]))
     if kind == "error":
         raise content
     return content
@@ -73,6 +80,8 @@ def ask(question: Any) -> Any:
 
 _streams: tuple[Stream, Stream]
 """What the child reads, and what it writes."""
+_served: Any
+"""The module whose functions are called."""
 
 
 def main(module: str, memory_bytes: int = 0) -> None:
@@ -85,15 +94,15 @@ def main(module: str, memory_bytes: int = 0) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-    global _streams
+    global _streams, _served
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     _streams = calls, answers
-    served = import_module(module)
+    _served = import_module(module)
     while (message := read_message(calls)) is not None:
         name, arguments = message[1]
-        write_message(answers, *_run(getattr(served, name), arguments))
+        write_message(answers, *_run(getattr(_served, name), arguments))
 
 
 def _run(function: Callable[..., Any], arguments: Any) -> tuple[str, Any]:

@@ -19,6 +19,7 @@ from gpudb.observe.query_log import QueryLog
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.observe.statement_statistics import StatementStatistics
 from gpudb.observe.totals import StatementTotals
+from gpudb.processes.owned import OwnedProcesses
 from gpudb.session.identity import Identity
 from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
@@ -99,7 +100,7 @@ class SessionState(Protocol):
 
     `frames` are Arrow tables that statements read by name. `accesses` are those of the statement that was bound last,
     `measures` what was measured of the current one. `triggered` are the OIDs of the relations whose triggers run within
-    each other now, and `transition_tables` are the frames that the innermost one reads.
+    each other now, `processes` run users' code, and `transition_tables` are the frames that the innermost one reads.
     """
 
     process_id: int
@@ -123,6 +124,7 @@ class SessionState(Protocol):
     deferred_checks: DeferredChecks
     mailbox: Mailbox
     shared_rows: list[SharedRows]
+    processes: OwnedProcesses
     accesses: Accesses | None
     measures: Measures
 

@@ -24,6 +24,7 @@ from gpudb.catalog.secured_objects import get_database
 from gpudb.engine.protocol import Cancel, Measures, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.functions.carried import LAYOUT, Layout, layout_failure, next_scale
+from gpudb.processes.owned import OwnedProcesses
 from gpudb.session.authorization.authorize import check_schema, may_use_schema
 from gpudb.session.authorization.session_role import begin_settings
 from gpudb.session.authorization.shown_values import hide_values
@@ -90,6 +91,7 @@ class Session:
         self.notices: list[Notice] = []
         self.prepared = PreparedStatements()
         self.shared_rows: list[SharedRows] = []
+        self.processes = OwnedProcesses()
         self.cursors: dict[str, Cursor] = {}
         self.sequences = SequenceCache()
         self.deferred_checks = DeferredChecks()
@@ -420,6 +422,7 @@ class Session:
                 self.transactions.end(commit=False)
             self._dispatcher.session_closed(self)
         finally:
+            self.processes.close()
             self.database.forget(self.process_id)
 
 

@@ -31,10 +31,11 @@ APPLICABLE: Mapping[str, str] = {
     "database": "CTc",
     "foreign-data wrapper": "U",
     "foreign server": "U",
+    "language": "U",
 }
 """The privileges that a kind of object has, by kind."""
 
-_PUBLIC_DEFAULTS: Mapping[str, str] = {"function": "X", "type": "U", "database": "Tc"}
+_PUBLIC_DEFAULTS: Mapping[str, str] = {"function": "X", "type": "U", "language": "U", "database": "Tc"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -458,6 +458,8 @@ CREATE MACRO sys_schema(t) AS sys_found(
     map_extract_value(getvariable('pg_schemas'), t), t, '3F000', 'schema "', '" does not exist');
 CREATE MACRO sys_database(t) AS sys_found(
     (SELECT min(lc.oid) FROM pg_database AS lc WHERE lc.datname = t), t, '3D000', 'database "', '" does not exist');
+CREATE MACRO sys_language(t) AS sys_found(
+    (SELECT min(lc.oid) FROM pg_language AS lc WHERE lc.lanname = t), t, '42704', 'language "', '" does not exist');
 CREATE MACRO sys_column(x, t) AS list_transform([struct_pack(shown := t, known :=
     (SELECT struct_pack(number := max(CASE WHEN lc.attname = t THEN lc.attnum END), relation := max(ld.relname))
         FROM pg_attribute AS lc JOIN pg_class AS ld ON ld.oid = lc.attrelid WHERE lc.attrelid = x))],

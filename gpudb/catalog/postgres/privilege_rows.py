@@ -27,6 +27,7 @@ _CODES = {
     "database": "d",
     "foreign-data wrapper": "F",
     "foreign server": "S",
+    "language": "l",
 }
 _READ_ALL, _WRITE_ALL = "pg_read_all_data", "pg_write_all_data"
 ANY_COLUMN = -1

@@ -9,7 +9,6 @@ from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.types import SqlType
 
-_LANGUAGES = {"sql": 14, "plpgsql": oids.PLPGSQL_LANGUAGE}
 _INTERNAL = 12
 _MODES = {"o": "OUT ", "b": "INOUT ", "t": "", "v": "VARIADIC "}
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
@@ -17,7 +16,9 @@ _VOLATILITY = {"v": "", "s": "STABLE", "i": "IMMUTABLE"}
 _PARALLEL = {"u": "", "r": "PARALLEL RESTRICTED", "s": "PARALLEL SAFE"}
 
 
-def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, relation: str | None) -> None:
+def add_routine(
+    rows: SystemRows, routine: Routine, namespace: int, owner: int, language: int, relation: str | None
+) -> None:
     """Adds the rows of one routine, its signature and definition; `relation` is the table whose rows it returns."""
     inputs, all_arguments = routine.inputs, routine.arguments
     if routine.rows_of:
@@ -30,7 +31,7 @@ def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, 
     variadic = None if last is None else _ITEMS.get(last.name) or last.element
     rows.add(
         "pg_proc", oid=routine.oid, proname=routine.name, pronamespace=namespace, proowner=owner,
-        prolang=_INTERNAL if routine.kind == "a" else _LANGUAGES[routine.language],
+        prolang=_INTERNAL if routine.kind == "a" else language,
         procost=routine.cost, prorows=routine.rows,
         prokind=routine.kind, prosecdef=routine.definer, proacl=show_acl(routine.acl),
         proleakproof=routine.leakproof, proisstrict=routine.strict, proretset=routine.returns_set,
@@ -69,6 +70,8 @@ def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, 
         rows.add("function_definitions", oid=routine.oid, definition=_deparse_routine(routine, arguments, relation))
     rows.describe(oids.PG_PROC, routine.oid, 0, routine.comment)
     rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
+    if language >= oids.FIRST_USER:
+        rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_LANGUAGE, language, 0, "n")
 
 
 def _get_source(routine: Routine) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from gpudb.catalog.extensions import AVAILABLE, PLPGSQL, list_extensions
+from gpudb.catalog.extensions import AVAILABLE, list_extensions
+from gpudb.catalog.languages import list_languages
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
 from gpudb.catalog.postgres.foreign_rows import add_foreign_objects
 from gpudb.catalog.postgres.indexes import list_indexes
+from gpudb.catalog.postgres.language_rows import add_languages
 from gpudb.catalog.postgres.privilege_rows import add_privileges, show_acl
 from gpudb.catalog.postgres.role_rows import add_roles
 from gpudb.catalog.postgres.routine_rows import add_routine
@@ -52,14 +54,18 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         add_type(builder, definition, namespaces[definition.schema], owner)
         if owner != oids.BOOTSTRAP_ROLE:
             _add_owner(builder, catalog, oids.PG_TYPE, definition.oid, owner)
+    languages = list_languages(catalog.languages)
     for routine in catalog.routines.values():
         owner = owners.get(routine.owner, oids.BOOTSTRAP_ROLE)
         row_relation = catalog.find_relation_by_oid(routine.rows_of) if routine.rows_of else None
         name = row_relation.name if row_relation is not None else None
-        add_routine(builder, refresh_row_types(catalog, routine), namespaces[routine.schema], owner, name)
+        language = languages.get(routine.language)
+        language_oid = language.oid if language is not None else 0
+        add_routine(builder, refresh_row_types(catalog, routine), namespaces[routine.schema], owner, language_oid, name)
         if owner != oids.BOOTSTRAP_ROLE:
             _add_owner(builder, catalog, oids.PG_PROC, routine.oid, owner)
     add_foreign_objects(builder, catalog, owners)
+    add_languages(builder, catalog, owners)
     add_sequence_dependencies(builder, catalog)
     add_privileges(builder, catalog)
     _add_default_acls(builder, catalog, namespaces, owners)
@@ -125,8 +131,6 @@ def _add_extensions(builder: SystemRows, catalog: Catalog) -> None:
         builder.describe(oids.PG_EXTENSION, each.oid, 0, each.comment)
         if each.schema != oids.CATALOG_SCHEMA:  # what depends on initdb's objects is not listed
             builder.depend(oids.PG_EXTENSION, each.oid, 0, oids.PG_NAMESPACE, each.schema, 0, "n")
-    builder.describe(oids.PG_LANGUAGE, oids.PLPGSQL_LANGUAGE, 0, PLPGSQL.comment)
-    builder.depend(oids.PG_LANGUAGE, oids.PLPGSQL_LANGUAGE, 0, oids.PG_EXTENSION, PLPGSQL.oid, 0, "e")
 
 
 def _add_databases(builder: SystemRows, catalog: Catalog, owners: Mapping[str, int]) -> None:

@@ -15,7 +15,7 @@ from gpudb.catalog.triggers import AFTER, BEFORE, DELETE, INSERT, INSTEAD, TRUNC
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedFunction, UndefinedTable
 from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
-from gpudb.session.execution.routines.bodies import TRIGGER
+from gpudb.session.execution.routines.languages import TRIGGER
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.names import check_not_system, range_text, resolve_range, truncate_identifier
 from gpudb.session.objects.relations import lock_table, put_relation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
+from gpudb.catalog.languages import Language
 from gpudb.catalog.model import Catalog, Database, Schema
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Sequence, View
@@ -105,4 +106,6 @@ def _describe(context: Context, found: SecuredObject) -> str:
             return f"foreign-data wrapper {quote_name(found.name)}"
         case ForeignServer():
             return f"server {quote_name(found.name)}"
+        case Language():
+            return f"language {quote_name(found.name)}"
     return f"database {quote_name(found.name)}"

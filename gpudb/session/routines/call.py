@@ -14,15 +14,8 @@ from gpudb.functions import resolve
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
-from gpudb.session.execution.routines.bodies import run_body
-from gpudb.session.execution.routines.routine_calls import (
-    call_value,
-    convert_rows,
-    get_literal_value,
-    literal,
-    make_table,
-    run_routine,
-)
+from gpudb.session.execution.routines.languages import find_language
+from gpudb.session.execution.routines.literals import literal
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
@@ -39,27 +32,16 @@ def call(context: Context) -> Result:
     binder = context.binder()
     procedure, args = _resolve(context, binder)
     check_accesses(context, binder.accesses)
-    if procedure.language != "sql":
-        return _call_body(context, procedure, _evaluate(context, args))
-    batches, columns = run_routine(context, procedure, _evaluate(context, args))
-    if not procedure.outputs:
-        return Result("CALL")
     declared = _output_columns(procedure)
-    table = convert_rows(context, procedure, [each.type for each in declared], batches, columns, first=True)
-    if not table.num_rows:
-        table = pa.table([pa.nulls(1, column.type.arrow) for column in declared], names=table.column_names)
-    return Result("CALL", declared, iter(table.to_batches()))
-
-
-def _call_body(context: Context, procedure: Routine, args: Sequence[Expr]) -> Result:
-    values = [get_literal_value(context, arg) for arg in args]
+    types = [each.type for each in declared]
     is_atomic = context.session.transactions.explicit or not (context.level == 0 or context.may_end_transaction)
-    found = run_body(context, procedure, values, call_value, is_atomic=is_atomic)
-    if not procedure.outputs:
+    table = find_language(procedure).call(context, procedure, types, _evaluate(context, args), is_atomic=is_atomic)
+    if not declared:
         return Result("CALL")
-    declared = _output_columns(procedure)
-    rows = [found] if isinstance(found, tuple) else []
-    return Result("CALL", declared, iter(make_table([each.type for each in declared], rows).to_batches()))
+    if table is None or not table.num_rows:
+        names = [f"k{number}" for number in range(1, len(types) + 1)]
+        table = pa.table([pa.nulls(1, item.arrow) for item in types], names=names)
+    return Result("CALL", declared, iter(table.to_batches()))
 
 
 def resolve_procedure(context: Context) -> Routine:

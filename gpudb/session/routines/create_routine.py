@@ -1,35 +1,30 @@
-"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in SQL and PL/pgSQL, and DO: definition and checks."""
+"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in any language, and DO: definition and checks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.routines import Argument, Routine
 from gpudb.catalog.tables import Table
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedObject
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
-from gpudb.session.execution.binding.binding import BINDABLE, bind_statement
-from gpudb.session.execution.routines.bodies import BLOCK, TRIGGER, parse_routine, run_body
-from gpudb.session.execution.routines.routine_calls import call_value
+from gpudb.session.execution.routines.languages import BLOCK, TRIGGER, find_language
 from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
-from gpudb.sql.bind.base import Arguments
+from gpudb.session.routines.language_privileges import check_language
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
-from gpudb.sql.bind.expressions.routines import bind_body, check_result, parse_body
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bind.types.type_names import resolve_value_type
-from gpudb.sql.bound import Column as Reference
-from gpudb.sql.bound import OutputColumn, output_columns
-from gpudb.sql.parse.parser import changes_data, deparse, inner, kind, present, strings
+from gpudb.sql.parse.parser import deparse, inner, kind, present, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.types import SqlType
 
@@ -44,20 +39,19 @@ RECORD = SqlType("record")
 
 
 def do(context: Context) -> Result:
-    """DO: runs a block of PL/pgSQL; 0A000 for other languages, 42704."""
+    """DO: runs a block; 0A000 for a language without blocks, 42704, 42501."""
     node: Any = context.statement.node
     options = {inner(each).defname: inner(inner(each).arg).sval for each in node.args}
     language = options.get("language", "plpgsql").lower()
-    if language == "sql":
-        raise FeatureNotSupported('language "sql" does not support inline code execution')
-    if language != "plpgsql":
-        _check_language(language, "DO blocks")
     if "as" not in options:
         raise SqlError.of("syntax_error", "no inline code specified")
-    routine = Routine(0, "", BLOCK, context.session.user, (), VOID, options["as"], "f", language="plpgsql")
+    check_language(context, language, "DO blocks")
+    if not TRAITS[language].has_blocks:
+        raise FeatureNotSupported(f'language "{language}" does not support inline code execution')
+    routine = Routine(0, "", BLOCK, context.session.user, (), VOID, options["as"], "f", language=language)
     is_atomic = context.session.transactions.explicit or not (context.level == 0 or context.may_end_transaction)
     try:
-        run_body(context, routine, (), call_value, is_atomic=is_atomic)
+        find_language(routine).run_block(context, routine, is_atomic=is_atomic)
     except GpudbError as error:
         _move_position(context, options["as"], error)
         raise
@@ -73,7 +67,7 @@ def _move_position(context: Context, body: str, error: GpudbError) -> None:
 
 
 def create_routine(context: Context) -> Result:
-    """CREATE [OR REPLACE] FUNCTION or PROCEDURE name (…) … LANGUAGE sql or plpgsql."""
+    """CREATE [OR REPLACE] FUNCTION or PROCEDURE name (…) … LANGUAGE language."""
     node: Any = context.statement.node
     what = "PROCEDURE" if node.is_procedure else "FUNCTION"
     context.check_writable(f"CREATE {what}")
@@ -108,7 +102,7 @@ def create_routine(context: Context) -> Result:
         language=options["language"],
     )
     check_polymorphic(routine)
-    if standard and routine.language != "sql":
+    if standard and not TRAITS[routine.language].is_query:
         raise SqlError.of("invalid_function_definition", "inline SQL function body only valid for language SQL")
     if standard and any(each.type.name in POLYMORPHIC for each in routine.inputs):
         message = "SQL function with unquoted function body cannot have polymorphic arguments"
@@ -215,17 +209,8 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
     language = found.setdefault("language", "sql" if present(node.sql_body) else "")
     if not language:
         raise SqlError.of("invalid_function_definition", "no language specified")
-    if language not in {"sql", "plpgsql"}:
-        _check_language(language, "functions")
+    check_language(context, language, "functions")
     return found
-
-
-def _check_language(language: str, what: str) -> NoReturn:
-    """0A000 for a language of PostgreSQL, 42704 for an unknown one."""
-    if language in {"c", "internal"}:
-        hint = "Write it in SQL or PL/pgSQL."
-        raise FeatureNotSupported(f"{what} in language {language} are not supported", hint=hint)
-    raise UndefinedObject(f'language "{language}" does not exist')
 
 
 def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
@@ -299,7 +284,7 @@ def _declared_result(
     if implied is not None and result != implied:
         message = f"function result type must be {implied} because of OUT parameters"
         raise SqlError.of("invalid_function_definition", message)
-    if result.name == "record" and implied is None and language == "sql":
+    if result.name == "record" and implied is None and TRAITS[language].is_query:
         raise FeatureNotSupported("functions that return records without OUT parameters are not supported")
     return result, bool(returned.setof), []
 
@@ -308,11 +293,16 @@ def _trigger_result(node: Any, name: str, arguments: Sequence[Argument], languag
     """The result of a trigger function; 42P13 for parameters and for other languages, 0A000 for event triggers."""
     if name != "trigger":
         raise FeatureNotSupported("event triggers, and functions that return event_trigger, are not supported")
-    if language == "sql":
-        raise SqlError.of("invalid_function_definition", "SQL functions cannot return type trigger")
+    if not TRAITS[language].has_triggers:
+        message = f"{TRAITS[language].name} functions cannot return type trigger"
+        raise SqlError.of("invalid_function_definition", message)
     if arguments:
         hint = "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."
         message = "trigger functions cannot have declared arguments"
+        if language != "plpgsql":
+            raise SqlError.of(
+                "invalid_function_definition", message, hint=hint.replace("TG_NARGS and TG_ARGV", 'TD["args"]')
+            )
         where = f'compilation of PL/pgSQL function "{strings(node.funcname)[-1]}" near line 1'
         raise SqlError.of("invalid_function_definition", message, hint=hint, where=where)
     return TRIGGER
@@ -376,32 +366,10 @@ def _statement_text(context: Context, node: Any) -> str:
 
 
 def _check_body(context: Context, routine: Routine) -> None:
-    """Binds the queries of a body, and checks the last one against the declared result; parses PL/pgSQL."""
-    if routine.language != "sql":
-        try:
-            parse_routine(context, routine)
-        except GpudbError as error:
+    """Checks a body by its language; positions in it become positions in the statement."""
+    try:
+        find_language(routine).check(context, routine)
+    except GpudbError as error:
+        if not TRAITS[routine.language].is_query:
             _move_position(context, routine.body, error)
-            raise
-        return
-    found = parse_body(routine)
-    if is_polymorphic(routine):
-        return  # types are known only at a call
-    values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(routine.inputs)]
-    columns: tuple[OutputColumn, ...] | None = None
-    for each in found:
-        binder, columns = context.binder(), None
-        if each.kind == "SelectStmt" and not changes_data(each.node):
-            columns = bind_body(binder, routine, values, each.node)[0].columns
-        elif each.kind in BINDABLE:
-            binder.text = each.text
-            binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
-            columns = output_columns(bind_statement(binder, each))
-    if routine.kind == "p" or routine.result == VOID:
-        return
-    if columns is None:
-        shown = "record" if len(routine.outputs) > 1 else str(routine.result)
-        message = f"return type mismatch in function declared to return {shown}"
-        detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."
-        raise SqlError.of("invalid_function_definition", message, detail=detail)
-    check_result(routine, columns)
+        raise

@@ -16,8 +16,7 @@ from gpudb.plpgsql.records import NullRecord, Record, null_record
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
-from gpudb.session.execution.routines.bodies import TriggerCall
-from gpudb.session.execution.routines.routine_calls import call_value
+from gpudb.session.execution.routines.languages import find_language
 from gpudb.sql.bind.dml.trigger_conditions import build_condition_query, list_frame_columns
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bound import NEW_ROWS
@@ -82,7 +81,8 @@ class Firing:
         row = get_row_type(relation)
         self.null = _make_null(row)
         inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())
-        self._call = TriggerCall(inside, routine, call_value, row, list_variables(relation, trigger, event))
+        variables = list_variables(relation, trigger, event)
+        self._call = find_language(routine).begin_trigger(inside, routine, row, variables)
 
     def run(self, new: Record | None = None, old: Record | None = None) -> Record | None:
         """Calls the function for a row, or for the statement; returns the row that it returns, None for NULL."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.relations import View
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import get_row_type
@@ -89,6 +90,8 @@ def _collect(
 
 
 def _find_changes(context: Context, routine: Routine, relation: Table | View) -> tuple[_Change, ...]:
+    if not TRAITS[routine.language].has_statements:
+        return ()
     key = routine.oid, routine.body
     known = _CHANGES.get(key)
     if known is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Table
@@ -105,7 +106,7 @@ def run_for_rows(
     rows = old if new is None else new
     assert rows is not None
     routine = context.transaction.catalog.find_routine_by_oid(trigger.function)
-    if routine is None or rows.num_rows < _FEWEST_ROWS:
+    if routine is None or not TRAITS[routine.language].has_statements or rows.num_rows < _FEWEST_ROWS:
         return None
     savepoint = context.transaction.savepoint()
     inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())

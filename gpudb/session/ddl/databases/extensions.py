@@ -9,11 +9,13 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.extensions import AVAILABLE, PLPGSQL, AvailableExtension, Extension, list_extensions
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.wrappers import KNOWN
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.context import Context
+from gpudb.session.ddl.databases.languages import create_language, drop_language
 from gpudb.session.ddl.foreign_data.foreign_objects import create_known_wrapper, drop_known_wrapper
 from gpudb.session.objects.names import target_schema
 from gpudb.session.results import Result
@@ -44,7 +46,7 @@ def create_extension(context: Context) -> Result:
         hint = "The extension must first be installed on the system where PostgreSQL is running."
         raise FeatureNotSupported(f'extension "{name}" is not available', detail=detail, hint=hint)
     _check_version(available, options.get("new_version", available.version))
-    schema = _find_schema(context, options.get("schema", ""))
+    schema = oids.CATALOG_SCHEMA if name in TRAITS else _find_schema(context, options.get("schema", ""))
     if not is_superuser(context.transaction.catalog, context.session.user):
         hint = "Must be superuser to create this extension."
         raise SqlError.of("insufficient_privilege", f'permission denied to create extension "{name}"', hint=hint)
@@ -53,6 +55,8 @@ def create_extension(context: Context) -> Result:
     context.transaction.set_catalog(catalog.put(created))
     if name in KNOWN:
         create_known_wrapper(context, KNOWN[name])
+    if name in TRAITS:
+        create_language(context, name)
     return Result("CREATE EXTENSION")
 
 
@@ -123,6 +127,8 @@ def drop_extensions(context: Context, node: Any) -> Result:
         if name in KNOWN and wrapper is not None:
             cascade = node.behavior == pg.DROP_CASCADE
             drop_known_wrapper(context, wrapper, KNOWN[name], cascade=cascade)
+        if name in TRAITS:
+            drop_language(context, name, cascade=node.behavior == pg.DROP_CASCADE)
         context.transaction.set_catalog(context.transaction.catalog.drop(extension))
     return Result("DROP EXTENSION")
 

@@ -25,6 +25,7 @@ from gpudb.session.objects.names import range_text, resolve_range
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, find_routine, require_routine
 from gpudb.session.routines.create_routine import parameter_type
+from gpudb.session.routines.language_privileges import find_grantable_language
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, strings
 from gpudb.types import type_exists
@@ -43,6 +44,7 @@ _ACCEPTED = {
     "ROUTINE": (APPLICABLE["function"], "routine"),
     "FDW": (APPLICABLE["foreign-data wrapper"], "foreign-data wrapper"),
     "FOREIGN_SERVER": (APPLICABLE["foreign server"], "foreign server"),
+    "LANGUAGE": (APPLICABLE["language"], "language"),
 }
 
 
@@ -145,6 +147,8 @@ def _find_object(context: Context, node: Any, what: str) -> SecuredObject:
             return find_database(context.transaction.catalog, node.sval)
         case "FDW" | "FOREIGN_SERVER":
             return find_foreign_object(context.transaction.catalog, node.sval, what)
+        case "LANGUAGE":
+            return find_grantable_language(context.transaction.catalog, node.sval)
         case "TYPE" | "DOMAIN":
             return _find_type(context, strings(node.items), what)
     return _find_routine(context, node, what)

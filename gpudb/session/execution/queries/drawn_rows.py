@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.session.execution.requests.requests import run_on_engine
-from gpudb.session.execution.routines.routine_calls import call_function, literal
+from gpudb.session.execution.routines.literals import get_literal_value, literal, make_table
+from gpudb.session.execution.routines.routine_calls import call_columns, call_function, takes_columns
 from gpudb.session.execution.session_calls import (
     call_session_function,
     check_always_evaluated,
@@ -43,6 +45,8 @@ from gpudb.sql.traverse import has_volatile, replace_nodes
 from gpudb.types import INT8, SqlType
 
 _NEXTVAL = 1574
+_ROWS = 1 << 16
+"""The rows that a language is handed at once."""
 _NARROWER = frozenset({"int2", "int4"})
 
 
@@ -67,6 +71,8 @@ class DrawnRows:
         # The columns of the calls follow those of the engine.
         self._targets = tuple(replace_nodes(target, lambda node: self._place_call(node, width)) for target in targets)
         self._calls = [(call, tuple(self._place_call(arg, width) or arg for arg in args)) for call, args in self._calls]
+        routines = {call.function for call, _ in self._calls if call.function.oid >= FIRST_USER_OID}
+        self._whole = {each for each in routines if takes_columns(context, each)}
         inner = self._inner or [Constant(1, INT8)]
         types = [expr.type for expr in inner]
         outputs = tuple(OutputColumn(f"k{n}", type_) for n, type_ in enumerate(types, 1))
@@ -127,7 +133,31 @@ class DrawnRows:
             sequences = [sequence_values.named_sequence(self._context, reference) for reference in references]
             if len({sequence.oid for sequence in sequences}) == len(sequences):
                 return [self._draw_block(sequence, batch.num_rows) for sequence in sequences]
-        return self._call_by_row(batch)
+        columns = list(batch.columns[: self._engine_columns])
+        for is_whole, group in groupby(self._calls, lambda each: each[0].function in self._whole):
+            calls = list(group)
+            if is_whole:
+                for call, args in calls:
+                    columns.append(self._call_whole(call, args, columns, batch.num_rows))
+            else:
+                columns += self._call_by_row(calls, columns, batch.num_rows)
+        return columns[self._engine_columns :]
+
+    def _call_whole(self, call: Call, args: Sequence[Expr], columns: Sequence[pa.Array], count: int) -> pa.Array:
+        """Calls a function whose language takes columns, for a slice of rows after the other."""
+        results = []
+        for start in range(0, count, _ROWS):
+            self._context.cancel.check()
+            size = min(_ROWS, count - start)
+            arguments = [self._column(arg, columns, start, size) for arg in args]
+            results.append(call_columns(self._context, call.function, arguments, size))
+        return pa.concat_arrays(results) if results else pa.nulls(0, call.type.arrow)
+
+    def _column(self, arg: Expr, columns: Sequence[pa.Array], start: int, size: int) -> pa.Array:
+        if isinstance(arg, Column) and arg.rel == self._rel:
+            return columns[arg.index].slice(start, size)
+        value = make_table([arg.type], [(get_literal_value(self._context, arg),)]).column(0).combine_chunks()
+        return value.take(pa.array(np.zeros(size, np.int64)))
 
     def _draw_block(self, sequence: Any, count: int) -> pa.Array:
         parts = sequence_values.draw(self._context, sequence, count)
@@ -135,11 +165,13 @@ class DrawnRows:
         values = [np.int64(part[0]) + np.int64(part.step) * np.arange(len(part), dtype=np.int64) for part in parts]
         return pa.array(np.concatenate(values))
 
-    def _call_by_row(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        results: list[list[pa.Array]] = [[] for _ in self._calls]
-        for row in range(batch.num_rows):
-            values = [column.slice(row, 1) for column in batch.columns[: self._engine_columns]]
-            for (call, args), column in zip(self._calls, results, strict=True):
+    def _call_by_row(
+        self, calls: Sequence[tuple[Call, tuple[Expr, ...]]], columns: Sequence[pa.Array], count: int
+    ) -> list[pa.Array]:
+        results: list[list[pa.Array]] = [[] for _ in calls]
+        for row in range(count):
+            values = [column.slice(row, 1) for column in columns]
+            for (call, args), column in zip(calls, results, strict=True):
                 if call.function.oid >= FIRST_USER_OID:
                     literals = [self._literal(arg, values) for arg in args]
                     value = call_function(self._context, call.function, literals).column(0).combine_chunks()
@@ -150,7 +182,7 @@ class DrawnRows:
                 values.append(value)
         return [
             pa.concat_arrays(column) if column else pa.nulls(0, call.type.arrow)
-            for column, (call, _) in zip(results, self._calls, strict=True)
+            for column, (call, _) in zip(results, calls, strict=True)
         ]
 
     def _literal(self, arg: Expr, values: list[pa.Array]) -> Expr:

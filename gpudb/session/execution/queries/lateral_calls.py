@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
-from gpudb.session.execution.routines.routine_calls import call_function, literal
+from gpudb.session.execution.routines.literals import literal
+from gpudb.session.execution.routines.routine_calls import call_function
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.sql.bound import (
     Column,

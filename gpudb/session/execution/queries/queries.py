@@ -22,7 +22,8 @@ from gpudb.session.execution.queries.drawn_rows import DrawnRows
 from gpudb.session.execution.queries.lateral_calls import replace_lateral_calls
 from gpudb.session.execution.queries.row_calls import replace_row_calls
 from gpudb.session.execution.requests.requests import collect, fetch_from_engine, run_on_engine
-from gpudb.session.execution.routines.routine_calls import call_function, literal
+from gpudb.session.execution.routines.literals import literal
+from gpudb.session.execution.routines.routine_calls import call_function
 from gpudb.session.execution.session_calls import (
     call_session_function,
     check_always_evaluated,

@@ -1,4 +1,4 @@
-"""Calls of routines in PL/pgSQL: their bodies are parsed and compiled once a session, and run with Python values."""
+"""Routines in PL/pgSQL: their bodies are parsed and compiled once a session, and run with Python values."""
 
 from __future__ import annotations
 
@@ -20,22 +20,42 @@ from gpudb.plpgsql.records import Record
 from gpudb.plpgsql.tree import Body
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context, SessionState
+from gpudb.session.execution.routines.languages import BLOCK, TRIGGER
 from gpudb.session.execution.routines.procedural import SessionHost, resolve_declared_type
+from gpudb.session.execution.routines.routine_calls import call_value
+from gpudb.session.execution.routines.value_calls import Rows, ValueCalls
 from gpudb.sql.bind.expressions.routines import get_result_types
 from gpudb.types import INT4, OID, TEXT, SqlType
 
 _MAX_LEVEL = 300
 _MAX_BODIES = 256
 _BODIES: WeakKeyDictionary[SessionState, LruCache[object, Compiled]] = WeakKeyDictionary()
-BLOCK = "inline_code_block"
-TRIGGER = SqlType("trigger")
 TRIGGER_VARIABLES = {
     "tg_name": TEXT, "tg_when": TEXT, "tg_level": TEXT, "tg_op": TEXT, "tg_relid": OID, "tg_relname": TEXT,
     "tg_table_name": TEXT, "tg_table_schema": TEXT, "tg_nargs": INT4, "tg_argv": TEXT.array,
 }  # fmt: skip
 """The variables of a trigger function's body beside NEW and OLD."""
-Rows = list[tuple[object, ...]]
 Caller = Callable[[Context, Function, Sequence[object]], object]
+
+
+class PlpgsqlLanguage(ValueCalls):
+    """PL/pgSQL (see `languages.Language`)."""
+
+    def check(self, context: Context, routine: Routine) -> None:
+        """Parses a body; 42601."""
+        parse_routine(context, routine)
+
+    def run(
+        self, context: Context, routine: Routine, values: Sequence[object], *, is_atomic: bool
+    ) -> Rows | tuple[object, ...] | None:
+        """Runs a body (see `run_body`)."""
+        return run_body(context, routine, values, call_value, is_atomic=is_atomic)
+
+    def begin_trigger(
+        self, context: Context, routine: Routine, row: SqlType, variables: Mapping[str, object]
+    ) -> TriggerCall:
+        """Returns calls of a trigger function."""
+        return TriggerCall(context, routine, call_value, row, variables)
 
 
 def parse_routine(context: Context, routine: Routine, row: SqlType | None = None) -> Body:

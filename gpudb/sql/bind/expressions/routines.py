@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
@@ -321,7 +322,7 @@ def runs_statements(routine: Routine) -> bool:
 
     A SECURITY DEFINER function that asks for the current role runs as its owner, which only a statement can.
     """
-    if routine.language != "sql":
+    if not TRAITS[routine.language].is_query:
         return True
     found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":

@@ -10,6 +10,7 @@ from typing import Any
 import postgast
 from google.protobuf.message import Message
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.routines import Routine
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
@@ -23,7 +24,7 @@ _REFUSED = {"SubLink", "WindowDef", "SetToDefault"}
 
 def bind_single_expression(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr | None:
     """Binds a call over the rows of a relation to the body's expression; None for any other call or body."""
-    if routine.language == "sql" or not _has_rows(scope):
+    if not TRAITS[routine.language].has_statements or not _has_rows(scope):
         return None
     inlined = _as_sql(routine)
     if inlined is None or any(find_routines(binder, name) for name in _called_functions(inlined.body)):

@@ -1,0 +1,1 @@
+"""Tests of PL/Python, vectorised functions and PL/CUDA."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.catalog.models import LANGUAGE
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, quote_name
 from gpudb.catalog.postgres.privilege_rows import show_acl
@@ -9,8 +10,8 @@ from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.types import SqlType
 
-_LANGUAGES = {"sql": 14, "plpgsql": oids.PLPGSQL_LANGUAGE}
 _INTERNAL = 12
+_LANGUAGES = {"sql": 14, "plpgsql": oids.PLPGSQL_LANGUAGE, LANGUAGE: _INTERNAL}
 _MODES = {"o": "OUT ", "b": "INOUT ", "t": "", "v": "VARIADIC "}
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
 _VOLATILITY = {"v": "", "s": "STABLE", "i": "IMMUTABLE"}
@@ -69,6 +70,9 @@ def add_routine(rows: SystemRows, routine: Routine, namespace: int, owner: int, 
         rows.add("function_definitions", oid=routine.oid, definition=_deparse_routine(routine, arguments, relation))
     rows.describe(oids.PG_PROC, routine.oid, 0, routine.comment)
     rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
+    if routine.model is not None and routine.model.content:
+        # Internal to its model, whose bytes the table has: pg_dump leaves such functions out
+        rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_CLASS, routine.model.content, 0, "i")
 
 
 def _get_source(routine: Routine) -> str:

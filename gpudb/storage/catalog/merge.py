@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
@@ -125,7 +126,7 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
     merger = _RelationMerge(current, tuple(compacted))
     relations, changes = merger.merge(base, own)
     for relation in (change.new for change in changes):
-        if relation is not None and relation.schema not in objects["schemas"]:
+        if relation is not None and relation.schema not in (*objects["schemas"], CONTENT_SCHEMA):
             raise SqlError.of("invalid_schema_name", f'schema "{relation.schema}" does not exist')
     for kind, name in changed:
         gone = kind == "schemas" and changed[kind, name] is None

@@ -16,6 +16,7 @@ from gpudb.catalog import (
     extensions,
     foreign,
     model,
+    models,
     partitions,
     relations,
     roles,
@@ -109,7 +110,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 @cache
 def _classes() -> dict[str, Any]:
-    modules = (extensions, foreign, model, partitions, relations, roles, routines, tables, triggers, user_types)
+    modules = (extensions, foreign, model, models, partitions, relations, roles, routines, tables, triggers, user_types)
     named = (pair for module in modules for pair in vars(module).items())
     found = {name: cls for name, cls in named if isinstance(cls, type) and is_dataclass(cls)}
     return {**found, "SqlType": SqlType, "UserType": UserType, "Label": Label, "AclItem": AclItem}

@@ -13,7 +13,8 @@ from gpudb.catalog.model import FIRST_USER_OID, Catalog
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
-from gpudb.session.execution.requests.requests import run_on_engine
+from gpudb.session.execution.requests.requests import fetch_from_engine, run_on_engine
+from gpudb.session.execution.routines.model_calls import call_columns
 from gpudb.session.execution.routines.routine_calls import call_function, literal
 from gpudb.session.execution.session_calls import (
     call_session_function,
@@ -127,7 +128,25 @@ class DrawnRows:
             sequences = [sequence_values.named_sequence(self._context, reference) for reference in references]
             if len({sequence.oid for sequence in sequences}) == len(sequences):
                 return [self._draw_block(sequence, batch.num_rows) for sequence in sequences]
+        if all(call.function.by_columns for call, _ in self._calls):
+            return self._call_by_columns(batch)
         return self._call_by_row(batch)
+
+    def _call_by_columns(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        values: list[pa.Array] = batch.columns[: self._engine_columns]
+        for call, args in self._calls:
+            columns = [self._column(arg, values, batch.num_rows) for arg in args]
+            values.append(call_columns(self._context, call.function, columns))
+        return values[self._engine_columns :]
+
+    def _column(self, arg: Expr, values: list[pa.Array], rows: int) -> pa.Array:
+        """An argument for each row."""
+        if isinstance(arg, Column) and arg.rel == self._rel:
+            return values[arg.index]
+        if not isinstance(arg, Constant):
+            raise FeatureNotSupported("this argument of a function that is called by columns is not supported")
+        query = Select((OutputColumn("k1", arg.type),), (arg,))
+        return pa.repeat(fetch_from_engine(self._context, query).column(0)[0], rows)
 
     def _draw_block(self, sequence: Any, count: int) -> pa.Array:
         parts = sequence_values.draw(self._context, sequence, count)

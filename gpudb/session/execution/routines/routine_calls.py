@@ -18,6 +18,7 @@ from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import parse_statements
 from gpudb.session.execution.requests.requests import fetch_from_engine
+from gpudb.session.execution.routines.model_calls import call_columns
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
@@ -54,6 +55,10 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
     missing = pa.table(nulls).slice(0, 0 if function.returns_set else 1)
     if routine.strict and any(isinstance(arg, Constant) and arg.value is None for arg in args):
         return missing
+    if function.by_columns:
+        inputs = tuple(OutputColumn(f"k{n}", arg.type) for n, arg in enumerate(args, 1))
+        known = fetch_from_engine(context, Select(inputs, tuple(args)))
+        return pa.table({"k1": call_columns(context, function, known.columns)})
     if routine.language != "sql":
         values = [get_literal_value(context, arg) for arg in args]
         found = run_body(context, set_call_types(routine, function), values, call_value)
@@ -76,7 +81,7 @@ def call_value(context: Context, function: Function, values: Sequence[object]) -
         raise UndefinedFunction(f"function {function} does not exist")
     if routine.strict and None in values:
         return None
-    if routine.language != "sql":
+    if routine.language != "sql" and not function.by_columns:
         found = run_body(context, set_call_types(routine, function), values, call_value)
         return found[0] if isinstance(found, tuple) else "" if function.result.name == "void" else None
     args = [Constant(value, item) for value, item in zip(values, function.args, strict=True)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from gpudb.catalog.models import LANGUAGE
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
@@ -91,6 +92,7 @@ def as_function(routine: Routine) -> Function:
         out_names=tuple(each.name for each in outputs),
         out_types=tuple(each.type for each in outputs),
         arg_names=tuple(each.name for each in routine.inputs),
+        by_columns=routine.language == LANGUAGE,
     )
 
 

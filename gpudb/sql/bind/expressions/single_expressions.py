@@ -23,7 +23,7 @@ _REFUSED = {"SubLink", "WindowDef", "SetToDefault"}
 
 def bind_single_expression(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr | None:
     """Binds a call over the rows of a relation to the body's expression; None for any other call or body."""
-    if routine.language == "sql" or not _has_rows(scope):
+    if routine.language != "plpgsql" or not _has_rows(scope):
         return None
     inlined = _as_sql(routine)
     if inlined is None or any(find_routines(binder, name) for name in _called_functions(inlined.body)):

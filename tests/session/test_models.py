@@ -326,3 +326,186 @@ def test_a_cancel_ends_training(session: Session, other: Session) -> None:
     run(other, "SET statement_timeout = '500ms'")
     assert state(other, f"{text} WITH (trees = 1000000)") == "57014"
     assert value(other, "SELECT 1") == 1
+
+
+# ---- models as objects
+
+
+def test_it_lives_as_long_as_its_database(tmp_path: Path, folder: Path) -> None:
+    database = Database(tmp_path / "data")
+    session = database.session("gpudb")
+    run(session, f"CREATE TABLE rows AS SELECT * FROM '{folder}/rows.parquet'")
+    train(session, "a, b, flag, place, y", "TARGET y FUNCTION p USING xgboost WITH (trees = 5)")
+    train(session, "a, b, flag, place, y", "TARGET y FUNCTION p USING xgboost WITH (trees = 6)")
+    run(session, "CREATE MODEL lin FROM (SELECT b, y FROM rows) TARGET y FUNCTION plin USING linear")
+    run(session, "CREATE VIEW scored AS SELECT id, p(a, b, flag, place) AS score, plin(b) AS line FROM rows")
+    before = run(session, "SELECT * FROM scored ORDER BY id")
+    models = run(session, "SELECT * FROM gpudb_models")
+    session.close()
+    database.close()
+    database = Database(tmp_path / "data")
+    session = database.session("gpudb")
+    assert run(session, "SELECT * FROM scored ORDER BY id") == before
+    assert run(session, "SELECT * FROM gpudb_models") == models
+    assert column(session, "SELECT version FROM gpudb_models ORDER BY model") == [1, 2]
+    session.close()
+    database.close()
+
+
+def test_a_rollback_undoes_it(session: Session) -> None:
+    run(session, "BEGIN")
+    run(session, "CREATE MODEL gone FROM (SELECT x, y FROM rows) TARGET y FUNCTION pg USING xgboost WITH (trees = 2)")
+    assert value(session, "SELECT count(pg(x)) FROM rows") == ROWS
+    run(session, "ROLLBACK")
+    assert state(session, "SELECT pg(1)") == "42883"
+    assert column(session, "SELECT model FROM gpudb_models WHERE model = 'gone'") == []
+
+
+def test_its_function_is_dropped_with_it_alone(session: Session) -> None:
+    before = value(session, "SELECT count(*) FROM pg_class")
+    run(
+        session, "CREATE MODEL d FROM (SELECT x, good FROM rows) TARGET good FUNCTION pd USING xgboost WITH (trees = 2)"
+    )
+    error = fails(session, "DROP FUNCTION pd")
+    assert (error.sqlstate, error.hint) == ("2BP01", "You can drop model d instead.")
+    assert state(session, "DROP FUNCTION pd_proba(double precision)") == "2BP01"
+    run(session, "CREATE VIEW uses AS SELECT pd_proba(x) FROM rows")
+    assert state(session, "DROP MODEL d") == "2BP01"
+    assert state(session, "CREATE OR REPLACE MODEL d FROM (SELECT b, good FROM rows) TARGET good FUNCTION pd"
+                          " USING xgboost") == "2BP01"  # fmt: skip
+    assert value(session, "SELECT count(*) FROM uses") == ROWS
+    run(session, "DROP MODEL d CASCADE")
+    assert state(session, "SELECT pd(1)") == "42883"
+    assert state(session, "SELECT * FROM uses") == "42P01"
+    assert value(session, "SELECT count(*) FROM pg_class") == before
+    assert state(session, "DROP MODEL d") == "42704"
+    run(session, "DROP MODEL IF EXISTS d, also")
+    assert state(session, "DROP MODEL nowhere.d") == "3F000"
+
+
+def test_names(session: Session) -> None:
+    create = "CREATE MODEL {} FROM (SELECT x, y FROM rows) TARGET y FUNCTION {} USING linear"
+    run(session, create.format('"A model"', '"A function"'))
+    assert state(session, create.format('"A model"', "other")) == "42710"
+    run(session, create.format('IF NOT EXISTS "A model"', "other"))
+    assert state(session, create.format("another", '"A function"')) == "42723"
+    assert state(session, "SELECT other(1)") == "42883"
+    run(session, 'ALTER MODEL "A model" RENAME TO plain')
+    assert state(session, 'ALTER MODEL "A model" RENAME TO again') == "42704"
+    run(session, "CREATE SCHEMA room")
+    run(session, create.format("room.plain", "inside"))
+    assert state(session, "ALTER MODEL room.plain RENAME TO plain") == "42710"
+    assert value(session, 'SELECT room.inside(0) = "A function"(0)') is True
+    run(session, "COMMENT ON MODEL room.plain IS 'it is plain'")
+    assert value(session, "SELECT obj_description('room.inside'::regproc)") == "it is plain"
+    assert state(session, create.format("pg_catalog.m", "inside")) == "42501"
+    assert state(session, "DROP SCHEMA room") == "2BP01"
+    run(session, "DROP SCHEMA room CASCADE; DROP MODEL plain")
+
+
+def test_privileges(session: Session, database: Database) -> None:
+    run(
+        session,
+        "CREATE ROLE maker; CREATE ROLE guest; CREATE SCHEMA shop; CREATE TABLE shop.secret (x float8, y float8)",
+    )
+    run(session, "INSERT INTO shop.secret SELECT i, i FROM generate_series(1, 10) i")
+    run(session, "GRANT USAGE ON SCHEMA shop TO maker, guest")
+    create = "CREATE MODEL shop.m FROM (SELECT x, y FROM shop.secret) TARGET y FUNCTION p USING xgboost"
+    other = database.session("gpudb")
+    run(other, "SET ROLE maker")
+    assert state(other, create) == "42501"
+    run(session, "GRANT CREATE ON SCHEMA shop TO maker")
+    assert state(other, create) == "42501"
+    run(session, "GRANT SELECT ON shop.secret TO maker")
+    run(other, create)
+    run(other, "SET ROLE guest")
+    assert value(other, "SELECT shop.p(3) > 2") is True
+    assert run(other, "SELECT owner, training_query FROM gpudb_models WHERE schema = 'shop'") == [("maker", None)]
+    assert "Query" not in dict(run(other, "SHOW MODEL shop.m"))
+    for sql in ("DROP MODEL shop.m", "ALTER MODEL shop.m RENAME TO n", "COMMENT ON MODEL shop.m IS 'mine'",
+                create.replace("CREATE", "CREATE OR REPLACE", 1)):  # fmt: skip
+        assert state(other, sql) == "42501", sql
+    run(session, "REVOKE EXECUTE ON MODEL shop.m FROM public")
+    assert state(other, "SELECT shop.p(3)") == "42501"
+    assert state(other, "SELECT shop.p(x) FROM (VALUES (1)) v (x)") == "42501"
+    assert state(other, "SHOW MODEL shop.m") == "42501"
+    assert run(other, "SELECT model FROM gpudb_models WHERE schema = 'shop'") == []
+    run(session, "GRANT EXECUTE ON MODEL shop.m TO guest")
+    assert value(other, "SELECT shop.p(3) > 2") is True
+    run(other, "RESET ROLE; ALTER MODEL shop.m OWNER TO guest; SET ROLE guest")
+    assert value(other, "SELECT training_query FROM gpudb_models WHERE schema = 'shop'") is not None
+    run(other, "DROP MODEL shop.m")
+    other.close()
+    run(session, "DROP SCHEMA shop CASCADE; DROP ROLE maker; DROP ROLE guest")
+
+
+def test_its_bytes_are_nobodys(session: Session, database: Database) -> None:
+    run(session, "CREATE MODEL own FROM (SELECT x, y FROM rows) TARGET y FUNCTION po USING xgboost WITH (trees = 2)")
+    name = value(session, "SELECT relname FROM pg_class WHERE relname LIKE 'pg_model%' ORDER BY oid DESC LIMIT 1")
+    assert (
+        value(session, f"SELECT relnamespace::regnamespace::text FROM pg_class WHERE relname = '{name}'") == "pg_toast"
+    )
+    run(session, "CREATE ROLE nosy")
+    other = database.session("gpudb")
+    run(other, "SET ROLE nosy")
+    for sql in ("SELECT * FROM {}", "DELETE FROM {}", "INSERT INTO {} VALUES (0, 'x')", "DROP TABLE {}"):
+        assert state(other, sql.format(f"pg_toast.{name}")) in {"42501", "42P01"}, sql
+    other.close()
+    assert state(session, f"DROP TABLE pg_toast.{name}") == "3F000"
+    run(session, "DROP MODEL own; DROP ROLE nosy")
+
+
+def test_replacing_while_others_score(session: Session, other: Session) -> None:
+    create = "CREATE OR REPLACE MODEL busy FROM (SELECT x, y FROM rows ORDER BY id) TARGET y FUNCTION pb USING xgboost"
+    answers = []
+    for trees in (1, 2):
+        run(session, f"{create} WITH (trees = {trees})")
+        answers.append(tuple(column(session, "SELECT pb(x) FROM rows ORDER BY id")))
+    found: list[tuple[Any, ...]] = []
+    stop = threading.Event()
+
+    def score() -> None:
+        while not stop.is_set():
+            found.append(tuple(column(other, "SELECT pb(x) FROM rows ORDER BY id")))
+
+    thread = threading.Thread(target=score)
+    thread.start()
+    for number in range(4):
+        run(session, f"{create} WITH (trees = {number % 2 + 1})")
+        seen = len(found)
+        wait_until(lambda seen=seen: len(found) > seen + 1, "the other session scores")
+    stop.set()
+    thread.join(60)
+    assert set(found) == set(answers)
+    run(other, "BEGIN; SELECT 1")
+    run(session, f"{create} WITH (trees = 2)")
+    run(session, "DROP MODEL busy")
+    assert tuple(column(session, "SELECT 1")) == (1,)
+    run(other, "ROLLBACK")
+
+
+def test_one_of_two_that_create_the_same_fails(session: Session, other: Session) -> None:
+    create = "CREATE MODEL twice FROM (SELECT x, y FROM rows) TARGET y FUNCTION pt USING xgboost WITH (trees = 2)"
+    run(session, "BEGIN")
+    run(session, create)
+    run(other, create)
+    assert state(session, "COMMIT") in {"40001", "42723", "42710"}
+    assert value(session, "SELECT count(pt(x)) FROM rows") == ROWS
+    run(session, "DROP MODEL twice")
+
+
+def test_show_model(session: Session) -> None:
+    run(session, "CREATE MODEL shown FROM (SELECT b, place, good FROM rows) TARGET good FUNCTION ps USING xgboost"
+                 " WITH (trees = 3)")  # fmt: skip
+    assert ("public", "shown") in run(session, "SHOW MODEL ALL")
+    rows = run(session, "SHOW MODEL shown")
+    shown = dict(rows)
+    assert shown["Model Type"] == "xgboost"
+    assert shown["Labels"] == "false, true"
+    assert shown["Parameter trees"] == "3"
+    assert shown["Query"] == "SELECT b, place, good FROM rows"
+    assert ("Function Name", "ps") in rows
+    features = value(session, "SELECT features->1->>'categories' FROM gpudb_models WHERE model = 'shown'")
+    assert features == '["b", "it\'s", "ü"]'
+    assert state(session, "SHOW MODEL nothing") == "42704"
+    run(session, "DROP MODEL shown")

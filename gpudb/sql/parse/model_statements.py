@@ -108,8 +108,7 @@ def extract_model_statements(text: str) -> tuple[str, Taken]:
 
 
 def _read(text: str, hidden: str, match: re.Match[str], end: int) -> ModelStatement:
-    begin = match.start() + (text[match.start() : match.start() + 1] == ";")
-    cursor = _Cursor(text, hidden, begin, match.end(), end)
+    cursor = _Cursor(text, hidden, match.start("head"), match.end(), end)
     verb = (match["verb"] or "").upper()
     if verb == "CREATE":
         return _read_create(cursor, match)

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gpudb.analytics.dense_model import open_dense
 from gpudb.analytics.encoding import Matrix
 from gpudb.analytics.libraries import load_library
+from gpudb.analytics.onnx_model import OnnxModel
 from gpudb.errors import SqlError
 
 Scores = npt.NDArray[np.floating[Any]]
@@ -35,6 +37,7 @@ class _Booster:
         self._model = self._library.Booster()
         self._model.load_model(bytearray(content))
         self._kinds = self._model.feature_types
+        self.width = int(self._model.num_features())
 
     def score(self, matrix: Matrix) -> Scores:
         """Scores by all trees."""
@@ -49,6 +52,7 @@ class _LightBooster:
 
     def __init__(self, content: bytes) -> None:
         self._model = load_library("lightgbm").Booster(model_str=content.decode())
+        self.width = int(self._model.num_feature())
 
     def score(self, matrix: Matrix) -> Scores:
         """Scores by all trees."""
@@ -94,15 +98,17 @@ class _Linear:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-OPENERS: Mapping[str, Callable[[bytes], Scorer]] = {
+OPENERS: Mapping[str, Callable[[bytes], Scorer | OnnxModel]] = {
     "xgboost": _Booster,
     "lightgbm": _LightBooster,
     "forest": _Forest,
     "linear": _Linear,
+    "safetensors": open_dense,
+    "onnx": OnnxModel,
 }
 
 
-def open_content(format: str, content: bytes) -> Scorer:
+def open_content(format: str, content: bytes) -> Scorer | OnnxModel:
     """Loads a model; XX001 for bytes that are no model of that format."""
     try:
         return OPENERS[format](content)

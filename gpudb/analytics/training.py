@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from gpudb.analytics import formats
 from gpudb.analytics.encoding import Categories, Matrix, find_categories, make_matrix, to_numbers
 from gpudb.analytics.fitting import FITTERS, Fitted, Sample
+from gpudb.analytics.onnx_model import OnnxModel
 from gpudb.analytics.parameters import Task, Value
 from gpudb.analytics.quality import measure
 from gpudb.errors import SqlError
@@ -135,6 +136,7 @@ def _fit(
     checked = part(held) if share else None
     fitted = fit(Sample(*kept, len(labels), training.task, training.parameters, texts, checked))
     scorer = formats.open_content(fitted.format, fitted.content)
+    assert not isinstance(scorer, OnnxModel)
     linear = fitted.format == "linear"
     metrics = {"training": measure(training.task, scorer, *kept, linear=linear), **fitted.figures}
     if checked is not None:

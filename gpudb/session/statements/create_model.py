@@ -26,6 +26,7 @@ from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.session.routines.create_routine import resolve_replacement
+from gpudb.session.statements.import_model import read_model
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
@@ -66,7 +67,11 @@ def create_model(context: Context, statement: CreateModel) -> Result:
         raise SqlError.of("duplicate_object", f'model "{name}" already exists')
     for each in known:
         check_owner(context.transaction.catalog, get_current_role(context), each, "model")
-    made = _train_model(context, statement, schema, name)
+    if statement.file is None:
+        made = _train_model(context, statement, schema, name)
+    else:
+        found = read_model(context, statement, schema, name)
+        made = Made((found.function,), found.content)
     version = max((each.model.version for each in known if each.model is not None), default=0) + 1
     functions = [replace(each, model=replace(each.model, version=version)) for each in made.functions if each.model]
     put_model(context, known, functions, made.content)
@@ -127,6 +132,8 @@ def _store_content(context: Context, content: bytes) -> int:
 
 def _train_model(context: Context, statement: CreateModel, schema: str, name: str) -> Made:
     assert statement.query is not None
+    if statement.signature is not None:
+        raise SqlError.of("syntax_error", "the arguments of a model of rows are its features: they are not declared")
     kind = statement.using
     check_kind(kind)
     parameters = read_parameters(kind, statement.options)

@@ -22,7 +22,7 @@ _MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 POOL = ProcessPool("gpudb.analytics.served", memory_bytes=_MEMORY_BYTES)
 """The processes that train models and score rows."""
 ONE_HOT = frozenset({"linear", "ridge", "logistic", "kmeans", "random_forest"})
-COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans"})
+COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetensors"})
 """Kinds of models whose result is NULL where a feature is."""
 
 
@@ -46,20 +46,25 @@ def score_columns(context: Context, routine: Routine, model: Model, columns: Seq
     if not isinstance(content, Table) or not content.files:
         raise InternalError(f"model {model.name} has no content")
     table = content
-    scoring = Scoring(
-        table.files[0].path,
+    scoring = make_scoring(model, table.files[0].path)
+    given = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
+    found = POOL.call("score", (scoring, given), context.cancel.check, lambda _: read_content(table))
+    if model.output == "label" and model.labels:
+        return make_labels(model, routine.result).take(found)
+    return found.cast(result)
+
+
+def make_scoring(model: Model, key: str) -> Scoring:
+    """Returns how a process scores rows by a model, whose bytes it knows by a key."""
+    return Scoring(
+        key,
         model.format,
-        model.task,
         model.output,
         tuple(each.categories for each in model.features),
         model.kind in ONE_HOT,
         model.kind in COMPLETE,
+        dict(model.parameters).get("output", ""),
     )
-    given = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
-    found = POOL.call("score", (scoring, given), context.cancel.check, lambda _: read_content(table))
-    if model.output == "label":
-        return make_labels(model, routine.result).take(found)
-    return found.cast(result)
 
 
 def make_labels(model: Model, item: SqlType) -> pa.Array:

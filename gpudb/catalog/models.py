@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gpudb.catalog.model import Catalog
-    from gpudb.catalog.routines import Routine
 
 LANGUAGE = "model"
 """The language of functions whose results a scoring process computes, by columns; linear models are SQL."""
+PROBABILITY = "probability"
+"""The output of a classifier's second function."""
 CONTENT_SCHEMA = "pg_toast"
 """The schema of the tables that have the bytes of models. They are no user's: storage keeps them as it keeps tables."""
 
@@ -52,29 +48,3 @@ class Model:
     format: str = ""
     library: str = ""
     content: int = 0
-
-
-def find_model(catalog: Catalog, name: str, schemas: Sequence[str]) -> tuple[Routine, ...]:
-    """Returns the functions of the first model of a name in the schemas, that which scores first; () if none."""
-    for schema in schemas if catalog.routines else ():
-        found = [
-            each
-            for each in catalog.routines.values()
-            if each.model is not None and each.model.name == name and each.schema == schema
-        ]
-        if found:
-            return tuple(sorted(found, key=lambda each: each.model is None or each.model.output == PROBABILITY))
-    return ()
-
-
-PROBABILITY = "probability"
-"""The output of a classifier's second function."""
-
-
-def drop_function(catalog: Catalog, routine: Routine) -> Catalog:
-    """Returns a catalog without a routine, and without the bytes of its model if it has one."""
-    catalog = catalog.drop(routine)
-    if routine.model is None or not routine.model.content:
-        return catalog
-    content = catalog.find_relation_by_oid(routine.model.content)
-    return catalog if content is None else catalog.drop(content)

@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.models import drop_function
+from gpudb.catalog.model_functions import drop_function
 from gpudb.catalog.relations import Relation, View, get_stored_query
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types

@@ -13,7 +13,8 @@ from gpudb.analytics.linear_sql import MAX_TERMS, count_terms, make_label, make_
 from gpudb.analytics.parameters import check_kind, find_task, read_parameters
 from gpudb.analytics.training import Trained, Training
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID
-from gpudb.catalog.models import CONTENT_SCHEMA, LANGUAGE, PROBABILITY, Feature, Model, find_model
+from gpudb.catalog.model_functions import find_model
+from gpudb.catalog.models import CONTENT_SCHEMA, LANGUAGE, PROBABILITY, Feature, Model
 from gpudb.catalog.routines import Argument, Routine
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn

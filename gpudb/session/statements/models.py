@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.models import find_model
+from gpudb.catalog.model_functions import find_model
 from gpudb.catalog.routines import Routine
 from gpudb.errors import SqlError, UndefinedObject
 from gpudb.session.authorization.privileges import check_owner, get_current_role, is_owner, list_object_privileges

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.models import drop_function
+from gpudb.catalog.model_functions import drop_function
 from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.models import PROBABILITY
@@ -29,3 +29,14 @@ def drop_function(catalog: Catalog, routine: Routine) -> Catalog:
         return catalog
     content = catalog.find_relation_by_oid(routine.model.content)
     return catalog if content is None else catalog.drop(content)
+
+
+def has_namesake(routines: Iterable[Routine], routine: Routine) -> bool:
+    """Returns whether another model than a function's has the same name in the same schema."""
+    own = routine.model
+    return own is not None and any(
+        each.model is not None
+        and (each.schema, each.model.name) == (routine.schema, own.name)
+        and each.model.created != own.created
+        for each in routines
+    )

@@ -509,3 +509,53 @@ def test_show_model(session: Session) -> None:
     assert features == '["b", "it\'s", "ü"]'
     assert state(session, "SHOW MODEL nothing") == "42704"
     run(session, "DROP MODEL shown")
+
+
+def test_two_models_of_a_name_with_other_features(session: Session, other: Session) -> None:
+    create = "CREATE MODEL alike FROM (SELECT {}, y FROM rows) TARGET y FUNCTION pa USING linear"
+    run(session, "BEGIN")
+    run(session, create.format("x"))
+    run(other, create.format("b, x"))
+    assert state(session, "COMMIT") == "40001"
+    assert value(session, "SELECT features->0->>'name' FROM gpudb_models WHERE model = 'alike'") == "b"
+    run(session, "DROP MODEL alike")
+
+
+def test_a_cancel_ends_scoring(session: Session, other: Session) -> None:
+    run(session, "CREATE MODEL slow FROM (SELECT x, b, y FROM rows) TARGET y FUNCTION pw USING xgboost"
+                 " WITH (trees = 2000, depth = 8)")  # fmt: skip
+    found: list[str] = []
+    sql = "SELECT sum(pw(x, g)) FROM rows CROSS JOIN generate_series(1, 20000) g"
+    thread = threading.Thread(target=lambda: found.append(state(other, sql)))
+    thread.start()
+    wait_until(lambda: other.running.active, "the query runs")
+    other.cancel()
+    thread.join(30)
+    assert found == ["57014"]
+    assert value(session, "SELECT count(pw(x, b)) FROM rows") == ROWS
+    run(session, "DROP MODEL slow")
+
+
+def test_it_is_called_by_everything_that_calls_functions(session: Session) -> None:
+    run(
+        session, "CREATE MODEL used FROM (SELECT x, b, y FROM rows) TARGET y FUNCTION pu USING xgboost WITH (trees = 3)"
+    )
+    expected = value(session, "SELECT pu(0.5, 3)")
+    run(session, "CREATE FUNCTION by_plpgsql(x float8) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN RETURN pu(x, 3); END'")
+    run(session, "CREATE FUNCTION by_sql(x float8) RETURNS float8 LANGUAGE sql AS 'SELECT pu(x, 3)'")
+    assert run(session, "SELECT by_plpgsql(0.5), by_sql(0.5), pu(b => 3, x => 0.5)") == [(expected,) * 3]
+    run(session, "PREPARE scores AS SELECT pu($1, b) FROM rows WHERE id = 1")
+    assert run(session, "EXECUTE scores(0.5)") == run(session, "SELECT pu(0.5, b) FROM rows WHERE id = 1")
+    run(session, "CREATE TABLE target (x float8, b int, score float8)")
+    run(session, "INSERT INTO target VALUES (0.5, 3, pu(0.5, 3)), (0.1, 2, NULL)")
+    run(session, "UPDATE target SET score = pu(x, b)")
+    run(session, "MERGE INTO target USING (SELECT 0.5::float8 AS k) AS s ON target.x = s.k"
+                 " WHEN MATCHED THEN UPDATE SET score = pu(target.x, target.b) + 1")  # fmt: skip
+    assert value(session, "SELECT score FROM target WHERE x = 0.5") == expected + 1
+    run(session, "DELETE FROM target WHERE pu(x, b) IS NOT NULL")
+    assert value(session, "SELECT count(*) FROM target") == 0
+    lateral = "SELECT s.score FROM rows CROSS JOIN LATERAL (SELECT pu(x, b) AS score) AS s ORDER BY id"
+    assert column(session, lateral) == column(session, "SELECT pu(x, b) FROM rows ORDER BY id")
+    assert state(session, "SELECT avg(pu(x, b)) OVER () FROM rows GROUP BY x, b") == "0A000"
+    assert state(session, "SELECT b FROM rows GROUP BY b HAVING pu(1, b) > 0") == "0A000"
+    run(session, "DROP TABLE target; DROP FUNCTION by_plpgsql; DROP FUNCTION by_sql; DROP MODEL used")

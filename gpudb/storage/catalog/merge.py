@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.model_functions import has_namesake
 from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
@@ -123,6 +124,9 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
             del objects[kind][name]
         else:
             objects[kind][name] = value
+    for (kind, _), value in changed.items():
+        if kind == "routines" and value is not None and has_namesake(objects[kind].values(), value):
+            raise _conflict_error(f"model {value.model.name}")
     merger = _RelationMerge(current, tuple(compacted))
     relations, changes = merger.merge(base, own)
     for relation in (change.new for change in changes):

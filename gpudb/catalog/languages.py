@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpudb.catalog.models import LANGUAGE as MODEL_LANGUAGE
 from gpudb.values.acl import Acl, AclItem
 
 
@@ -17,13 +18,15 @@ class LanguageTraits:
     """What a language is, wherever it is installed.
 
     A body that `is_query` may become part of the query that calls it; one that `has_statements` of PL/pgSQL is read to
-    inline a single expression, and to plan triggers. A language that `has_blocks` has DO. Only superusers use one that
+    inline a single expression, and to plan triggers; one that `is_pure` runs no statements. A language that
+    `has_blocks` has DO. Only superusers use one that
     is not `trusted`; with `is_public` every role may use it from the start. `name` is its name in messages.
     """
 
     name: str
     is_query: bool = False
     has_statements: bool = False
+    is_pure: bool = False
     has_blocks: bool = True
     has_triggers: bool = True
     trusted: bool = True
@@ -44,8 +47,9 @@ TRAITS: Mapping[str, LanguageTraits] = {
         comment="PL/Python3U untrusted procedural language",
         functions=(11700, 11701, 11702),
     ),
+    MODEL_LANGUAGE: LanguageTraits("model", is_pure=True, has_blocks=False, has_triggers=False),
 }
-"""By the name in LANGUAGE."""
+"""By the name in LANGUAGE; no statement can name that of models' functions, which no database has."""
 
 
 @dataclass(frozen=True, slots=True)

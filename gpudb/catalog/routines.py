@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpudb.catalog.models import Model
 from gpudb.catalog.user_types import make_type_key
 from gpudb.types import SqlType
 from gpudb.values.acl import Acl
@@ -61,6 +62,7 @@ class Aggregation:
 @dataclass(frozen=True, slots=True)
 class Routine:
     """A function (`kind` f), procedure (p) or aggregate (a). `body` is its text in its `language`, sql or plpgsql.
+    A function that scores rows with a `model` is in sql too, or in the language model, without a body.
 
     A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); any other text is parsed at each call.
     `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc only.
@@ -90,6 +92,7 @@ class Routine:
     acl: Acl | None = None
     definer: bool = False
     language: str = "sql"
+    model: Model | None = None
 
     @property
     def inputs(self) -> tuple[Argument, ...]:

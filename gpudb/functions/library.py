@@ -12,7 +12,10 @@ from gpudb.types import SqlType, type_by_oid
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One row of pg_proc: `kind` is f (function), a (aggregate), w (window) or p (procedure)."""
+    """One row of pg_proc: `kind` is f (function), a (aggregate), w (window) or p (procedure).
+
+    A routine that `is_pure` runs no statements, so evaluation may skip it.
+    """
 
     oid: int
     name: str
@@ -29,6 +32,7 @@ class Function:
     out_types: tuple[SqlType, ...] = ()
     ordered_set: bool = False
     arg_names: tuple[str, ...] = ()
+    is_pure: bool = False
 
     @property
     def signature(self) -> str:

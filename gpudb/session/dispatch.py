@@ -86,6 +86,10 @@ class StatementDispatcher:
                 from gpudb.session.statements.set_show import show_columns
 
                 return show_columns(node.name)
+            case "ModelStmt" if statement.model_statement is not None:
+                from gpudb.session.statements.models import show_columns as show_model_columns
+
+                return show_model_columns(statement.model_statement)
             case "ExplainStmt":
                 from gpudb.session.statements.explain import plan_columns
 

@@ -29,6 +29,8 @@ pg_sequences.
 """
 SNAPSHOTS = "gpudb_snapshots"
 """The kept snapshots of tables; with an argument, of one table."""
+MODELS = "gpudb_models"
+"""The models that the current role may score rows with."""
 LOCK_WAITS = "gpudb_lock_waits"
 """The sessions that wait for a lock, and for whom: not a PostgreSQL function, but the source of pg_blocking_pids."""
 QUERY_PROGRESS = "gpudb_progress"
@@ -42,7 +44,7 @@ DATABASE_ACTIVITY, TABLE_ACTIVITY = "gpudb_database_activity", "gpudb_table_acti
 """Not PostgreSQL's functions, but the sources of pg_stat_database and of pg_stat_all_tables."""
 
 _NAME, _INT4, _CLASS = SqlType("name"), SqlType("int4"), SqlType("regclass")
-_FLOAT = SqlType("float8")
+_FLOAT, _JSON = SqlType("float8"), SqlType("jsonb")
 _BLOCKS = tuple(f"{kind}_blks_{what}" for kind in ("shared", "local") for what in ("hit", "read", "dirtied", "written"))
 _JIT = ("inlining", "optimization", "emission")
 
@@ -96,13 +98,19 @@ _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("table", _CLASS), ("snapshot_id", INT8), ("committed_at", TIMESTAMPTZ), ("operation", TEXT), ("rows", INT8),
         ("files", INT8), ("bytes", INT8), ("current", BOOL),
     ),
+    MODELS: (
+        ("model", _NAME), ("schema", _NAME), ("owner", _NAME), ("function", TEXT), ("kind", TEXT), ("task", TEXT),
+        ("state", TEXT), ("version", _INT4), ("created", TIMESTAMPTZ), ("rows", INT8), ("features", _JSON),
+        ("target", TEXT), ("labels", _JSON), ("metrics", _JSON), ("parameters", _JSON), ("library", TEXT),
+        ("bytes", INT8), ("snapshots", _JSON), ("training_query", TEXT),
+    ),
     LOCK_WAITS: (("pid", _INT4), ("blocker", _INT4)),
     QUERY_PROGRESS: (("pid", _INT4), ("fraction", SqlType("float8"))),
     "pgstrom_device_info": (("gpu_id", _INT4), ("att_name", TEXT), ("att_value", TEXT), ("att_desc", TEXT)),
 }  # fmt: skip
 RELATIONS = frozenset(
     {
-        *("pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS),
+        *("pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS, MODELS),
         *(STATEMENTS, STATEMENTS_INFO, QUERY_LOG, QUERY_PROGRESS),
     }
 )

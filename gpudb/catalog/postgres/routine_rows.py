@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.catalog.models import LANGUAGE
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, quote_name
 from gpudb.catalog.postgres.privilege_rows import show_acl
@@ -10,6 +11,7 @@ from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.types import SqlType
 
 _INTERNAL = 12
+_LANGUAGES = {"sql": 14, "plpgsql": oids.PLPGSQL_LANGUAGE, LANGUAGE: _INTERNAL}
 _MODES = {"o": "OUT ", "b": "INOUT ", "t": "", "v": "VARIADIC "}
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
 _VOLATILITY = {"v": "", "s": "STABLE", "i": "IMMUTABLE"}
@@ -72,6 +74,9 @@ def add_routine(
     rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if language >= oids.FIRST_USER:
         rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_LANGUAGE, language, 0, "n")
+    if routine.model is not None and routine.model.content:
+        # Internal to its model, whose bytes the table has: pg_dump leaves such functions out
+        rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_CLASS, routine.model.content, 0, "i")
 
 
 def _get_source(routine: Routine) -> str:

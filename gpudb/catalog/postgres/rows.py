@@ -9,6 +9,7 @@ import pyarrow as pa
 from gpudb.catalog.extensions import AVAILABLE, list_extensions
 from gpudb.catalog.languages import list_languages
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.dependencies import list_referenced_relations
 from gpudb.catalog.postgres.foreign_rows import add_foreign_objects
@@ -98,6 +99,7 @@ def _add_namespaces(builder: SystemRows, catalog: Catalog, owners: Mapping[str, 
         if owner not in (oids.BOOTSTRAP_ROLE, oids.DATABASE_OWNER):
             _add_owner(builder, catalog, oids.PG_NAMESPACE, schema.oid, owner)
         namespace_oids[schema.name] = schema.oid
+    namespace_oids[CONTENT_SCHEMA] = oids.PG_TOAST
     for name in sorted({relation.schema for relation in catalog.relations.values()} - namespace_oids.keys()):
         namespace_oids[name] = oids.schema(name)
         builder.add("pg_namespace", oid=namespace_oids[name], nspname=name, nspowner=oids.BOOTSTRAP_ROLE)

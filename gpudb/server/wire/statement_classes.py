@@ -52,6 +52,7 @@ _BY_KIND = {
         ),
         MISC,
     ),
+    "ModelStmt": DDL,
     "NodeStmt": DDL,
 }
 _known: LruCache[str, tuple[str, ...]] = LruCache(_CACHED_TEXTS)

@@ -9,6 +9,7 @@ from typing import Any
 from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.catalog.postgres.extension_objects import STATEMENTS_RESET
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.library import Function
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.session.execution.locks_and_snapshots.advisory_locks import ADVISORY_FUNCTIONS, call_advisory_function
@@ -63,9 +64,14 @@ def check_always_evaluated(node: Any) -> None:
             skipped = list(others)
         case _:
             return
-    if any(type(each) is Call and each.function.oid >= FIRST_USER_OID for part in skipped for each in walk(part)):
+    if any(type(each) is Call and _may_change(each.function) for part in skipped for each in walk(part)):
         message = "functions that run statements are not supported where CASE, COALESCE, AND or OR may skip them"
         raise FeatureNotSupported(message)
+
+
+def _may_change(function: Function) -> bool:
+    """Whether a function runs statements, which may change data."""
+    return function.oid >= FIRST_USER_OID and not function.is_pure
 
 
 def put_checked_value(check: Any, value: Any) -> Any:

@@ -43,6 +43,7 @@ from gpudb.session.ownership.objects import (
 )
 from gpudb.session.routines.alter_drop import KINDS
 from gpudb.sql.bind.query.from_clause import list_view_accesses
+from gpudb.sql.parse.model_statements import CreateModel
 from gpudb.sql.parse.parser import inner, kind, position, strings
 
 Check = Callable[[Context, Any], None]
@@ -119,6 +120,12 @@ def _create_routine(context: Context, node: Any) -> None:
         may_use_types(context, [node.return_type])
     if any(each.defname == "leakproof" and inner(each.arg).boolval for each in map(inner, node.options)):
         raise SqlError.of("insufficient_privilege", "only superuser can define a leakproof function")
+
+
+def _create_model(context: Context, node: Any) -> None:
+    statement = context.statement.model_statement
+    if isinstance(statement, CreateModel):
+        _create_named(context, statement.name)
 
 
 def _create_schema(context: Context, node: Any) -> None:
@@ -306,6 +313,7 @@ CHECKS: Mapping[str, Check] = {
     "ImportForeignSchemaStmt": _import_foreign_schema,
     "IndexStmt": _create_index,
     "LockStmt": _lock,
+    "ModelStmt": _create_model,
     "RefreshMatViewStmt": _refresh,
     "RenameStmt": _rename,
     "TruncateStmt": _truncate,

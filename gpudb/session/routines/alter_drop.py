@@ -8,6 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.model_functions import drop_function
 from gpudb.catalog.relations import Relation, View, get_stored_query
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
@@ -94,8 +95,17 @@ def drop_routines(context: Context, node: Any, what: str) -> Result:
                 message = f"{what.lower()} {'.'.join(strings(inner(each).objname))}() does not exist"
             context.notice(f"{message}, skipping")
             continue
+        check_no_model(found)
         drop_routine(context, found, cascade=node.behavior == pg.DROP_CASCADE)
     return Result(f"DROP {what}")
+
+
+def check_no_model(routine: Routine) -> None:
+    """2BP01 for a function of a model, which is dropped with that alone."""
+    if routine.model is not None:
+        what = f"model {routine.model.name}"
+        message = f"cannot drop function {routine.identity} because {what} requires it"
+        raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {what} instead.")
 
 
 def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
@@ -127,7 +137,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         drop_with_dependents(
             context, [each for each in users if context.transaction.catalog.find_relation_by_oid(each.oid)], True
         )
-    context.transaction.set_catalog(context.transaction.catalog.drop(routine))
+    context.transaction.set_catalog(drop_function(context.transaction.catalog, routine))
 
 
 def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table | View, Trigger]]:

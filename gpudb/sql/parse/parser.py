@@ -24,6 +24,7 @@ from gpudb.sql.parse.clause_text import hide_quoted
 from gpudb.sql.parse.distribute_by import DistributeBy, extract_distribution
 from gpudb.sql.parse.file_names import FileName, attach_file_name, mentions_files, replace_file_name
 from gpudb.sql.parse.json_format import attach_json_format, replace_json_format
+from gpudb.sql.parse.model_statements import ModelStatement, extract_model_statements
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
 from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
@@ -48,6 +49,7 @@ class RawStatement:
     start: int = 0
     distribution: DistributeBy | None = None
     node_statement: NodeStatement | None = None
+    model_statement: ModelStatement | None = None
     direct_node: str | None = None
     """The node of EXECUTE DIRECT, if this is its statement."""
     part: bool = False
@@ -57,6 +59,7 @@ class RawStatement:
 
     def __post_init__(self) -> None:
         kind = "NodeStmt" if self.node_statement is not None else str(self.node.DESCRIPTOR.name)
+        kind = "ModelStmt" if self.model_statement is not None else kind
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "is_function", kind == "SelectStmt" and find_function_call(self.node) is not None)
 
@@ -68,6 +71,7 @@ def parse(text: str) -> list[RawStatement]:
     if len(text) > MAX_TEXT:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
     plain, node_statements = extract_node_statements(text)
+    plain, model_statements = extract_model_statements(plain)
     plain, distributions = extract_distribution(plain)
     check_depth(plain)
     if "\v" in plain:
@@ -99,15 +103,17 @@ def parse(text: str) -> list[RawStatement]:
         if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
             at = position(plain, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
-        own_taken = next((each for at, each in node_statements if start <= at <= end), None)
+        own_taken = next((each for at, each in (*node_statements, *model_statements) if start <= at <= end), None)
         found.append(statement if own_taken is None else _restore_statement(statement, own_taken))
     return found
 
 
-def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDirect) -> RawStatement:
+def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDirect | ModelStatement) -> RawStatement:
     """Replaces a placeholder by its statement; 0A000 if EXECUTE DIRECT contains anything but one SELECT."""
     if isinstance(taken, NodeStatement):
         return replace(stand_in, node_statement=taken)
+    if not isinstance(taken, ExecuteDirect):
+        return replace(stand_in, model_statement=taken)
     inside = parse(taken.text)
     if len(inside) != 1 or inside[0].kind != "SelectStmt" or inside[0].direct_node is not None:
         raise FeatureNotSupported("EXECUTE DIRECT is supported for one SELECT")

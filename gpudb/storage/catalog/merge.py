@@ -17,7 +17,10 @@ from types import MappingProxyType
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.model_functions import has_namesake
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import Relation
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.catalog.changes import LoggedCompaction, is_temporary_object, is_temporary_schema, list_object_kinds
@@ -122,10 +125,13 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
             del objects[kind][name]
         else:
             objects[kind][name] = value
+    for (kind, _), value in changed.items():
+        if isinstance(value, Routine) and value.model is not None and has_namesake(objects[kind].values(), value):
+            raise _conflict_error(f"model {value.model.name}")
     merger = _RelationMerge(current, tuple(compacted))
     relations, changes = merger.merge(base, own)
     for relation in (change.new for change in changes):
-        if relation is not None and relation.schema not in objects["schemas"]:
+        if relation is not None and relation.schema not in (*objects["schemas"], CONTENT_SCHEMA):
             raise SqlError.of("invalid_schema_name", f'schema "{relation.schema}" does not exist')
     for kind, name in changed:
         gone = kind == "schemas" and changed[kind, name] is None

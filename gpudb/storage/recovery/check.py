@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.changes import Pointer
@@ -127,6 +128,6 @@ def _list_file_problems(file: DataFile, deep: bool) -> Iterator[str]:
 
 def _check_references(catalog: Catalog, prefix: str, report: CheckReport) -> None:
     for relation in catalog.relations.values():
-        if relation.schema not in catalog.schemas:
+        if relation.schema not in (*catalog.schemas, CONTENT_SCHEMA):
             problem = f'its schema "{relation.schema}" does not exist'
             report.problems.append((f"{prefix}{relation.schema}.{relation.name}", problem))

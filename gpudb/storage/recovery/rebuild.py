@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gpudb.catalog.model import FIRST_DATABASE, Catalog, Schema, make_initial_catalog
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
@@ -191,7 +192,7 @@ def _add_missing_owners(catalog: Catalog, report: RepairReport) -> Catalog:
     schemas, relations = dict(catalog.schemas), dict(catalog.relations)
     oid = catalog.next_oid
     for key, relation in list(relations.items()):
-        if relation.schema not in schemas:
+        if relation.schema not in (*schemas, CONTENT_SCHEMA):
             schemas[relation.schema] = Schema(oid, relation.schema, SUPERUSER)
             oid += 1
             report.changes.append(f'schema "{relation.schema}" is created anew')

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.model_functions import drop_function
 from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
@@ -147,7 +148,7 @@ def drop_schema(context: Context, name: str, *, missing_ok: bool, cascade: bool)
     drop_with_users(context, types, cascade)
     for routine in routines:
         remove_triggers(context, routine)
-        context.transaction.set_catalog(context.transaction.catalog.drop(routine))
+        context.transaction.set_catalog(drop_function(context.transaction.catalog, routine))
     catalog = context.transaction.catalog
     for extension in extensions:
         catalog = catalog.drop(extension)

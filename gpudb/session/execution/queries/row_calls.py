@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import FIRST_USER_OID
+from gpudb.errors import FeatureNotSupported
 from gpudb.session.execution.queries.lateral_calls import AddFrame, Run, list_relations
 from gpudb.session.execution.session_calls import check_always_evaluated
 from gpudb.sql.bound import (
@@ -17,6 +18,7 @@ from gpudb.sql.bound import (
     BoolOp,
     Call,
     Column,
+    Constant,
     Expr,
     FrameScan,
     OutputColumn,
@@ -41,6 +43,8 @@ def replace_row_calls(query: Select, run: Run, add_frame: AddFrame) -> Select:
         plain = _join([each for each in _split(query.where) if not _find_calls(each)])
         calls = {_identify(call): call for call in _find_calls(filtering[0])}
         query = _replace_calls(replace(query, where=plain), _join(filtering), calls, run, add_frame)
+    if query.grouped:
+        _check_windows(query)
     sorting: dict[object, Call] = {
         _identify(call): call
         for part in (*query.targets, *query.order_by, *([] if query.having is None else [query.having]))
@@ -55,6 +59,15 @@ def replace_row_calls(query: Select, run: Run, add_frame: AddFrame) -> Select:
     if sorting and all(_is_over_rows(each) for each in sorting.values()):
         query = _replace_calls(query, None, sorting, run, add_frame)
     return query
+
+
+def _check_windows(query: Select) -> None:
+    """0A000 for calls in a window over groups, outside its aggregates: what they read is no column of a group."""
+    for part in (*query.targets, *query.order_by):
+        for window in (node for node in walk(_expr(part)) if isinstance(node, Window)):
+            inside = replace_nodes(window, lambda node: Constant(None, node.type) if type(node) is Aggregate else None)
+            if _find_calls(inside):
+                raise FeatureNotSupported("functions that the session calls are not supported in windows over groups")
 
 
 def _expr(part: Any) -> Any:

@@ -12,6 +12,7 @@ from gpudb import pgdata
 from gpudb.catalog.postgres.function_tables import (
     DATABASE_ACTIVITY,
     LOCK_WAITS,
+    MODELS,
     QUERY_LOG,
     QUERY_PROGRESS,
     SEQUENCE_STATES,
@@ -25,6 +26,7 @@ from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import sequence_values
 from gpudb.session.execution.system import activity_rows, cluster_tables, extension_rows, statement_rows
+from gpudb.session.execution.system.model_rows import model_rows
 from gpudb.session.execution.system.pg_locks import lock_rows, wait_rows
 from gpudb.session.execution.system.session_functions import check_superuser
 from gpudb.session.execution.system.snapshot_rows import snapshot_rows
@@ -71,6 +73,7 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
         STATEMENTS: lambda: statement_rows.statistics_rows(context),
         STATEMENTS_INFO: lambda: statement_rows.statistics_info_rows(context),
         QUERY_LOG: lambda: statement_rows.query_log_rows(context),
+        MODELS: lambda: model_rows(context),
         SNAPSHOTS: lambda: snapshot_rows(context),
         SEQUENCE_STATES: lambda: [_sequence_state(context, each) for each in context.transaction.catalog.sequences()],
     }

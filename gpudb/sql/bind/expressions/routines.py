@@ -92,6 +92,7 @@ def as_function(routine: Routine) -> Function:
         out_names=tuple(each.name for each in outputs),
         out_types=tuple(each.type for each in outputs),
         arg_names=tuple(each.name for each in routine.inputs),
+        is_pure=TRAITS[routine.language].is_pure,
     )
 
 

@@ -1,0 +1,82 @@
+"""Models in ONNX, which ONNX Runtime computes on the CPU: columns of features in, one of the model's outputs out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gpudb.analytics.encoding import make_matrix
+from gpudb.analytics.libraries import load_library
+from gpudb.errors import FeatureNotSupported, SqlError
+
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+}
+_STRING = "tensor(string)"
+
+
+class OnnxModel:
+    """A model that has one input of rows by features, or an input for each feature."""
+
+    def __init__(self, content: bytes) -> None:
+        library = load_library("onnxruntime")
+        options = library.SessionOptions()
+        options.log_severity_level = 4
+        self._session = library.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        self._inputs = self._session.get_inputs()
+        self._outputs = {each.name: each.type for each in self._session.get_outputs()}
+
+    def compute(self, columns: Sequence[pa.Array], output: str) -> npt.NDArray[Any]:
+        """Returns an output ('' for the first) for rows without NULL; 22023 if the features are not the inputs."""
+        name = output or next(iter(self._outputs))
+        if name not in self._outputs:
+            hint = f"It has {', '.join(self._outputs)}."
+            raise SqlError.of("invalid_parameter_value", f'the model has no output "{name}"', hint=hint)
+        if not self._outputs[name].startswith("tensor("):
+            hint = "Export the model without ZipMap, so that probabilities are a tensor."
+            raise FeatureNotSupported(f'output "{name}" of type {self._outputs[name]} is not supported', hint=hint)
+        (found,) = self._session.run([name], self._feed(columns))
+        return np.asarray(found)
+
+    def _feed(self, columns: Sequence[pa.Array]) -> dict[str, npt.NDArray[Any]]:
+        if len(self._inputs) == 1 and (len(columns) > 1 or len(self._inputs[0].shape) > 1):
+            each = self._inputs[0]
+            self._check_width(each.shape[-1] if len(each.shape) > 1 else 1, len(columns))
+            if each.type == _STRING:
+                return {each.name: np.column_stack([_to_strings(column) for column in columns])}
+            numbers = make_matrix(columns, [None] * len(columns), one_hot=False)
+            return {each.name: numbers.astype(_find_type(each))}
+        self._check_width(len(self._inputs), len(columns))
+        fed = {}
+        for each, column in zip(self._inputs, columns, strict=True):
+            if each.type == _STRING:
+                values = _to_strings(column)
+            else:
+                values = make_matrix([column], [None], one_hot=False)[:, 0].astype(_find_type(each))
+            fed[each.name] = values[:, None] if len(each.shape) > 1 else values
+        return fed
+
+    def _check_width(self, wanted: object, given: int) -> None:
+        if isinstance(wanted, int) and wanted != given:
+            message = f"the model has {wanted} features, but its function has {given} arguments"
+            raise SqlError.of("invalid_parameter_value", message)
+
+
+def _find_type(given: Any) -> Any:
+    if given.type not in _TYPES:
+        raise FeatureNotSupported(f'input "{given.name}" of type {given.type} is not supported')
+    return _TYPES[given.type]
+
+
+def _to_strings(column: pa.Array) -> npt.NDArray[Any]:
+    if not pa.types.is_string(column.type):
+        raise SqlError.of("datatype_mismatch", "the model has a feature of texts whose argument is none")
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)

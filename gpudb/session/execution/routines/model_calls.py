@@ -1,0 +1,102 @@
+"""Calls of models' functions: whole columns of arguments go to a scoring process, and a column comes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from gpudb.analytics.scoring import Scoring
+from gpudb.catalog.models import Model
+from gpudb.catalog.routines import Routine
+from gpudb.catalog.tables import Table
+from gpudb.errors import FeatureNotSupported, InternalError
+from gpudb.plpgsql.records import column_values
+from gpudb.processes.pool import ProcessPool
+from gpudb.session.context import Context
+from gpudb.session.execution.routines.languages import TriggerCalls
+from gpudb.session.execution.routines.literals import get_literal_value, make_table
+from gpudb.sql.bound import Expr
+from gpudb.storage.iceberg.chunked_content import read_content
+from gpudb.types import BOOL, SqlType
+
+_MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+POOL = ProcessPool("gpudb.analytics.served", memory_bytes=_MEMORY_BYTES)
+"""The processes that train models and score rows."""
+ONE_HOT = frozenset({"linear", "ridge", "logistic", "kmeans", "random_forest"})
+COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetensors"})
+"""Kinds of models whose result is NULL where a feature is."""
+
+
+class ModelLanguage:
+    """The bodies that CREATE MODEL makes (see `languages.Language`)."""
+
+    def check(self, context: Context, routine: Routine) -> None:
+        """Does nothing: training has made the body."""
+
+    def call(
+        self, context: Context, routine: Routine, types: Sequence[SqlType], args: Sequence[Expr], *, is_atomic: bool
+    ) -> pa.Table | None:
+        """Scores one row of literals."""
+        values = [get_literal_value(context, arg) for arg in args]
+        return pa.table([self._call(context, routine, values)], names=["k1"])
+
+    def call_value(self, context: Context, routine: Routine, values: Sequence[object]) -> object:
+        """Scores one row of values."""
+        found = self._call(context, routine, values)
+        return column_values(routine.result, found, context.session.settings["timezone"])[0]
+
+    def _call(self, context: Context, routine: Routine, values: Sequence[object]) -> pa.Array:
+        given = make_table([each.type for each in routine.inputs], [values])
+        return self.call_columns(context, routine, [each.combine_chunks() for each in given.columns], 1)
+
+    def takes_columns(self, routine: Routine) -> bool:
+        """Always."""
+        return True
+
+    def call_columns(self, context: Context, routine: Routine, arguments: Sequence[pa.Array], count: int) -> pa.Array:
+        """Scores rows in a child process, which 57014 ends."""
+        model, result = routine.model, routine.result.arrow
+        if not count:
+            return pa.nulls(0, result)
+        assert model is not None
+        content = context.transaction.catalog.find_relation_by_oid(model.content)
+        if not isinstance(content, Table) or not content.files:
+            raise InternalError(f"model {model.name} has no content")
+        table = content
+        scoring = make_scoring(model, table.files[0].path)
+        found = POOL.call("score", (scoring, list(arguments)), context.cancel.check, lambda _: read_content(table))
+        if model.output == "label" and model.labels:
+            return make_labels(model, routine.result).take(found)
+        return found.cast(result)
+
+    def begin_trigger(
+        self, context: Context, routine: Routine, row: SqlType, variables: Mapping[str, object]
+    ) -> TriggerCalls:
+        """0A000."""
+        raise FeatureNotSupported("models are no trigger functions")
+
+    def run_block(self, context: Context, routine: Routine, *, is_atomic: bool) -> None:
+        """0A000."""
+        raise FeatureNotSupported("models have no blocks")
+
+
+def make_scoring(model: Model, key: str) -> Scoring:
+    """Returns how a process scores rows by a model, whose bytes it knows by a key."""
+    return Scoring(
+        key,
+        model.format,
+        model.output,
+        tuple(each.categories for each in model.features),
+        model.kind in ONE_HOT,
+        model.kind in COMPLETE,
+        dict(model.parameters).get("output", ""),
+    )
+
+
+def make_labels(model: Model, item: SqlType) -> pa.Array:
+    """Returns a model's labels as values of a type."""
+    if item == BOOL:
+        return pa.array([text == "true" for text in model.labels])
+    return pa.array(model.labels, pa.string()).cast(item.arrow)

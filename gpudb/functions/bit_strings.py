@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
-from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
+from gpudb.functions.let_binding import bind_computed, bind_values, make_macro_template, render_error
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import SqlType
 from gpudb.types.facts import INTEGERS, STRINGS
@@ -171,3 +172,41 @@ def from_bits(sql: str, target: SqlType) -> str:
     error = render_error("22003", f"'{target} out of range'", duckdb_type)
     bits = f"CAST(CAST(lpad({{0}}, {width}, '0') AS BIT) AS {duckdb_type})"
     return bind_values(lambda v: f"(CASE WHEN length({v}) > {width} THEN {error} ELSE {bits.format(v)} END)", sql)
+
+
+# ---------------------------------------------------------------------------------------------- distances
+
+
+_LITERAL = re.compile("'[01]+'")
+
+
+def _measure(count: Callable[[str, str, str], str]) -> Callable[[Operands], str]:
+    """Computes a distance of two bit strings of one length, 22000 for others.
+
+    `count` gets the operands, and one of their length, if possible a constant that is not empty.
+    """
+
+    def body(a: str, b: str) -> str:
+        message = f"'different bit lengths ' || length({a}) || ' and ' || length({b})"
+        whens = f"WHEN length({a}) <> length({b}) THEN {render_error('22000', message, 'DOUBLE')}"
+        constant = next((each for each in (a, b) if _LITERAL.fullmatch(each)), None)
+        if constant is None:  # DuckDB compares no empty texts
+            none = count(*["'0'"] * 3)
+            whens += f" WHEN {a} = '' THEN {none}"
+            a, b = f"nullif({a}, '')", f"nullif({b}, '')"
+        return f"(CASE {whens} ELSE CAST({count(a, b, constant or a)} AS DOUBLE) END)"
+
+    return lambda operands: bind_computed(body, *operands.sql)
+
+
+def _measure_overlap(a: str, b: str, long: str) -> str:
+    """Returns 1 - |a and b| / |a or b|; 1 if they have no bit in common. Bits are counted as distances from zeros."""
+    zeros = f"repeat('0', length({long}))"
+    total, different = f"(hamming({a}, {zeros}) + hamming({b}, {zeros}))", f"hamming({a}, {b})"
+    # A bit of both is in the total twice, one of the union's others once.
+    ratio = f"({total} - {different}) / ({total} + {different})::DOUBLE"
+    return f"(CASE WHEN {total} <= {different} THEN 1 ELSE 1 - {ratio} END)"
+
+
+declare("hamming_distance(bit,bit)", _measure(lambda a, b, _: f"hamming({a}, {b})"))
+declare("jaccard_distance(bit,bit)", _measure(_measure_overlap))

@@ -90,20 +90,22 @@ class _Pairs:
         return build_column(sizes, numbers, self.missing)
 
 
-def _add_up(numbers: Any, lengths: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+def _add_up(numbers: Any, lengths: npt.NDArray[np.int32]) -> Doubles:
     """Returns the sum of each vector's numbers; no vector is empty."""
     if not len(lengths):
-        return np.zeros(0, numbers.dtype)
+        return np.zeros(0)
     if (lengths == lengths[0]).all():
-        return np.asarray(numbers.reshape(len(lengths), -1).sum(axis=1))
+        return np.asarray(np.einsum("ij->i", numbers.reshape(len(lengths), -1), dtype=np.float64))
     starts = np.concatenate(([0], np.cumsum(lengths[:-1])))
-    return np.asarray(np.add.reduceat(numbers, starts))
+    return np.asarray(np.add.reduceat(numbers, starts, dtype=np.float64))
 
 
 def _l1_distance(left: pa.ListArray, right: pa.ListArray) -> pa.Array:
     pairs = _Pairs(left, right)
     found = np.zeros(len(pairs.missing), np.float64)
-    differences = np.abs(pairs.left.astype(np.float64) - pairs.right)
+    with np.errstate(over="ignore"):
+        differences = pairs.left - pairs.right
+    np.abs(differences, out=differences)
     found[~pairs.missing] = _add_up(differences, pairs.lengths)
     return pa.array(found, mask=pairs.missing)
 

@@ -1,0 +1,75 @@
+"""Hamming and Jaccard distances of bit strings on every engine, beside NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import psycopg
+import pytest
+
+from tests.support.lab import ENGINES, client_of_engine
+
+ROWS, BITS = 2000, 96
+MATRIX = np.random.default_rng(3).integers(0, 2, (ROWS, BITS), dtype=np.uint8)
+MATRIX[9] = 0
+QUERY = MATRIX[4] ^ (np.arange(BITS) % 17 == 0)
+SETUP = f"""
+CREATE TABLE prints (id int, b bit({BITS}), w varbit);
+CREATE TABLE odd (id int, b varbit);
+INSERT INTO odd VALUES (1, B''), (2, B'1'), (3, NULL), (4, B'10');
+"""
+
+
+def digits(row: np.ndarray) -> str:
+    return "".join(map(str, row.tolist()))
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
+    with client_of_engine(request.param, SETUP) as connection:
+        with connection.cursor().copy("COPY prints FROM STDIN") as copy:
+            for number, row in enumerate(MATRIX):
+                copy.write_row((number, digits(row), digits(row[: BITS // 2])))
+            copy.write_row((ROWS, None, None))
+        yield connection
+
+
+def hamming(matrix: np.ndarray, query: np.ndarray) -> np.ndarray:
+    return np.asarray((matrix ^ query).sum(1, dtype=float))
+
+
+def jaccard(matrix: np.ndarray, query: np.ndarray) -> np.ndarray:
+    both, either = (matrix & query).sum(1, dtype=float), (matrix | query).sum(1, dtype=float)
+    return np.where(both == 0, 1.0, 1 - both / np.maximum(either, 1))
+
+
+@pytest.mark.parametrize(("operator", "expected"), [("<~>", hamming), ("<%>", jaccard)])
+def test_distances_are_numpys(client: psycopg.Connection, operator: str, expected: object) -> None:
+    assert callable(expected)
+    far = expected(MATRIX, QUERY)
+    sql = f"SELECT id, b {operator} B'{digits(QUERY)}' FROM prints ORDER BY id"
+    rows = client.execute(sql).fetchall()
+    assert [value for _, value in rows] == [*far, None]
+    nearest = f"SELECT id FROM prints ORDER BY b {operator} '{digits(QUERY)}', id LIMIT 9"
+    order = sorted(range(ROWS), key=lambda number: (far[number], number))[:9]
+    assert [number for (number,) in client.execute(nearest).fetchall()] == order
+    parameter = f"SELECT id FROM prints ORDER BY b {operator.replace(chr(37), chr(37) * 2)} %s::bit({BITS}), id LIMIT 9"
+    assert [number for (number,) in client.execute(parameter, (digits(QUERY),)).fetchall()] == order
+    pairs = f"SELECT x.b {operator} y.b FROM prints x JOIN prints y ON y.id = x.id + 1 WHERE x.id < 50 ORDER BY x.id"
+    made = [float(expected(MATRIX[n : n + 1], MATRIX[n + 1])[0]) for n in range(50)]
+    assert [value for (value,) in client.execute(pairs).fetchall()] == made
+
+
+def test_empty_and_missing_bits(client: psycopg.Connection) -> None:
+    sql = "SELECT id, b <~> b, b <%> b, hamming_distance(b, b), jaccard_distance(b, b) FROM odd ORDER BY id"
+    assert client.execute(sql).fetchall() == [
+        (1, 0, 1, 0, 1), (2, 0, 0, 0, 0), (3, None, None, None, None), (4, 0, 0, 0, 0),
+    ]  # fmt: skip
+    assert client.execute("SELECT B'' <~> B'', B'' <%> B'', B'0' <%> B'0'").fetchall() == [(0, 1, 1)]
+
+
+@pytest.mark.parametrize("sql", ["SELECT b <~> w FROM prints", "SELECT B'1' <%> b FROM odd ORDER BY 1"])
+def test_lengths_must_agree(client: psycopg.Connection, sql: str) -> None:
+    with pytest.raises(psycopg.errors.DataException, match="different bit lengths"):
+        client.execute(sql)

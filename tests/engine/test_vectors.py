@@ -219,3 +219,14 @@ def test_an_extension_gives_the_names_a_schema(client: psycopg.Connection) -> No
         client.execute("DELETE FROM small WHERE id > 4")
     with pytest.raises(psycopg.errors.DuplicateObject):
         client.execute("CREATE EXTENSION vector")
+
+
+def test_workers_compute_distances_themselves(client: psycopg.Connection) -> None:
+    for sql in (
+        f"SELECT id FROM items WHERE kind > 2 ORDER BY v <-> '{text_of(QUERY)}' LIMIT 5",
+        f"SELECT id FROM items WHERE v <=> '{text_of(QUERY)}' < 0.5 ORDER BY v <+> '{text_of(MATRIX[3])}' LIMIT 5",
+        "SELECT max(a.v <#> b.v) FROM items a JOIN items b USING (id)",
+    ):
+        plan = "\n".join(line for (line,) in client.execute("EXPLAIN " + sql).fetchall())
+        assert "On Host" not in plan
+        assert "Exchange" in plan or "Engine: cpu" in plan

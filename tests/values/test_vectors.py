@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudb.errors import SqlError
@@ -81,6 +81,7 @@ def test_declared_dimensions_are_checked() -> None:
         assert caught.value.sqlstate == "22000"
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | VECTORS, max_size=8))
 def test_columns_survive_both_forms(rows: list[list[float] | None]) -> None:
     column = pa.array(rows, pa.list_(pa.float32()))
@@ -98,6 +99,7 @@ def test_columns_survive_both_forms(rows: list[list[float] | None]) -> None:
     assert format_text_column(VECTOR, sliced).to_pylist() == texts[1:].to_pylist()
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(NUMBERS, min_size=n, max_size=n), min_size=1)))
 def test_binary_rows_of_one_size_are_decoded_together(rows: list[list[float]]) -> None:
     data = b"".join(struct.pack(f">hh{len(row)}f", len(row), 0, *row) for row in rows)

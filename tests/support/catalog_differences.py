@@ -13,12 +13,14 @@ _ADDED = "|".join(
     sorted(
         {re.escape(name) for name in added_names()}
         | {re.escape(name) for (name,) in pgdata.load_added("pg_type").select("typname")}
+        | {re.escape(name) for (name,) in pgdata.load_added("pg_am").select("amname")}
+        | {re.escape(name) for (name,) in pgdata.load_added("pg_opclass").select("opcname")}
     )
 )
 _TYPES = "|".join(name for (name,) in pgdata.load_added("pg_type").select("typname") if name[0] != "_")
 ADDED_OIDS = frozenset(
     oid
-    for relation in ("pg_proc", "pg_type", "pg_operator", "pg_cast")
+    for relation in ("pg_proc", "pg_type", "pg_operator", "pg_cast", "pg_am", "pg_opfamily", "pg_opclass")
     for (oid,) in pgdata.load_added(relation).select("oid")
 )
 """OIDs of all that gpudb adds to PostgreSQL's catalog, as text."""

@@ -73,3 +73,39 @@ def test_empty_and_missing_bits(client: psycopg.Connection) -> None:
 def test_lengths_must_agree(client: psycopg.Connection, sql: str) -> None:
     with pytest.raises(psycopg.errors.DataException, match="different bit lengths"):
         client.execute(sql)
+
+
+def test_similarities_of_fingerprints(client: psycopg.Connection) -> None:
+    """PG-Strom's gpu_similarity: of bit strings, of arrays of 32 bits a number, and the mean of the k nearest."""
+    far = jaccard(MATRIX, QUERY)
+    order = sorted(range(ROWS), key=lambda number: (far[number], number))[:9]
+    sql = f"SELECT id FROM prints ORDER BY gpu_similarity(b, B'{digits(QUERY)}') DESC NULLS LAST, id LIMIT 9"
+    assert [number for (number,) in client.execute(sql).fetchall()] == order
+    words = MATRIX.reshape(ROWS, 3, 32) @ (1 << np.arange(31, -1, -1, dtype=np.int64))
+    arrays = [row.astype(np.uint32).view(np.int32).tolist() for row in words[:40]]
+    given = (arrays, list(range(40)))
+    client.execute("CREATE TABLE IF NOT EXISTS words (id int, w int[])")
+    client.execute("DELETE FROM words")
+    with client.cursor() as cursor:
+        cursor.executemany("INSERT INTO words VALUES (%s, %s)", list(zip(given[1], given[0], strict=True)))
+    rows = client.execute("SELECT gpu_similarity(w, %s::int[]) FROM words ORDER BY id", (arrays[7],)).fetchall()
+    assert [value for (value,) in rows] == pytest.approx((1 - jaccard(MATRIX[:40], MATRIX[7])).tolist())
+    queries = [digits(row) for row in MATRIX[20:26]]
+    sql = f"SELECT gpu_similarity(2, b, %s::bit({BITS})[]) FROM prints WHERE id < 12 ORDER BY id"
+    similar = np.sort(1 - np.stack([jaccard(MATRIX[:12], row) for row in MATRIX[20:26]]), axis=0)[-2:].mean(0)
+    assert [value for (value,) in client.execute(sql, (queries,)).fetchall()] == pytest.approx(similar.tolist())
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("SELECT gpu_similarity(ARRAY[1], ARRAY[1, 2])", "22000"),
+        ("SELECT gpu_similarity(ARRAY[1, NULL], ARRAY[1, 2])", "22004"),
+        ("SELECT gpu_similarity(0, B'1', ARRAY[B'1'])", "22023"),
+        ("SELECT gpu_similarity(B'1', B'11')", "22000"),
+    ],
+)
+def test_similarities_that_are_refused(client: psycopg.Connection, sql: str, sqlstate: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        client.execute(sql)
+    assert caught.value.sqlstate == sqlstate

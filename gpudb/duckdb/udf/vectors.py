@@ -43,6 +43,7 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_columnar("pg_vector_l1", "FLOAT[] FLOAT[]", "DOUBLE", _l1_distance)
     for name, compute in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply)):
         registry.add_columnar(f"pg_vector_{name}", "FLOAT[] FLOAT[]", "FLOAT[]", partial(_combine, compute))
+    registry.add_columnar("pg_tanimoto", "INTEGER[] INTEGER[]", "DOUBLE", _tanimoto)
     registry.add_columnar("pg_vector_concat", "FLOAT[] FLOAT[]", "FLOAT[]", _concatenate)
     registry.add_columnar("pg_vector_normalize", "FLOAT[]", "FLOAT[]", _normalize)
     registry.add_columnar("pg_vector_sum", "FLOAT[][]", "FLOAT[]", partial(_total, np.float32))
@@ -108,6 +109,26 @@ def _l1_distance(left: pa.ListArray, right: pa.ListArray) -> pa.Array:
     np.abs(differences, out=differences)
     found[~pairs.missing] = _add_up(differences, pairs.lengths)
     return pa.array(found, mask=pairs.missing)
+
+
+def _tanimoto(left: pa.ListArray, right: pa.ListArray) -> pa.Array:
+    """Returns |a and b| / |a or b| of the bits of arrays of one length, 0 for none; 22004 for a NULL inside."""
+    if left.flatten().null_count or right.flatten().null_count:
+        raise SqlError.of("null_value_not_allowed", "array must not contain nulls")
+    missing = get_missing(left) | get_missing(right)
+    kept = pa.array(~missing)
+    one, other = left.filter(kept), right.filter(kept)
+    lengths, others = measure(one), measure(other)
+    if (lengths != others).any():
+        at = int(np.flatnonzero(lengths != others)[0])
+        raise data_exception(f"different fingerprint lengths {lengths[at]} and {others[at]}")
+    a, b = (np.asarray(each.flatten().to_numpy(zero_copy_only=False)).view(np.uint32) for each in (one, other))
+    sums = np.zeros((2, len(lengths)))
+    for total, words in zip(sums, (a & b, a | b), strict=True):
+        total[lengths > 0] = _add_up(np.bitwise_count(words), lengths[lengths > 0])
+    found = np.zeros(len(missing))
+    found[~missing] = sums[0] / np.maximum(sums[1], 1)
+    return pa.array(found, mask=missing)
 
 
 def _combine(compute: Callable[[Floats, Floats], Any], left: pa.ListArray, right: pa.ListArray) -> pa.ListArray:

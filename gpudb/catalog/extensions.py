@@ -43,6 +43,7 @@ _AVAILABLE = (
     AvailableExtension(
         "pg_stat_statements", "1.10", "track planning and execution statistics of all SQL statements executed"
     ),
+    AvailableExtension("vector", "0.8.0", "vector data type and ivfflat and hnsw access methods"),
 )
 _LANGUAGES = (
     AvailableExtension("plpgsql", "1.0", "PL/pgSQL procedural language", relocatable=False),
@@ -50,7 +51,7 @@ _LANGUAGES = (
 )
 _WRAPPERS = tuple(AvailableExtension(each.name, each.version, each.comment) for each in KNOWN.values())
 AVAILABLE: Mapping[str, AvailableExtension] = {each.name: each for each in (*_AVAILABLE, *_LANGUAGES, *_WRAPPERS)}
-"""By name. PostgreSQL 16's versions."""
+"""By name. PostgreSQL 16's versions, and that of pgvector whose types and functions gpudb has."""
 
 PLPGSQL = Extension(12756, "plpgsql", 11, "1.0", "PL/pgSQL procedural language")
 """In pg_catalog of every database, with PostgreSQL's OID: pg_dump leaves out what initdb made. It cannot be dropped."""

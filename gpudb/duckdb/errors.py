@@ -58,6 +58,8 @@ _RULES: tuple[_Rule, ...] = tuple(
     for pattern, condition, message in (
         (r"Cannot (AND|OR|XOR) bit strings of different sizes", "string_data_length_mismatch",
          "cannot {1} bit strings of different sizes"),
+        (r"list dimensions must be equal, got left length '(\d+)' and right length '(\d+)'", "data_exception",
+         "different vector dimensions {1} and {2}"),
         (r"Division by zero|division by zero", "division_by_zero", "division by zero"),
         (r"More than one row returned by a subquery", "cardinality_violation",
          "more than one row returned by a subquery used as an expression"),
@@ -228,5 +230,6 @@ def _fill_message(message: str, match: re.Match[str], plain: str) -> str:
         message.replace("{type2}", _TYPE_NAMES.get((second or "").upper(), (second or "").lower()))
         .replace("{type}", _TYPE_NAMES.get(first or "", _INTEGER_NAMES.get(first or "", "value")))
         .replace("{1}", first or "")
+        .replace("{2}", second or "")
         .replace("{0}", plain)
     )

@@ -42,6 +42,8 @@ def render_literal(value: object, item: SqlType) -> str:
             raise FeatureNotSupported(message)
         items = ", ".join(render_literal(each, item.item) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
+    if item.name == "vector" and isinstance(value, list | tuple):
+        return f"CAST([{', '.join(map(repr, value))}] AS {item.duckdb})"
     if item.name in {"inet", "cidr"} and isinstance(value, str):
         value = parse_network_key(item, value)
     if item.name == "timetz" and isinstance(value, dt.time | str):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
-from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
+from gpudb.functions.let_binding import bind_computed, bind_values, make_macro_template, render_error
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import SqlType
 from gpudb.types.facts import INTEGERS, STRINGS
@@ -171,3 +173,63 @@ def from_bits(sql: str, target: SqlType) -> str:
     error = render_error("22003", f"'{target} out of range'", duckdb_type)
     bits = f"CAST(CAST(lpad({{0}}, {width}, '0') AS BIT) AS {duckdb_type})"
     return bind_values(lambda v: f"(CASE WHEN length({v}) > {width} THEN {error} ELSE {bits.format(v)} END)", sql)
+
+
+# ---------------------------------------------------------------------------------------------- distances
+
+
+_LITERAL = re.compile("'[01]+'")
+
+
+def _measure(count: Callable[[str, str, str], str]) -> Callable[[Operands], str]:
+    """Computes a distance of two bit strings of one length, 22000 for others.
+
+    `count` gets the operands, and one of their length, if possible a constant that is not empty.
+    """
+
+    def body(a: str, b: str) -> str:
+        message = f"'different bit lengths ' || length({a}) || ' and ' || length({b})"
+        error = render_error("22000", message, "DOUBLE")
+        if _LITERAL.fullmatch(a) and _LITERAL.fullmatch(b) and len(a) != len(b):
+            return error  # DuckDB computes what is constant, though a CASE leaves it out
+        whens = f"WHEN length({a}) <> length({b}) THEN {error}"
+        constant = next((each for each in (a, b) if _LITERAL.fullmatch(each)), None)
+        if constant is None:  # DuckDB compares no empty texts
+            none = count(*["'0'"] * 3)
+            whens += f" WHEN {a} = '' THEN {none}"
+            a, b = f"nullif({a}, '')", f"nullif({b}, '')"
+        return f"(CASE {whens} ELSE CAST({count(a, b, constant or a)} AS DOUBLE) END)"
+
+    return lambda operands: bind_computed(body, *operands.sql)
+
+
+def _measure_overlap(a: str, b: str, long: str) -> str:
+    """Returns |a and b| / |a or b|; 0 if they have no bit in common. Bits are counted as distances from zeros."""
+    zeros = f"repeat('0', length({long}))"
+    total, different = f"(hamming({a}, {zeros}) + hamming({b}, {zeros}))", f"hamming({a}, {b})"
+    # A bit of both is in the total twice, one of the union's others once.
+    ratio = f"({total} - {different}) / ({total} + {different})::DOUBLE"
+    return f"(CASE WHEN {total} <= {different} THEN 0 ELSE {ratio} END)"
+
+
+declare("hamming_distance(bit,bit)", _measure(lambda a, b, _: f"hamming({a}, {b})"))
+declare("jaccard_distance(bit,bit)", _measure(lambda *operands: f"1 - {_measure_overlap(*operands)}"))
+# PG-Strom's name for Tanimoto's similarity of fingerprints.
+declare("gpu_similarity(bit,bit)", _measure(_measure_overlap))
+declare("gpu_similarity(_int4,_int4)", "pg_tanimoto({0}, {1})")
+
+
+def _render_nearest(operands: Operands) -> str:
+    """Returns the average of a fingerprint's k greatest similarities to those of an array; 22023 for k below one."""
+    error = render_error("22023", "'the number of neighbours must be at least 1'", "DOUBLE")
+    similarity = _measure(_measure_overlap)
+
+    def body(count: str, bits: str, others: str) -> str:
+        each = similarity(replace(operands, sql=(bits, "pg_e")))
+        nearest = f"list_reverse_sort(list_transform({others}, lambda pg_e: {each}), 'NULLS LAST')[1:{count}]"
+        return f"(CASE WHEN {count} < 1 THEN {error} ELSE list_avg({nearest}) END)"
+
+    return bind_computed(body, *operands.sql)
+
+
+declare("gpu_similarity(int4,bit,_bit)", _render_nearest)

@@ -19,6 +19,7 @@ from gpudb.functions.records import convert_record, pack_record
 from gpudb.functions.text_literal import quote_literal
 from gpudb.functions.timetz import to_timetz
 from gpudb.functions.to_text import format_array, to_string, to_text
+from gpudb.functions.vectors import convert_vector
 from gpudb.types import TEXT, SqlType
 from gpudb.types.facts import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS
 
@@ -46,6 +47,8 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
 
 
 def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:
+    if (converted := convert_vector(sql, source, target)) is not None:
+        return converted, "0"
     if target.element is not None or source.element is not None:
         return _cast_arrays(sql, source, target, explicit), "0"
     if target.fields and target.element is None:

@@ -30,6 +30,14 @@ def bind_values(body: Callable[..., str], *values: str) -> str:
     return f"list_transform([struct_pack({fields})], lambda pg_v: {body(*names)})[1]"
 
 
+def bind_computed(body: Callable[..., str], *values: str) -> str:
+    """Applies `body` as `bind_values` does, with names and constants of any length inserted directly.
+
+    DuckDB computes what depends on constants alone once, which it cannot do with fields of a lambda's parameter.
+    """
+    return body(*values) if all(map(_PLAIN.fullmatch, values)) else bind_values(body, *values)
+
+
 def call_lookup(macro: str, value: str) -> str:
     """Calls a macro that looks its operand up in the catalog, by subqueries that mention it several times.
 

@@ -66,8 +66,10 @@ def _load_functions() -> Mapping[int, Function]:
 
 @cache
 def added_names() -> frozenset[str]:
-    """Returns the names of the functions and aggregates that PostgreSQL lacks."""
-    return frozenset(name for (name,) in pgdata.load_added("pg_proc").select("proname"))
+    """Returns the names of functions and aggregates that PostgreSQL has none of."""
+    own = {int(oid) for (oid,) in pgdata.load_added("pg_proc").select("oid")}
+    overloads = functions_by_name().items()
+    return frozenset(name for name, group in overloads if all(function.oid in own for function in group))
 
 
 def _make_functions(table: pgdata.Table) -> Iterator[Function]:

@@ -56,6 +56,8 @@ def to_text(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return call_lookup(f"pg_{name}_name", sql)
     if source.labels is not None:
         return f"CAST({sql} AS VARCHAR)"
+    if name == "vector":
+        return f"pg_vector_text({sql})"
     if name in VECTORS:
         return f"array_to_string({sql}, ' ')"
     if source.duckdb == "VARCHAR":

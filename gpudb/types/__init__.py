@@ -9,6 +9,7 @@ A type is immutable. How values are represented, where it is not obvious:
 - `timetz` is one integer in the type's order (`values.timetz`);
 - `inet` and `cidr` are bytes in the types' order (`values.inet`);
 - `money` is an integer number of cents;
+- `vector` is a list of single-precision numbers (`values.vectors`);
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, such that bounds and ranges compare as
   structs do: `k` is -1 in both bounds of an empty range, 0 for an infinite lower bound, 2 for an infinite upper one,
   else 1; `s` is 1 above the value `v` (an exclusive lower bound), -1 below it, else 0. A numrange is carried: its
@@ -215,7 +216,7 @@ class SqlType:
 
     @property
     def length(self) -> int | None:
-        """n of varchar(n), char(n) or bit(n); None if undeclared."""
+        """n of varchar(n), char(n), bit(n) or vector(n); None if undeclared."""
         base = self.name.lstrip("_")
         if self.modifier == -1:
             return None
@@ -343,6 +344,7 @@ TIMESTAMPTZ = SqlType("timestamptz")
 INTERVAL = SqlType("interval")
 UUID = SqlType("uuid")
 MONEY = SqlType("money")
+VECTOR = SqlType("vector")
 BIT = SqlType("bit")
 JSON = SqlType("json")
 JSONB = SqlType("jsonb")

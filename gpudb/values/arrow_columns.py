@@ -36,7 +36,7 @@ def check_representable(type_: SqlType, value: object) -> None:
     elif isinstance(value, Interval):
         if abs(value.microseconds) > _MICROSECONDS_LIMIT or abs(value.months) >= _MONTHS_LIMIT:
             raise SqlError.of("interval_field_overflow", "interval out of range")
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple) and type_.name != "vector":
         for (_, item), field in zip(type_.fields, value, strict=True):
             check_representable(item, field)
     elif isinstance(value, Range) and type_.subtype is not None:

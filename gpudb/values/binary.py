@@ -22,6 +22,7 @@ from gpudb.values.numbers import fit_numeric
 from gpudb.values.range import EMPTY, Range, make_range
 from gpudb.values.text import parse_text
 from gpudb.values.timetz import parse_timetz_binary
+from gpudb.values.vectors import parse_vector_binary
 
 EPOCH = calendar.POSTGRES_EPOCH_DAYS * calendar.DAY
 """Microseconds from 1970 to PostgreSQL's epoch."""
@@ -286,5 +287,6 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "varbit": parse_bits_binary,
     "json": lambda _, data: parse_json(decode_utf8(data)),
     "jsonb": _read_jsonb,
+    "vector": parse_vector_binary,
     "jsonpath": _read_jsonpath,
 }

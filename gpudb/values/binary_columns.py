@@ -30,6 +30,7 @@ from gpudb.values.text_columns import (
     unwrap,
 )
 from gpudb.values.timetz import encode_timetz_column
+from gpudb.values.vectors import encode_vector_column
 
 Array = npt.NDArray[np.generic]
 
@@ -57,6 +58,8 @@ def encode_binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
     name = type_.name
     if (ranged := type_.range_type) is not None:
         return _encode_multiranges(ranged, column)
+    if name == "vector":
+        return encode_vector_column(column)
     if pa.types.is_list(column.type):
         return _encode_arrays(type_, column)
     if name == "numeric":

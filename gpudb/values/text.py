@@ -9,6 +9,7 @@
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `calendar` |
 | money | int: cents |
+| vector | tuple of float |
 | timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
@@ -51,6 +52,7 @@ from gpudb.values.numbers import (
 from gpudb.values.range import Range, format_range, parse_range
 from gpudb.values.record import format_record, split_record
 from gpudb.values.timetz import format_timetz, parse_timetz, timetz_to_key
+from gpudb.values.vectors import parse_vector
 
 NAME_BYTES = 63
 
@@ -156,6 +158,7 @@ _PARSERS: dict[str, Callable[[SqlType, str], object]] = {
     "interval": _parse_fitted_interval,
     "int2vector": _parse_vector,
     "oidvector": _parse_vector,
+    "vector": parse_vector,
 }
 
 
@@ -168,6 +171,8 @@ def _parse_jsonpath(text: str) -> str:
 def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
     """Formats a value as the type's output function in PostgreSQL does; `zone` is the session's TimeZone."""
     element = type_.element
+    if isinstance(value, tuple) and type_.name == "vector":
+        return "[" + ",".join(map(format_float4, value)) + "]"
     if isinstance(value, tuple):
         pairs = zip(type_.fields, value, strict=True)
         return format_record([None if field is None else format_text(item, field, zone) for (_, item), field in pairs])

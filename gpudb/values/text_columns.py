@@ -53,6 +53,8 @@ def format_text_column(
         lists = replace_items(column, ranges)
         formatted = pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
         return pc.if_else(column.is_null(), None, formatted) if column.null_count else formatted
+    if type_.name == "vector":
+        return _format_vectors(column)
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _format_lists(type_ if element is None else element, column, zone, resolve)
     arrow_type = column.type
@@ -258,9 +260,15 @@ def _format_lists(
     return enclosed
 
 
+def _format_vectors(column: pa.ListArray) -> pa.StringArray:
+    joined = pc.binary_join(replace_items(column, _format_floats(column.flatten())), ",")
+    return pc.binary_join_element_wise("[", joined, "]", "")
+
+
 def has_nested_arrays(element: SqlType, items: pa.Array) -> bool:
-    """Whether an array's items are arrays, of one dimension less: a multirange is a list too."""
-    return pa.types.is_list(items.type) and (element.range_type is None or pa.types.is_list(items.type.value_type))
+    """Whether an array's items are arrays, of one dimension less: multiranges and vectors are lists too."""
+    is_list = element.range_type is not None or element.name == "vector"
+    return pa.types.is_list(items.type) and (not is_list or pa.types.is_list(items.type.value_type))
 
 
 def replace_items(column: pa.ListArray, items: pa.Array) -> pa.ListArray:

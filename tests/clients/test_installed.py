@@ -11,7 +11,7 @@ import pytest
 from tests.clients import matrix, server
 from tests.clients.scenarios import HERE, Scenario, run
 
-INSTALLED = ("psycopg3",)
+INSTALLED = ("pgvector", "psycopg3")
 
 
 @pytest.fixture(scope="module")

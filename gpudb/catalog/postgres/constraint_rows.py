@@ -12,13 +12,14 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
-from gpudb.catalog.postgres.indexes import IndexFacts, get_operator_class, list_indexes
+from gpudb.catalog.postgres.indexes import IndexFacts, get_named_class, list_indexes
 from gpudb.catalog.postgres.partition_rows import add_index_partition, has_index_on_all, list_parent_indexes
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.tables import Check, Column, ForeignKey, IndexDetails, IndexKey, Table
+from gpudb.pgdata import load_table
 from gpudb.types import TEXT
 
-_METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
+_METHODS = {name: int(oid) for oid, name in load_table("pg_am").select("oid", "amname")}
 _OPTIONS = ("", " DESC NULLS LAST", " NULLS FIRST", " DESC")
 
 
@@ -65,7 +66,10 @@ def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFac
         indisvalid=not partitioned or has_index_on_all(catalog, table, index),
         indnullsnotdistinct=not index.nulls_distinct,
         indcollation=[get_type_facts(column.type).collation for column in columns],
-        indclass=[get_operator_class(column.type) for column in columns[: len(details.keys)]],
+        indclass=[
+            get_named_class(_METHODS[index.method], key.operator_class, column.type)
+            for key, column in zip(details.keys, columns, strict=False)
+        ],
         indoption=list(index.options) or [0] * len(details.keys),
         indexprs=", ".join(expressions) or None,
         indpred=deparse_expression(details.predicate) if details.predicate else None,

@@ -91,6 +91,23 @@ def get_operator_class(item: SqlType) -> int:
     return classes.get(item.oid) or classes[25]
 
 
+def get_named_class(method: int, name: str, item: SqlType) -> int:
+    """Returns the OID of a key's operator class: that of gpudb's methods by name, without it their default for a type.
+
+    Indexes by PostgreSQL's methods show the type's default class for btree.
+    """
+    for own, oid, class_name, kind, is_default in _load_added_classes():
+        if own == method and (class_name == name if name else is_default and kind == item.oid):
+            return oid
+    return get_operator_class(item)
+
+
+@cache
+def _load_added_classes() -> list[tuple[int, int, str, int, bool]]:
+    rows = pgdata.load_added("pg_opclass").select("opcmethod", "oid", "opcname", "opcintype", "opcdefault")
+    return [(int(method), int(oid), name, int(kind), default == "t") for method, oid, name, kind, default in rows]
+
+
 def get_operator_class_name(item: SqlType) -> str:
     """Returns the name of a type's operator class for btree that is used by default."""
     wanted = str(get_operator_class(item))

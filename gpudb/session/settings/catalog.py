@@ -10,6 +10,7 @@ from functools import lru_cache
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
 from gpudb.session.settings.planner import planner_settings
+from gpudb.session.settings.vector_search import vector_settings
 from gpudb.values.zones import name_session_zone, parse_session_zone
 
 
@@ -220,6 +221,7 @@ _ALL = (
     Setting("transaction_read_only", "off", "Sets the current transaction's read-only status.",
             boolean("transaction_read_only"), kind="bool"),
     *planner_settings(),
+    *vector_settings(),
     Setting("xmloption", "content", "Sets whether XML data is a document or content.",
             single_value("xmloption", "content")),
 )  # fmt: skip

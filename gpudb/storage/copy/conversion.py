@@ -23,6 +23,7 @@ from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
 from gpudb.values.datetime_columns import get_zone_offsets
 from gpudb.values.text import parse_text
+from gpudb.values.vectors import parse_plain_column
 from gpudb.values.zones import Zone, fixed_offset_zone, parse_session_zone
 
 FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * DAY
@@ -363,6 +364,7 @@ _VECTORISED: dict[str, VectorisedConversion] = {
     "bpchar": _parse_texts,
     "bytea": _parse_byteas,
     "uuid": _parse_uuids,
+    "vector": lambda type_, text, _: parse_plain_column(type_, text),
     "date": _parse_dates,
     "time": _parse_times,
     "timestamp": _parse_timestamps,

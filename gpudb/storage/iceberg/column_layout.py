@@ -8,7 +8,7 @@ a column follow from its type and are not stored.
     numeric   decimal(p,s)                         T[]       list of T's form
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
     bit, varbit  string of the digits
-    money     decimal(19,2)
+    money     decimal(19,2)                        vector    list of float
     inet, cidr  struct(text string, key binary), where comparisons use the key (`values.inet`)
     timetz    struct(time time, east int), the zone in seconds east of Greenwich
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.tables import Column
 from gpudb.errors import InternalError, SqlError
-from gpudb.types import SqlType
+from gpudb.types import FLOAT4, SqlType
 from gpudb.values.inet import format_network_column
 from gpudb.values.money import decimals_from_cents
 from gpudb.values.range_columns import propagate_nulls
@@ -51,6 +51,8 @@ def id_span(type: SqlType) -> int:
         return 4
     if type.name in _PAIRS:
         return 3
+    if type.name == "vector":
+        return 2
     if type.subtype is not None:
         return 1 + len(_range_members(type))
     return 3 if type.is_carried else 1
@@ -109,6 +111,8 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
         return pa.struct(
             [_build_field("text", pa.string(), field_id + 1), _build_field("key", pa.binary(), field_id + 2)]
         )
+    if type.name == "vector":
+        return pa.list_(_build_field("element", pa.float32(), field_id + 1))
     if type.name == "timetz":
         return pa.struct(
             [_build_field("time", pa.time64("us"), field_id + 1), _build_field("east", pa.int32(), field_id + 2)]
@@ -162,6 +166,8 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     """Converts a column's values (`SqlType.arrow`) to their stored form, of type `target` (see `stored_type`)."""
     if type.item is not None:
         return _list_to_stored(array, type.item, target)
+    if type.name == "vector":
+        return _list_to_stored(array, FLOAT4, target)
     if type.fields:
         pairs = zip(type.fields, array.flatten(), target, strict=True)
         return _build_struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)

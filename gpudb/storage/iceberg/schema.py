@@ -107,6 +107,8 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 1, "text", StringType(), required=False),
             NestedField(field_id + 2, "key", BinaryType(), required=False),
         )
+    if type.name == "vector":
+        return ListType(element_id=field_id + 1, element=FloatType(), element_required=False)
     if type.name == "money":
         return DecimalType(19, 2)
     if type.name == "timetz":

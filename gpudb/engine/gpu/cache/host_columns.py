@@ -35,7 +35,7 @@ from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import TextCodes
-from gpudb.engine.gpu.lower.expressions.arrow import series
+from gpudb.engine.gpu.lower.expressions.arrow import series, to_physical_columns
 from gpudb.engine.gpu.lower.expressions.host_fallback import repeat_text_value, restore_columns
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.values import Bounds, empty_frame, is_keyed, physical_columns, type_bounds, unscaled_digits
@@ -438,6 +438,8 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     if kind.is_carried and kind.name == "numeric":
         value, shown = array.combine_chunks().flatten()
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
+    if kind.name == "vector":
+        return to_physical_columns(array.combine_chunks(), kind)
     if stored_duckdb_type(kind) != kind.duckdb or is_keyed(kind):
         return restore_columns(array, kind)
     return pl.DataFrame({"": series(array, held[""])})

@@ -8,6 +8,7 @@ interval            Int128: the microseconds that it compares by; "m" Int32 mont
 enum                Int32: the position of its label among the type's, from 0
 regclass regtype …  String: the name in results
 money timetz        Int64                                bytea inet cidr     Binary
+vector              Binary: bytes in the order of vectors (`values.vector_keys`)
 array record range  jsonb: Binary sort key; "v" the value in the representation of `value_arrow_type`
 
 So the first physical column alone determines whether a value is NULL, and how it compares.
@@ -30,6 +31,7 @@ from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.types.facts import INTEGER_LIMITS
 from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
+from gpudb.values.vector_keys import encode_key
 
 Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer or unscaled numeric; None if unknown."""
@@ -56,6 +58,7 @@ _PLAIN: dict[str, pl.DataType] = {
     "char": pl.String(),
     "unknown": pl.String(),
     "bytea": pl.Binary(),
+    "vector": pl.Binary(),
     "inet": pl.Binary(),
     "cidr": pl.Binary(),
     "money": pl.Int64(),
@@ -222,6 +225,8 @@ def literal_value(value: object, kind: SqlType) -> Value:
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), None, (value, value), constant=True)
         case bytes() if kind.name == "bytea":
             return Value(kind, pl.lit(value, pl.Binary), constant=True)
+        case tuple() if kind.name == "vector":
+            return Value(kind, pl.lit(encode_key(value), pl.Binary), constant=True)
         case str() if kind.name in _STRINGS or kind.name.startswith("reg"):
             return Value(kind, pl.lit(value), constant=True)
         case str() if kind.labels:

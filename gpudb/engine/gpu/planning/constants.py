@@ -77,6 +77,8 @@ def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
             return bound.Constant(Decimal(value["v"]).quantize(Decimal(1).scaleb(-value["s"])), kind)
     if kind.name == "interval" and value is not None:
         return bound.Constant(Interval(value.months, value.days, value.nanoseconds // 1000), kind)
+    if kind.name == "vector" and value is not None:
+        return bound.Constant(tuple(value), kind)
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return bound.Constant(value.astimezone(dt.UTC), kind)
     return bound.Constant(value, kind)

@@ -20,6 +20,7 @@ from gpudb.session.ddl.foreign_data.foreign_objects import create_known_wrapper,
 from gpudb.session.objects.names import target_schema
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, position
+from gpudb.types import VECTOR
 
 _INVALID = "invalid_parameter_value"
 
@@ -113,7 +114,7 @@ def alter_extension(context: Context) -> Result:
 
 
 def drop_extensions(context: Context, node: Any) -> Result:
-    """DROP EXTENSION [IF EXISTS] name, … [CASCADE]; 42704, 42501, 2BP01 for one whose wrapper has servers, 0A000 for
+    """DROP EXTENSION [IF EXISTS] name, … [CASCADE]; 42704, 42501, 2BP01 for one that something depends on, 0A000 for
     plpgsql.
     """
     for name in [inner(each).sval for each in node.objects]:
@@ -129,8 +130,26 @@ def drop_extensions(context: Context, node: Any) -> Result:
             drop_known_wrapper(context, wrapper, KNOWN[name], cascade=cascade)
         if name in TRAITS:
             drop_language(context, name, cascade=node.behavior == pg.DROP_CASCADE)
+        if name == VECTOR.name:
+            _check_vectors_unused(context, cascade=node.behavior == pg.DROP_CASCADE)
         context.transaction.set_catalog(context.transaction.catalog.drop(extension))
     return Result("DROP EXTENSION")
+
+
+def _check_vectors_unused(context: Context, *, cascade: bool) -> None:
+    """2BP01 while a table has a column of vectors; 0A000 with CASCADE, which would drop the column."""
+    for table in context.transaction.catalog.tables():
+        for column in table.columns:
+            if column.type.name.lstrip("_") != VECTOR.name:
+                continue
+            if cascade:
+                raise FeatureNotSupported("DROP EXTENSION vector CASCADE is not supported while columns have its type")
+            raise SqlError.of(
+                "dependent_objects_still_exist",
+                "cannot drop extension vector because other objects depend on it",
+                detail=f"column {column.name} of table {table.name} depends on type vector",
+                hint="Use DROP ... CASCADE to drop the dependent objects too.",
+            )
 
 
 def comment_on_extension(context: Context, name: str, text: str | None) -> Result:

@@ -20,6 +20,7 @@ from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.constraints.constraints import check_key_columns
 from gpudb.session.ddl.constraints.foreign_keys import release_key
 from gpudb.session.ddl.indexes.index_details import get_expression_name, list_used_columns, read_details
+from gpudb.session.ddl.indexes.vector_indexes import VECTOR_METHODS, check_vector_index
 from gpudb.session.ddl.partitions.partitions import check_keys_include, with_constraint
 from gpudb.session.objects.constraints import allocate_oid, index_names_in
 from gpudb.session.objects.names import (
@@ -34,7 +35,7 @@ from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, present, strings
 
-_METHODS = {"btree", "hash", "gin", "gist", "spgist", "brin"}
+_METHODS = {"btree", "hash", "gin", "gist", "spgist", "brin"} | VECTOR_METHODS
 _DESCENDING, _NULLS_FIRST = 1, 2
 
 
@@ -80,6 +81,8 @@ def create_index(context: Context) -> Result:
             details=None if is_plain else details,
         )
         detail = "Tables are read by their files' ranges; nothing looks into an index."
+        if constraint.method in VECTOR_METHODS:
+            detail = "Searches read all vectors, and are exact."
         context.notice(f'index "{name}" is kept as a declaration', detail=detail)
     changed = replace(relation, constraints=(*relation.constraints, constraint))
     check_keys_include(changed)
@@ -101,6 +104,8 @@ def _check_options(node: Any, table: Table) -> None:
         raise SqlError.of("undefined_object", f'access method "{method}" does not exist')
     if node.unique and method != "btree":
         raise FeatureNotSupported(f'access method "{method}" does not support unique indexes')
+    if method in VECTOR_METHODS:
+        check_vector_index(method, node, table)
     if node.table_space:
         raise FeatureNotSupported("an index in a tablespace is not supported")
     for present_option, what in (

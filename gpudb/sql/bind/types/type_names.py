@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from gpudb.catalog.postgres.extension_objects import has_extension_object
 from gpudb.catalog.row_types import get_row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType, numeric, type_exists
+from gpudb.values.vectors import MAX_DIMENSIONS
 
 _ALIASES = {
     "int": "int4",
@@ -35,11 +37,12 @@ _VALUE_TYPES = frozenset(
     " pg_lsn tid refcursor regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
     " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
-    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8".split()
+    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8"
+    " vector".split()
 )
 
 
-_MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval".split())
+_MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval vector".split())
 _MAX_BITS = 83_886_080
 _MAX_CHARACTERS = 10_485_760
 
@@ -65,7 +68,11 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
         if len(node.typmods):
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
         return replace(result.array, dims=len(node.array_bounds)) if len(node.array_bounds) > 0 else result
-    if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
+    if (
+        len(names) > 1
+        and names[0] not in {"pg_catalog", "public", "information_schema"}
+        and not has_extension_object(binder.catalog, names[-2], name)
+    ):
         if names[-2] not in binder.catalog.schemas:
             raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
         raise UndefinedObject(f'type "{".".join(names)}" does not exist')
@@ -122,6 +129,14 @@ def _check_length(shown: str, length: int, most: int) -> int:
     raise SqlError.of("invalid_parameter_value", f"length for type {shown} {wrong}")
 
 
+def _check_dimensions(count: int) -> int:
+    """Returns the declared dimensions of a vector; 22023 if it cannot have so many."""
+    if 1 <= count <= MAX_DIMENSIONS:
+        return count
+    wrong = "must be at least 1" if count < 1 else f"cannot exceed {MAX_DIMENSIONS}"
+    raise SqlError.of("invalid_parameter_value", f"dimensions for type vector {wrong}")
+
+
 def _apply_modifiers(name: str, modifiers: list[int]) -> SqlType:
     if not modifiers:
         return SqlType(name)
@@ -129,12 +144,14 @@ def _apply_modifiers(name: str, modifiers: list[int]) -> SqlType:
         if len(modifiers) > 2:
             raise SqlError.of("invalid_parameter_value", "invalid NUMERIC type modifier")
         return numeric(modifiers[0], modifiers[1] if len(modifiers) == 2 else 0)
-    if name in {"varchar", "bpchar", "bit", "varbit"} and len(modifiers) > 1:
+    if name in {"varchar", "bpchar", "bit", "varbit", "vector"} and len(modifiers) > 1:
         raise SqlError.of("invalid_parameter_value", "invalid type modifier")
     if name in {"varchar", "bpchar"}:
         return SqlType(name, _check_length("char" if name == "bpchar" else name, modifiers[0], _MAX_CHARACTERS) + 4)
     if name in {"bit", "varbit"}:
         return SqlType(name, _check_length(name, modifiers[0], _MAX_BITS))
+    if name == "vector":
+        return SqlType(name, _check_dimensions(modifiers[0]))
     if name in {"time", "timetz", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":

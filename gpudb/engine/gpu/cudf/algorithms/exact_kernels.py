@@ -1,4 +1,7 @@
-"""Exact functions (kernels/exact.cu) over the columns of a frame in GPU memory; see `backend.exact_calls`."""
+"""Exact functions (kernels/exact.cu) and distances (kernels/vectors.cu) over a frame's columns in GPU memory.
+
+See `backend.exact_calls`.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,16 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
+from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
+from gpudb.engine.gpu.cudf.algorithms.distances import Distances, start_distances
 from gpudb.engine.gpu.cudf.columns.arrays import integer_halves, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.errors import numeric_overflow
 
+_EXACT, _VECTORS = "exact.cu", "vectors.cu"
 _BLOCK_THREADS = 256
 _LOST = 2  # the flag of lost decimals, without that of an overflow
 _MAX_BLOCKS = 1 << 16
@@ -26,13 +32,16 @@ _REAL = plc.DataType(plc.TypeId.FLOAT64)
 
 
 class ExactKernels:
-    """The kernels, compiled in the background and loaded when one is first started; thread-safe."""
+    """The kernels, loaded when one of their file is first started; exact arithmetic is compiled in the background.
+
+    Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._architecture = f"sm_{cupy.cuda.Device().compute_capability}"
-        self._module: Any = None
+        self._modules: dict[str, Any] = {}
         self._lock = Lock()
-        Thread(target=self._compile, name="exact arithmetic").start()
+        Thread(target=self._compile, args=(_EXACT,), name="exact arithmetic").start()
 
     def compute(self, table: Any, calls: Sequence[ExactCall]) -> Any:
         """Returns the frame of the results of calls over a frame's columns. Raises 22003 beyond 38 digits.
@@ -41,7 +50,12 @@ class ExactKernels:
         """
         columns = {column.name: column.obj for column in table.columns}
         flags = cupy.zeros(1 + len(calls), np.uint32)
-        started = [_STARTS[type(call)](self, columns, call, flags, place) for place, call in enumerate(calls, 1)]
+        started: list[_Results | Distances] = [
+            start_distances(self._start_distances, columns, call)
+            if isinstance(call, DistanceCall)
+            else _STARTS[type(call)](self, columns, call, flags, place)
+            for place, call in enumerate(calls, 1)
+        ]
         failed, *nulls = flags.get().tolist()
         if failed:
             raise numeric_overflow(lost=failed == _LOST)
@@ -53,18 +67,22 @@ class ExactKernels:
         """Starts a kernel over rows."""
         if rows:
             blocks = min(-(-rows // _BLOCK_THREADS), _MAX_BLOCKS)
-            self._function(name)((blocks,), (_BLOCK_THREADS,), tuple(arguments))
+            self._function(_EXACT, name)((blocks,), (_BLOCK_THREADS,), tuple(arguments))
 
-    def _compile(self) -> nvrtc.CompiledKernel:
-        return nvrtc.compile_source(read_source("exact.cu"), load_headers(), self._architecture)
+    def _start_distances(self, name: str, blocks: int, arguments: Sequence[Any]) -> None:
+        if blocks:
+            self._function(_VECTORS, name)((min(blocks, _MAX_BLOCKS),), (_BLOCK_THREADS,), tuple(arguments))
 
-    def _function(self, name: str) -> Any:
+    def _compile(self, file: str) -> nvrtc.CompiledKernel:
+        return nvrtc.compile_source(read_source(file), load_headers(), self._architecture)
+
+    def _function(self, file: str, name: str) -> Any:
         with self._lock:
-            if self._module is None:
+            if file not in self._modules:
                 module = cupy.cuda.function.Module()
-                module.load(self._compile().cubin)
-                self._module = module
-            return self._module.get_function(name)
+                module.load(self._compile(file).cubin)
+                self._modules[file] = module
+            return self._modules[file].get_function(name)
 
 
 class _Results:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from gpudb.engine.gpu.lower.values import INTERVAL_PARTS, interval_value, is_keyed, physical_columns, value_arrow_type
 from gpudb.types import SqlType
+from gpudb.values.vector_keys import decode_keys, encode_keys
 
 
 def to_physical_columns(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl.DataFrame:
@@ -36,6 +37,8 @@ def to_physical_columns(array: pa.Array, kind: SqlType, keys: pa.Array | None = 
             # A record's field may be NULL in its value only.
             shown = pc.if_else(value.is_valid(), shown, None)
         return pl.DataFrame({"": series(value, dtypes[""]), "s": series(shown, dtypes["s"])})
+    if kind.name == "vector":
+        array = encode_keys(array)
     if kind.labels:
         labels = pa.array([label.name for label in kind.labels], pa.string())
         return pl.DataFrame({"": series(pc.index_in(array, labels), dtypes[""])})
@@ -69,6 +72,8 @@ def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
         mask = pa.array(key.is_null().to_numpy()) if key.null_count() else None
         return _join_intervals(pa.StructArray.from_arrays(parts, fields=list(INTERVAL_PARTS), mask=mask))
     array = _combine(key.to_arrow())
+    if kind.name == "vector":
+        return decode_keys(array)
     if kind.labels:
         return pa.array([label.name for label in kind.labels], pa.string()).take(array)
     if kind.name == "timestamptz":

@@ -14,14 +14,24 @@ from gpudb.engine.gpu.lower.expressions.exact_steps import (
     add_exact,
     co_moment_step,
     deviation_step,
+    distance_step,
     quotient_step,
 )
 from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostStep
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
 
 _LIMIT = 10**MAX_DIGITS
+
+
+def _count_dimensions(vector: Value) -> int | None:
+    """Returns the dimensions of a constant vector, or those that a column declares; None if they are unknown."""
+    if vector.constant:
+        key = pl.select(vector.expr).item()
+        return None if key is None else len(key) // 4
+    return vector.type.length
 
 
 @dataclass
@@ -52,6 +62,19 @@ class DeferredSteps:
         name = f"{self.prefix}{len(self.steps)}"
         self.steps.append(co_moment_step(name, state, one, other))
         return pl.col(name)
+
+    def defer_distance(self, metric: str, args: tuple[Value, ...], kind: SqlType) -> Value:
+        """Defers a distance of two vectors of known, equal dimensions; returns its future column.
+
+        NotSupportedOnWorkers for others, which may have an error: the host knows which rows reach them.
+        """
+        left, right = args
+        dimensions = {_count_dimensions(each) for each in args}
+        if len(dimensions) > 1 or None in dimensions or (left.constant and right.constant):
+            raise NotSupportedOnWorkers(f"{metric} of vectors without equal, declared dimensions")
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(distance_step(name, metric, dimensions.pop() or 0, left, right))
+        return Value(kind, pl.col(name))
 
     def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""

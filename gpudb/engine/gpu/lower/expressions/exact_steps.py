@@ -1,4 +1,4 @@
-"""Steps of exact arithmetic, whose results' display scales depend on the values: deferred, between two lazy frames."""
+"""Steps between two lazy frames: exact arithmetic, whose display scales depend on the values, and distances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
+from gpudb.engine.gpu.backend.distance_calls import DistanceCall
+from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
 from gpudb.engine.gpu.lower.values import Value
 
 
@@ -22,8 +23,7 @@ class ExactStep:
     @property
     def output_names(self) -> tuple[str, ...]:
         """The columns that it adds to a frame."""
-        name = self.call.name
-        return (name,) if isinstance(self.call, CoMomentCall) else (name, name + "s")
+        return tuple(name for name, _ in exact_columns(self.call))
 
     def reads(self, names: set[str]) -> bool:
         """Returns whether an operand reads one of some columns."""
@@ -62,6 +62,17 @@ def co_moment_step(name: str, state: str, one: str, other: str) -> ExactStep:
     names = [f"{name}_{each}" for each in suffixes]
     named = {at: expr.alias(at) for at, expr in zip(names, operands, strict=True)}
     return ExactStep(CoMomentCall(name, *names), tuple(named.values()))
+
+
+def distance_step(name: str, metric: str, dimensions: int, left: Value, right: Value) -> ExactStep:
+    """Returns the step that computes a distance of vectors of equal dimensions, of which at most one is constant."""
+    if left.constant:
+        left, right = right, left  # every metric is symmetric
+    a, b = name + "_a", name + "_b"
+    if right.constant:
+        to: bytes = pl.select(right.expr).item()
+        return ExactStep(DistanceCall(name, metric, dimensions, a, None, to), (left.expr.alias(a),))
+    return ExactStep(DistanceCall(name, metric, dimensions, a, b, None), (left.expr.alias(a), right.expr.alias(b)))
 
 
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.backend.distance_calls import METRICS
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.expressions import text_codes
 from gpudb.engine.gpu.lower.expressions.constants import comparison_key, constant_value
@@ -148,6 +149,8 @@ class ExpressionLowering:
         if expr.function.name == "numeric_div":
             shown = maximum(args[0].display_scale, args[1].display_scale)
             result = self.deferred.defer_quotient(args[0], args[1], shown, expr.type)
+        elif expr.function.name in METRICS and args[0].type.name == "vector":
+            result = self.deferred.defer_distance(expr.function.name, args, expr.type)
         else:
             result = find_lowering(expr.function, utc=self._host.utc)(args, expr.type)
         errors = [each.error for each in args]

@@ -1,0 +1,63 @@
+"""Distances of vectors (kernels/vectors.cu) over the columns of a frame in GPU memory; see `backend.distance_calls`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+import polars as pl
+import pylibcudf as plc
+
+from gpudb.engine.gpu.backend.distance_calls import METRICS, DistanceCall
+from gpudb.engine.gpu.cudf.columns.arrays import make_column, validity_mask, values_array, view_bytes
+
+ROWS_OF_BLOCK = 8
+"""Rows that a block of the kernel computes at once: one a warp."""
+_NONE = np.uint64(0)
+_REAL = plc.DataType(plc.TypeId.FLOAT64)
+
+
+class Distances:
+    """The result of a call: its column, NULL where an operand is."""
+
+    def __init__(self, name: str, values: Any, valid: Any | None) -> None:
+        self._name, self._values, self._valid = name, values, valid
+
+    def columns(self, _nulls: int) -> list[tuple[str, pl.DataType, Any]]:
+        """Returns the named column."""
+        return [(self._name, pl.Float64(), make_column(_REAL, len(self._values), self._values, self._valid))]
+
+
+def start_distances(
+    start: Callable[[str, int, Sequence[Any]], None], columns: Mapping[str, Any], call: DistanceCall
+) -> Distances:
+    """Starts the kernel of a call by `start`, from its name, blocks and arguments; the stream is the caller's."""
+    left = columns[call.left]
+    right = None if call.right is None else columns[call.right]
+    masks = [
+        mask for mask in (validity_mask(left), None if right is None else validity_mask(right)) if mask is not None
+    ]
+    valid = None if not masks else masks[0] & masks[-1]
+    rows = left.size()
+    found = cupy.empty(rows, np.float64)
+    if call.to is not None:
+        other = (cupy.asarray(np.frombuffer(call.to, np.uint8)), _NONE, _NONE)
+    else:
+        other = _view_vectors(right)
+    arguments = (
+        *_view_vectors(left), *other, np.int32(call.dimensions), np.int32(METRICS[call.metric]),
+        _NONE if valid is None else valid, np.int64(rows), found,
+    )  # fmt: skip
+    start("distances", -(-rows // ROWS_OF_BLOCK), arguments)
+    return Distances(call.name, found, valid)
+
+
+def _view_vectors(column: Any) -> tuple[Any, Any, Any]:
+    """Returns a column's bytes, and its rows' offsets: of 32 bits, or of 64."""
+    if not column.size():
+        return _NONE, _NONE, _NONE
+    offsets = values_array(column.child(0))[column.offset() : column.offset() + column.size() + 1]
+    data = view_bytes(column.data(), int(offsets[-1]), column)
+    return (data, offsets, _NONE) if offsets.dtype == np.int32 else (data, _NONE, offsets)

@@ -1,0 +1,120 @@
+"""Distances of columns of vectors: NumPy's over bytes, and the kernel's, which a C++ compiler runs on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudb.engine.gpu.backend.distance_calls import METRICS, DistanceCall, compute_distances
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.values.vector_keys import decode_keys, encode_key, encode_keys
+from tests.support.fused.hosted import COMPILER, HostedFile
+
+FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda value: value + 0.0)
+VECTORS = st.lists(FLOATS, min_size=1, max_size=5)
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | VECTORS, max_size=9))
+def test_bytes_hold_vectors(rows: list[list[float] | None]) -> None:
+    column = pa.array(rows, pa.list_(pa.float32()))
+    keys = encode_keys(column)
+    assert decode_keys(keys).to_pylist() == column.to_pylist()
+    assert decode_keys(keys[1:]).to_pylist() == column[1:].to_pylist()
+    assert keys.to_pylist() == [None if row is None else encode_key(row) for row in rows]
+
+
+@settings(deadline=None)
+@given(VECTORS, VECTORS)
+def test_bytes_compare_as_vectors_do(one: list[float], other: list[float]) -> None:
+    left, right = encode_key(one), encode_key(other)
+    assert (left < right, left == right) == (one < other, one == other)
+
+
+def expected(metric: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The distances of rows, in double precision."""
+    a, b = left.astype(np.float64), np.broadcast_to(right, left.shape).astype(np.float64)
+    dot = (a * b).sum(1)
+    with np.errstate(invalid="ignore"):
+        found = {
+            "l2_distance": np.sqrt(((a - b) ** 2).sum(1)),
+            "inner_product": dot,
+            "vector_negative_inner_product": -dot,
+            "cosine_distance": 1 - dot / np.sqrt((a * a).sum(1) * (b * b).sum(1)),
+            "l1_distance": np.abs(a - b).sum(1),
+        }
+    return found[metric]
+
+
+def make_rows(dimensions: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(seed)
+    left, right = draw.standard_normal((2, 70, dimensions)).astype(np.float32)
+    left[3] = 0
+    return left, right, draw.random(70) < 0.2
+
+
+def to_series(rows: np.ndarray, missing: np.ndarray) -> pl.Series:
+    held = [None if gone else row for row, gone in zip(rows.tolist(), missing, strict=True)]
+    return pl.Series(pl.from_arrow(encode_keys(pa.array(held, pa.list_(pa.float32())))))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dimensions", [1, 3, 32, 100])
+def test_numpys_distances(metric: str, dimensions: int) -> None:
+    left, right, missing = make_rows(dimensions, dimensions)
+    frame = pl.DataFrame({"a": to_series(left, missing), "b": to_series(right, np.roll(missing, 5))})
+    for other, to, gone in (
+        ("b", None, missing | np.roll(missing, 5)),
+        (None, encode_key(right[0].tolist()), missing),
+    ):
+        (found,) = compute_distances(frame, DistanceCall("d", metric, dimensions, "a", other, to))
+        wanted = expected(metric, left, right if to is None else right[0])
+        assert found.is_null().to_list() == gone.tolist()
+        np.testing.assert_allclose(found.to_numpy()[~gone], wanted[~gone], rtol=2e-6, atol=1e-6)
+    assert compute_distances(frame.head(0), DistanceCall("d", metric, dimensions, "a", "b", None))[0].len() == 0
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> HostedFile:
+    return HostedFile(read_source("vectors.cu"), (), tmp_path_factory.mktemp("vectors"))
+
+
+@pytest.mark.skipif(COMPILER is None, reason="needs g++")
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("large", [False, True])
+def test_the_kernel_computes_the_same(metric: str, large: bool, kernels: HostedFile) -> None:
+    for dimensions in (3, 32, 100):
+        left, right, missing = make_rows(dimensions, dimensions)
+        frame = pl.DataFrame({"a": to_series(left, missing), "b": to_series(right, ~(missing | True))})
+        operands = [_view(frame[name], large) for name in "ab"]
+        valid = (~missing).astype(np.uint8)
+        one = np.frombuffer(encode_key(right[0].tolist()), np.uint8)
+        for other, to in ((operands[1], None), ((one, None, None), one.tobytes())):
+            found = np.full(70, np.nan)
+            given = *operands[0], *other, np.int32(dimensions), np.int32(METRICS[metric]), valid, np.int64(70), found
+            kernels("distances", 2, given)
+            call = DistanceCall("d", metric, dimensions, "a", None if to else "b", to)
+            wanted = compute_distances(frame, call)[0].to_numpy()
+            np.testing.assert_allclose(found[~missing], wanted[~missing], rtol=1e-12, atol=1e-12)
+            assert not found[missing & (found == found)].any()
+
+
+def _view(series: pl.Series, large: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """A column's bytes, and its offsets in 32 or in 64 bits."""
+    _, offsets, data = series.to_arrow().cast(pa.large_binary()).buffers()
+    places = np.frombuffer(offsets, np.int64)
+    held = np.frombuffer(data, np.uint8)
+    return (held, None, places) if large else (held, places.astype(np.int32), None)
+
+
+def test_the_kernel_compiles(tmp_path: Path) -> None:
+    made = nvrtc.compile_source(read_source("vectors.cu"), load_headers(), "sm_90", folder=tmp_path)
+    assert made.cubin[:4] == b"\x7fELF"
+    assert made.spilled == 0

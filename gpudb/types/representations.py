@@ -36,6 +36,7 @@ REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
     "bit": _TEXT,
     "varbit": _TEXT,
     "jsonpath": _TEXT,
+    "matrix": ("BLOB", pa.binary()),
     "unknown": _TEXT,
     "void": _TEXT,
     # Types of the system catalog alone.

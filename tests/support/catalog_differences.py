@@ -7,6 +7,7 @@ import re
 from gpudb import pgdata
 
 _ADDED = "|".join(sorted({re.escape(name) for (name,) in pgdata.load_added("pg_proc").select("proname")}))
+_ADDED_TYPES = "|".join(re.escape(name) for (name,) in pgdata.load_added("pg_type").select("typname"))
 
 # Columns of results that are not compared, by name.
 COLUMNS = {
@@ -38,6 +39,7 @@ ROWS = {
     re.compile(r"pg_(toast_)?temp_\d+"): "PostgreSQL keeps the schemas of sessions' temporary tables",
     re.compile(r"pg_toast_\d+"): "long values need no tables of their own",
     re.compile(rf"(^|\|)({_ADDED})(\||$)"): "functions and aggregates that gpudb adds",
+    re.compile(rf"(^|\|)({_ADDED_TYPES})(\[\])?(\||$)"): "types that gpudb adds, with their operators and casts",
     re.compile(r"^relation pg_catalog\.pg_stat_progress_copy\|tuples_skipped\|"): "a column of a later PostgreSQL",
 }
 

@@ -35,7 +35,8 @@ _VALUE_TYPES = frozenset(
     " pg_lsn tid refcursor regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
     " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
-    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8".split()
+    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8"
+    " matrix".split()
 )
 
 

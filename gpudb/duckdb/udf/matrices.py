@@ -19,7 +19,6 @@ from gpudb.values import matrix_algebra as algebra
 from gpudb.values.matrix import (
     ELEMENT_TYPES,
     Matrix,
-    as_elements,
     build_column,
     check_shape,
     check_size,
@@ -29,6 +28,7 @@ from gpudb.values.matrix import (
     to_numpy,
 )
 from gpudb.values.matrix_forms import format_matrix_column, parse_matrix
+from gpudb.values.matrix_lists import from_lists, from_rows, get_offsets, to_lists
 
 if TYPE_CHECKING:
     from gpudb.duckdb.udf.registry import FunctionRegistry
@@ -40,90 +40,17 @@ def register(registry: FunctionRegistry) -> None:
     """Registers the functions."""
     registry.add_scalar("pg_matrix_in", "VARCHAR", "BLOB", parse_matrix)
     registry.add_columnar("pg_matrix_text", "BLOB", "VARCHAR", format_matrix_column)
-    registry.add_columnar("pg_matrix_of_rows", None, "BLOB", _from_rows)
-    registry.add_columnar("pg_matrix_of_lists", None, "BLOB", _from_lists)
+    registry.add_columnar("pg_matrix_of_rows", None, "BLOB", from_rows)
+    registry.add_columnar("pg_matrix_of_lists", None, "BLOB", from_lists)
     for name, duckdb_type in _LISTS.items():
-        registry.add_columnar(f"pg_matrix_to_{name}", "BLOB", f"{duckdb_type}[][]", partial(_to_lists, name))
+        registry.add_columnar(
+            f"pg_matrix_to_{name}", "BLOB", f"{duckdb_type}[][]", partial(to_lists, dtype=ELEMENT_TYPES[name])
+        )
     for name, (parameters, result, function) in _FUNCTIONS.items():
         registry.add_columnar(f"pg_matrix_{name}", parameters, result, _by_row(parameters, result, function))
 
 
 _LISTS = {"float8": "DOUBLE", "float4": "FLOAT", "int8": "BIGINT", "int4": "INTEGER"}
-
-# ---- made of lists, and read as lists
-
-
-def _get_offsets(column: pa.Array) -> npt.NDArray[np.int64]:
-    """Returns the bounds of a column's lists among `column.values`."""
-    offsets: npt.NDArray[np.int64] = column.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    return offsets
-
-
-def _null_element() -> SqlError:
-    return SqlError.of(
-        "null_value_not_allowed",
-        "a matrix has no NULL elements",
-        hint="Leave rows with NULL out by FILTER or WHERE, or replace it by coalesce().",
-    )
-
-
-def _from_rows(column: pa.Array) -> pa.Array:
-    """Returns the matrix of each list of structs, each a row; NULL of a list without structs, 22004 for NULL in one."""
-    offsets, structs = _get_offsets(column), column.values
-    first, last = int(offsets[0]), int(offsets[-1])
-    members = [member.slice(first, last - first) for member in structs.flatten()]
-    if any(member.null_count for member in members):
-        raise _null_element()
-    for rows in np.diff(offsets).tolist():
-        check_size(rows, len(members), members[0].type.bit_width // 8)
-    block = np.stack([member.to_numpy() for member in members]) if last > first else np.empty((len(members), 0))
-    bounds = zip((offsets[:-1] - first).tolist(), (offsets[1:] - first).tolist(), strict=True)
-    return build_column([block[:, start:end].T if end > start else None for start, end in bounds])
-
-
-def _from_lists(column: pa.Array) -> pa.Array:
-    """Returns the matrix of each list of lists, or of each list as a column; 22004 for NULL, 2202E for ragged lists."""
-    nested = pa.types.is_list(column.type.value_type)
-    outer = _get_offsets(column)
-    inner = _get_offsets(column.values) if nested else None
-    elements = column.values.values if nested else column.values
-    numbers = elements.to_numpy(zero_copy_only=False)
-    null = elements.is_null().to_numpy(zero_copy_only=False) if elements.null_count else None
-    missing_rows = nested and column.values.null_count > 0
-    found: list[Matrix | None] = []
-    for at, is_valid in enumerate(column.is_valid().to_pylist()):
-        if not is_valid:
-            found.append(None)
-            continue
-        start, end = int(outer[at]), int(outer[at + 1])
-        rows, columns = end - start, 1
-        if inner is not None and rows:
-            widths = np.diff(inner[start : end + 1])
-            if missing_rows and column.values.slice(start, rows).null_count:
-                raise _null_element()
-            if (widths != widths[0]).any():
-                raise algebra.shape_error("all rows of a matrix have the same number of elements")
-            start, end, columns = int(inner[start]), int(inner[end]), int(widths[0])
-        check_shape(rows, columns)
-        if null is not None and null[start:end].any():
-            raise _null_element()
-        found.append(as_elements(numbers[start:end].reshape(rows, columns)))
-    return build_column(found)
-
-
-def _to_lists(name: str, column: pa.Array) -> pa.Array:
-    """Returns the rows of each matrix as lists of an element type; 22003 for an element that does not fit."""
-    dtype = ELEMENT_TYPES[name]
-    matrices = [None if each is None else algebra.convert(each, dtype) for each in read_column(column)]
-    known = [each for each in matrices if each is not None]
-    elements = np.concatenate([each.reshape(-1) for each in known]) if known else np.empty(0, dtype)
-    inner = np.zeros(sum(each.shape[0] for each in known) + 1, np.int32)
-    np.cumsum(np.repeat([each.shape[1] for each in known], [each.shape[0] for each in known]), out=inner[1:])
-    outer = np.zeros(len(matrices) + 1, np.int32)
-    np.cumsum([0 if each is None else each.shape[0] for each in matrices], out=outer[1:])
-    rows = pa.ListArray.from_arrays(pa.array(inner), pa.array(elements))
-    return pa.ListArray.from_arrays(pa.array(outer), rows, mask=pa.array([each is None for each in matrices]))
-
 
 # ---- functions of each row
 
@@ -153,7 +80,7 @@ def _read(kind: str, column: pa.Array) -> Iterator[Any]:
 
 def _read_lists(column: pa.Array) -> Iterator[list[Matrix] | None]:
     """Yields the matrices of each list, without NULLs; None for none."""
-    offsets, values = _get_offsets(column), column.values
+    offsets, values = get_offsets(column), column.values
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         known = [each for each in read_column(values.slice(start, end - start)) if each is not None]
         yield known or None

@@ -105,6 +105,8 @@ _RULES: tuple[_Rule, ...] = tuple(
          "set-returning functions within each other are not supported"),
         (r"UNNEST not supported here|UNNEST in lambda expressions is not supported", "feature_not_supported",
          "set-returning functions are not supported here"),
+        (r"maximum total string size for regular string buffers", "program_limit_exceeded",
+         "values of one batch of rows are larger than 2 GiB"),
         (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),
         (r"executing the UDF: MemoryError", "out_of_memory", "out of memory"),
         (r"executing the UDF: RecursionError", "statement_too_complex", "stack depth limit exceeded"),

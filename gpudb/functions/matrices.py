@@ -85,6 +85,8 @@ def _unnest(operands: Operands) -> str:
 declare("matrix_unnest", _unnest)
 declare("matrix_rows", "pg_matrix_to_float8({0})")
 
+declare("matrix_chunks", "pg_matrix_chunks({0}, {1})")
+
 # ---- shape and elements
 
 declare("matrix_nrows array_matrix_height", "pg_matrix_nrows({0})")

@@ -157,7 +157,24 @@ def test_rows_are_records_or_arrays(client: psycopg.Connection) -> None:
     assert (total, count) == (float(_points()["x"].sum(dtype=np.float64)), ROWS)
 
 
+def test_chunks_of_rows_are_joined_and_multiplied(client: psycopg.Connection) -> None:
+    sql = "SELECT id, c::text FROM stored, matrix_chunks(m, 1) AS c WHERE id > 2 ORDER BY id, matrix_element(c, 1, 1)"
+    assert client.execute(sql).fetchall() == [
+        (3, "{{1,3}}"), (3, "{{2,1}}"), (5, "int4={{1,2}}"), (5, "int4={{3,4}}"),
+    ]  # fmt: skip
+    chunked = (
+        "WITH chunks AS (SELECT id / 700 AS n, array_matrix(x::float8, y ORDER BY id) AS m FROM points GROUP BY 1)"
+    )
+    points = _points()
+    whole = np.column_stack([points["x"].astype(np.float64), points["y"]])
+    found = _value(client, f"{chunked} SELECT matrix_sum(transpose(m) * m)::float8[] FROM chunks")
+    np.testing.assert_allclose(found, whole.T @ whole, rtol=1e-12)
+    found = _value(client, chunked + " SELECT rbind(m * '{{2},{-1}}' ORDER BY n)::float8[] FROM chunks")
+    np.testing.assert_allclose(found, whole @ [[2], [-1]], rtol=1e-12)
+
+
 ERRORS = {
+    "matrix_nrows((SELECT c FROM matrix_chunks(m, 0) AS c))": "22023",
     "m + matrix_zeros(3, 3)": "2202E",
     "m * matrix_zeros(3, 3)": "2202E",
     "rbind(m, matrix_zeros(1, 3))": "2202E",

@@ -46,6 +46,7 @@ def register(registry: FunctionRegistry) -> None:
         registry.add_columnar(
             f"pg_matrix_to_{name}", "BLOB", f"{duckdb_type}[][]", partial(to_lists, dtype=ELEMENT_TYPES[name])
         )
+    registry.add_columnar("pg_matrix_chunks", "BLOB INTEGER", "BLOB[]", _divide)
     for name, (parameters, result, function) in _FUNCTIONS.items():
         registry.add_columnar(f"pg_matrix_{name}", parameters, result, _by_row(parameters, result, function))
 
@@ -84,6 +85,21 @@ def _read_lists(column: pa.Array) -> Iterator[list[Matrix] | None]:
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         known = [each for each in read_column(values.slice(start, end - start)) if each is not None]
         yield known or None
+
+
+def _divide(column: pa.Array, sizes: pa.Array) -> pa.ListArray:
+    """Returns each matrix as chunks of at most so many rows; 22023 for a size below 1."""
+    chunks: list[Matrix | None] = []
+    bounds, missing = [0], []
+    for matrix, size in zip(read_column(column), sizes.to_pylist(), strict=True):
+        missing.append(matrix is None or size is None)
+        if matrix is not None and size is not None:
+            if size < 1:
+                raise SqlError.of("invalid_parameter_value", f"a chunk has at least one row, not {size}")
+            chunks += [matrix[start : start + size] for start in range(0, matrix.shape[0], size)]
+        bounds.append(len(chunks))
+    mask = pa.array(missing, pa.bool_())
+    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), build_column(chunks), mask=mask)
 
 
 def _poll(statement: int) -> algebra.Poll:

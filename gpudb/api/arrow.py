@@ -12,6 +12,7 @@
 | inet, cidr, macaddr | string, as PostgreSQL prints it | str |
 | timetz | string, as PostgreSQL prints it | aware time |
 | ranges | string, as PostgreSQL prints them | gpudb.values.Range |
+| matrix | list of lists of its element type, float64 for several types | numpy.ndarray of two dimensions |
 | multiranges | string, as PostgreSQL prints them | gpudb.values.Multirange |
 | others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
 
@@ -41,6 +42,8 @@ from gpudb.values.calendar import (
     time_from_microseconds,
     timestamp_from_microseconds,
 )
+from gpudb.values.matrix import read_column
+from gpudb.values.matrix_lists import find_common_type, to_lists
 from gpudb.values.money import decimal_from_cents, decimals_from_cents
 from gpudb.values.numbers import format_float4
 from gpudb.values.range_columns import propagate_nulls, split_ranges
@@ -63,6 +66,9 @@ def to_public_arrow(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _map_leaves(column, lambda array: pc.utf8_rpad(array, width=length, padding=" "), pa.string())
     if element.name == "money":
         return _map_leaves(column, decimals_from_cents, pa.decimal128(19, 2))
+    if element.name == "matrix":
+        kind = find_common_type(_get_leaves(chunk) for chunk in column.chunks)
+        return _map_leaves(column, lambda array: to_lists(array, kind), pa.list_(pa.list_(pa.from_numpy_dtype(kind))))
     if element.range_type is not None:
         texts = [_format_multiranges(type_, chunk) for chunk in column.chunks]
         return pa.chunked_array(texts, type=None if texts else pa.string())
@@ -77,6 +83,12 @@ def _format_multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
         return format_text_column(type_, array)
     assert type_.item is not None
     return replace_items(array, _format_multiranges(type_.item, array.flatten()))
+
+
+def _get_leaves(array: pa.Array) -> pa.Array:
+    while pa.types.is_list(array.type):
+        array = array.flatten()
+    return array
 
 
 def _map_leaves(
@@ -100,8 +112,7 @@ def _map_array_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -
 
 
 def _get_max_scale(type_: SqlType, array: pa.Array) -> int:
-    while pa.types.is_list(array.type):
-        array = array.flatten()
+    array = _get_leaves(array)
     if not pa.types.is_struct(array.type):
         return int(array.type.scale)
     values, scales = array.flatten()
@@ -153,6 +164,8 @@ def to_python_values(type_: SqlType, column: pa.Array) -> list[object]:
             return [None if cents is None else decimal_from_cents(cents) for cents in column.to_pylist()]
         case "inet" | "cidr":
             return list(format_text_column(type_, column).to_pylist())
+        case "matrix":
+            return [None if matrix is None else matrix.copy() for matrix in read_column(column)]
         case "timetz":
             return [None if key is None else timetz_from_key(key) for key in column.to_pylist()]
         case "timestamp":

@@ -13,7 +13,7 @@ import pyarrow as pa
 from gpudb.api.backend import T, make_copy_error
 from gpudb.api.interrupts import Interruptible
 from gpudb.api.names import quote_identifier
-from gpudb.api.parameters import format_parameter, get_parameter_type
+from gpudb.api.parameters import format_parameter, get_parameter_type, is_matrix
 from gpudb.catalog.model import Catalog
 from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError, SqlError
@@ -23,6 +23,7 @@ from gpudb.sql.bound import OutputColumn
 from gpudb.storage.load.progress import Progress
 from gpudb.types import SqlType
 from gpudb.values import parse_text
+from gpudb.values.matrix import from_numpy
 
 _APPENDED = "rows to append"
 
@@ -100,7 +101,7 @@ class EmbeddedBackend:
                 message = f"{len(parameters)} parameters were given, and the statement has {count}"
                 raise SqlError.of("protocol_violation", message)
             values = [
-                None if value is None else parse_text(type_, format_parameter(value), self.timezone)
+                self._convert_parameter(type_, value)
                 for type_, value in zip(prepared.parameters, parameters, strict=True)
             ]
             result = self._session.execute(prepared, values)
@@ -113,6 +114,13 @@ class EmbeddedBackend:
         except BaseException as error:
             self.finish(failed=True)
             raise error
+
+    def _convert_parameter(self, type_: SqlType, value: object) -> object:
+        if value is None:
+            return None
+        if is_matrix(value) and type_.name == "matrix":
+            return from_numpy(value)
+        return parse_text(type_, format_parameter(value), self.timezone)
 
     def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
         return None  # the rows are in this process

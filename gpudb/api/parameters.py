@@ -7,6 +7,10 @@ import json
 import uuid
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
 
 from gpudb.errors import SqlError
 from gpudb.types import (
@@ -28,6 +32,13 @@ from gpudb.types import (
 )
 from gpudb.values import Interval, Multirange, Range
 from gpudb.values.array import format_array
+from gpudb.values.matrix import from_numpy
+from gpudb.values.matrix_forms import format_matrix
+
+
+def is_matrix(value: object) -> TypeGuard[npt.NDArray[Any]]:
+    """Returns whether a value is a NumPy array of two dimensions, which is sent as a matrix."""
+    return isinstance(value, np.ndarray) and value.ndim == 2
 
 
 def get_parameter_type(value: object) -> SqlType | None:
@@ -37,6 +48,8 @@ def get_parameter_type(value: object) -> SqlType | None:
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a numpy scalar
+    if is_matrix(value):
+        return SqlType("matrix")
     match value:
         case None | str() | Range() | Multirange():
             return None
@@ -95,6 +108,8 @@ def format_parameter(value: object) -> str:
     """Returns a value (not None) in the form of PostgreSQL's input functions."""
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
+    if is_matrix(value):
+        return format_matrix(from_numpy(value))
     match value:
         case str():
             return value

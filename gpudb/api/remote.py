@@ -57,6 +57,21 @@ def _prompt_class(connection_class: Any) -> Any:
     return PromptConnection
 
 
+class _MatrixText(str):
+    """The text of a matrix, which is sent with its type."""
+
+
+@cache
+def _matrix_dumper(psycopg: Any) -> Any:
+    class MatrixDumper(psycopg.adapt.Dumper):  # type: ignore[misc]
+        oid = SqlType("matrix").oid
+
+        def dump(self, obj: str) -> bytes:
+            return obj.encode()
+
+    return MatrixDumper
+
+
 class RemoteBackend:
     """See `backend.Backend`."""
 
@@ -83,6 +98,7 @@ class RemoteBackend:
                 if oid:
                     adapters.register_loader(oid, loader)
         adapters.register_loader(0, loader)
+        adapters.register_dumper(_MatrixText, _matrix_dumper(psycopg))
         self._connection._adapters = adapters
         with self._translate_errors():
             self._connection.execute("SET DateStyle TO 'ISO, MDY'")
@@ -283,6 +299,10 @@ class RemoteBackend:
     def _adapt_parameter(self, value: object) -> object:
         if isinstance(value, dict):
             return self._psycopg.types.json.Jsonb(value)
+        from gpudb.api.parameters import format_parameter, is_matrix
+
+        if is_matrix(value):
+            return _MatrixText(format_parameter(value))
         return str(value) if isinstance(value, Interval) else value
 
     def _add_notice(self, diagnostic: Any) -> None:

@@ -39,7 +39,7 @@ def parse_column(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, slow(type_, texts)
     if type_.subtype is not None or type_.range_type is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
         return type_, to_arrow_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
-    if type_.name == "bytea":
+    if type_.name in {"bytea", "matrix"}:
         values = [None if text is None else parse_text(type_, text) for text in texts]
         return type_, pa.array(values, type_.arrow)
     if type_.name == "bpchar":

@@ -17,7 +17,7 @@ from gpudb.errors import (
     SqlError,
     sqlstates,
 )
-from gpudb.functions.let_binding import DETAIL
+from gpudb.functions.let_binding import DETAIL, HINT
 
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
 """Errors that DuckDB raises itself, and those that an Arrow reader of its batches raises."""
@@ -107,6 +107,8 @@ _RULES: tuple[_Rule, ...] = tuple(
          "set-returning functions within each other are not supported"),
         (r"UNNEST not supported here|UNNEST in lambda expressions is not supported", "feature_not_supported",
          "set-returning functions are not supported here"),
+        (r"maximum total string size for regular string buffers", "program_limit_exceeded",
+         "values of one batch of rows are larger than 2 GiB"),
         (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),
         (r"executing the UDF: MemoryError", "out_of_memory", "out of memory"),
         (r"executing the UDF: RecursionError", "statement_too_complex", "stack depth limit exceeded"),
@@ -158,8 +160,10 @@ def translate_error(error: BaseException) -> GpudbError:
     marked = None if "error_on_division_by_zero" in text else _MARKED_ERROR.search(text)
     if marked is not None and (marked[1] or marked[3]) in _conditions_by_sqlstate():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
+        message, _, hint = message.partition(HINT)
         message, _, detail = message.partition(DETAIL)
-        return SqlError.of(_conditions_by_sqlstate()[marked[1] or marked[3]], message, detail=detail or None)
+        condition = _conditions_by_sqlstate()[marked[1] or marked[3]]
+        return SqlError.of(condition, message, detail=detail or None, hint=hint or None)
     if isinstance(error, duckdb.InterruptException):
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -19,6 +19,8 @@ from gpudb.values.timetz import timetz_to_key
 _MAX_MICROSECONDS = (2**63 - 1) // 1000
 """Limit of an interval's time: results carry it in nanoseconds."""
 
+_SHORT = 64
+
 
 def quote_literal(text: str) -> str:
     """Quotes text as a string literal."""
@@ -63,6 +65,8 @@ def render_literal(value: object, item: SqlType) -> str:
             return f"({value})::{item.duckdb}" if value < 0 else f"{value}::{item.duckdb}"
         case Decimal():
             return _render_carried(value, item) if item.is_carried else render_decimal(value, item)
+        case bytes() if len(value) > _SHORT:
+            return f"unhex('{value.hex()}')"
         case bytes():
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         case Range():

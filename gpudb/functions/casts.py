@@ -11,6 +11,7 @@ from gpudb.functions.cast_datetimes import to_date, to_interval, to_time, to_tim
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.inet import to_network
 from gpudb.functions.let_binding import bind_values, call_lookup, render_error
+from gpudb.functions.matrices import from_matrix, to_matrix
 from gpudb.functions.money import to_money
 from gpudb.functions.multirange_lists import from_range
 from gpudb.functions.operands import ScaledSql, pack, unpack
@@ -69,6 +70,8 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
     ):
         return converted, "0"
     if target.name == "money" and (converted := to_money(sql, source)) is not None:
+        return converted, "0"
+    if target.name == "matrix" and (converted := to_matrix(sql, source)) is not None:
         return converted, "0"
     if target.name == "timetz" and (converted := to_timetz(sql, source, target)) is not None:
         return converted, "0"
@@ -139,6 +142,10 @@ LOOKED_UP = frozenset(
 
 def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     target_element = target.element
+    if source.name == "matrix" and (converted := from_matrix(sql, target)) is not None:
+        return converted
+    if target.name == "matrix" and (converted := to_matrix(sql, source)) is not None:
+        return converted
     if target_element is None:
         assert source.element is not None
         if target.name in STRINGS:

@@ -15,6 +15,10 @@ DETAIL = "\x1f"
 """Separator of an error's message and detail when both pass through the engine."""
 
 
+HINT = "\x1e"
+"""Separator of what is before and the hint."""
+
+
 def bind_values(body: Callable[..., str], *values: str) -> str:
     """Applies `body` to SQL names that denote `values`; short operands are inserted directly.
 

@@ -39,6 +39,10 @@ class Function:
         """Name and argument types, as `int4pl(int4,int4)`: the key of an implementation."""
         return f"{self.name}({','.join(arg.name for arg in self.args)})"
 
+    def takes(self, count: int) -> bool:
+        """Returns whether a call with so many arguments can mean this function."""
+        return len(self.args) - self.defaults <= count and (self.variadic is not None or count <= len(self.args))
+
     def __str__(self) -> str:
         """The form in PostgreSQL's messages: `round(numeric, integer)`."""
         return f"{self.name}({', '.join(map(str, self.args))})"

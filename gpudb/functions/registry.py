@@ -124,5 +124,5 @@ TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz"
     " session_functions privileges role_privileges mathematics numeric_functions statistics arrays inet money"
     " bit_strings ranges multiranges enums json json_records jsonpath sql_json miscellaneous formatting hashes"
-    " transitions variadic_arrays input_checks approximate vectors".split()
+    " transitions variadic_arrays input_checks approximate vectors matrices".split()
 )

@@ -50,6 +50,8 @@ def to_text(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return text if scale == str(stored_scale) else f"pg_numeric_text({text}, {stored_scale}, {scale})"
     if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "money", "interval", "bytea"}:
         return bind_values(lambda v: f"pg_{name}_text({v})", sql)
+    if name == "matrix":
+        return f"pg_matrix_text({sql})"
     if name in {"time", "uuid"}:
         return f"CAST({sql} AS VARCHAR)"
     if name.startswith("reg"):

@@ -10,6 +10,7 @@ A type is immutable. How values are represented, where it is not obvious:
 - `inet` and `cidr` are bytes in the types' order (`values.inet`);
 - `money` is an integer number of cents;
 - `vector` is a list of single-precision numbers (`values.vectors`);
+- `matrix` is bytes: a header and the elements row by row (`values.matrix`);
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, such that bounds and ranges compare as
   structs do: `k` is -1 in both bounds of an empty range, 0 for an infinite lower bound, 2 for an infinite upper one,
   else 1; `s` is 1 above the value `v` (an exclusive lower bound), -1 below it, else 0. A numrange is carried: its

@@ -36,7 +36,7 @@ COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
     " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
-    " timetz money inet cidr macaddr macaddr8 name oid vector".split()
+    " timetz money inet cidr macaddr macaddr8 name oid vector matrix".split()
 )
 """Types that columns of tables may have; so may their arrays."""
 

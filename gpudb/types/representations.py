@@ -37,6 +37,7 @@ REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
     "varbit": _TEXT,
     "jsonpath": _TEXT,
     "vector": ("FLOAT[]", pa.list_(pa.float32())),
+    "matrix": ("BLOB", pa.binary()),
     "unknown": _TEXT,
     "void": _TEXT,
     # Types of the system catalog alone.

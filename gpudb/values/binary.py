@@ -17,6 +17,7 @@ from gpudb.values.bit_strings import parse_bits_binary
 from gpudb.values.inet import parse_macaddr8_binary, parse_macaddr_binary, parse_network_binary
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.matrix_forms import parse_matrix_binary
 from gpudb.values.multirange import Multirange, make_multirange
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.range import EMPTY, Range, make_range
@@ -289,4 +290,5 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "jsonb": _read_jsonb,
     "vector": parse_vector_binary,
     "jsonpath": _read_jsonpath,
+    "matrix": lambda _, data: parse_matrix_binary(data),
 }

@@ -18,6 +18,7 @@ from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
 from gpudb.values.bit_strings import encode_bits_column
 from gpudb.values.inet import encode_network, map_distinct
+from gpudb.values.matrix_forms import encode_matrix_column
 from gpudb.values.range_columns import encode_range_column, propagate_nulls
 from gpudb.values.record_columns import encode_record_column
 from gpudb.values.text_columns import (
@@ -82,6 +83,8 @@ def encode_binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return pa.array([None if text is None else bytes.fromhex(text.replace(":", "")) for text in column.to_pylist()])
     if name in ("bit", "varbit"):
         return encode_bits_column(column)
+    if name == "matrix":
+        return encode_matrix_column(column)
     if name in ("bytea", "void"):
         return pc.cast(column, pa.binary())
     if name == "uuid":

@@ -10,6 +10,7 @@
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `calendar` |
 | money | int: cents |
 | vector | tuple of float |
+| matrix | bytes, see `matrix` |
 | timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
@@ -36,6 +37,7 @@ from gpudb.values.datetimes import format_timestamptz, parse_date, parse_time, p
 from gpudb.values.inet import parse_macaddr, parse_macaddr8, parse_network
 from gpudb.values.interval import Interval, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.matrix_forms import format_matrix, parse_matrix
 from gpudb.values.money import format_money, parse_money
 from gpudb.values.multirange import Multirange, parse_multirange
 from gpudb.values.numbers import (
@@ -155,6 +157,7 @@ _PARSERS: dict[str, Callable[[SqlType, str], object]] = {
     "json": lambda _, text: parse_json(text),
     "jsonb": lambda _, text: parse_jsonb(text),
     "jsonpath": lambda _, text: _parse_jsonpath(text),
+    "matrix": lambda _, text: parse_matrix(text),
     "interval": _parse_fitted_interval,
     "int2vector": _parse_vector,
     "oidvector": _parse_vector,
@@ -187,6 +190,8 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
             return format_float4(value) if type_.name == "float4" else format_float8(value)
         case Decimal():
             return format_numeric(value)
+        case bytes() if type_.name == "matrix":
+            return format_matrix(value)
         case bytes():
             return "\\x" + value.hex()
         case dt.datetime():

@@ -21,6 +21,7 @@ from gpudb.values import datetime_columns
 from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.inet import format_network_column
 from gpudb.values.interval import format_interval
+from gpudb.values.matrix_forms import format_matrix_column
 from gpudb.values.money import format_money_column
 from gpudb.values.numbers import format_float4, format_float8, format_numeric
 from gpudb.values.range_columns import format_range_column, propagate_nulls
@@ -64,6 +65,8 @@ def format_text_column(
         return format_money_column(column)
     if type_.name == "timetz":
         return format_timetz_column(column)
+    if type_.name == "matrix":
+        return format_matrix_column(column)
     if pa.types.is_struct(arrow_type):
         if type_.fields:
             return format_record_column(

@@ -94,6 +94,8 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "inet[]": (SqlType("_inet"), _read_texts("_inet", "{1.2.3.4,NULL}", None, "{}")),
     "money": (types.MONEY, pa.array([-(2**63), None, 2**63 - 1, 150])),
     "money[]": (types.MONEY.array, pa.array([[150, None, -1], None, []], pa.list_(pa.int64()))),
+    "matrix": (SqlType("matrix"), _read_texts("matrix", "{{1,2},{3,4}}", None, "float4={{NaN},{-0}}", "int8={{7}}")),
+    "matrix[]": (SqlType("_matrix"), _read_texts("_matrix", '{"{{1,2}}",NULL}', None, "{}")),
     "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
     "timestamptz": (
         types.TIMESTAMPTZ,

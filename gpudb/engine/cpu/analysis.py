@@ -11,7 +11,7 @@ from gpudb.duckdb.literals import quote_identifier
 from gpudb.functions import equality
 from gpudb.storage.iceberg.scan import scan_sql
 
-_UNEQUAL = frozenset({"json", "jsonpath"})
+_UNEQUAL = frozenset({"json", "jsonpath", "matrix"})
 """Types without equality."""
 
 

@@ -63,6 +63,7 @@ _TYPES: dict[str, IcebergType] = {
     "name": StringType(),
     "oid": LongType(),
     "bytea": BinaryType(),
+    "matrix": BinaryType(),
     "date": DateType(),
     "time": TimeType(),
     "timestamp": TimestampType(),

@@ -7,7 +7,7 @@ carried numeric     the same, and a second column "s": the display scale (Int8)
 interval            Int128: the microseconds that it compares by; "m" Int32 months, "d" Int32 days, "u" Int64 the rest
 enum                Int32: the position of its label among the type's, from 0
 regclass regtype …  String: the name in results
-money timetz        Int64                                bytea inet cidr     Binary
+money timetz        Int64                                bytea inet cidr matrix  Binary
 vector              Binary: bytes in the order of vectors (`values.vector_keys`)
 array record range  jsonb: Binary sort key; "v" the value in the representation of `value_arrow_type`
 
@@ -61,6 +61,7 @@ _PLAIN: dict[str, pl.DataType] = {
     "vector": pl.Binary(),
     "inet": pl.Binary(),
     "cidr": pl.Binary(),
+    "matrix": pl.Binary(),
     "money": pl.Int64(),
     "timetz": pl.Int64(),
     "date": pl.Date(),
@@ -223,7 +224,7 @@ def literal_value(value: object, kind: SqlType) -> Value:
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), constant=True)
         case int() if kind.name in INTEGER_LIMITS or kind.name == "oid":
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), None, (value, value), constant=True)
-        case bytes() if kind.name == "bytea":
+        case bytes() if kind.name in {"bytea", "matrix"}:
             return Value(kind, pl.lit(value, pl.Binary), constant=True)
         case tuple() if kind.name == "vector":
             return Value(kind, pl.lit(encode_key(value), pl.Binary), constant=True)

@@ -113,7 +113,9 @@ class _Arguments:
 
 def _bind_arguments(binder: Binder, scope: Scope, node: Any, routines: Sequence[Routine]) -> _Arguments:
     """Binds what is written in a call; 42803 for an aggregate inside an aggregate."""
-    candidates = functions_by_name().get(strings(node.funcname)[-1], ())
+    named = functions_by_name().get(strings(node.funcname)[-1], ())
+    # rbind(m) is an aggregate, rbind(m, m) is none
+    candidates = [each for each in named if each.takes(len(node.args))] or named
     aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
     is_windowed = node.HasField("over")
     outer = scope.in_aggregate, scope.in_window

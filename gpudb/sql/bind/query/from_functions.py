@@ -53,7 +53,7 @@ _RECORDS = frozenset(
     f"{prefix}_{name}"
     for prefix in ("json", "jsonb")
     for name in ("to_record", "to_recordset", "populate_record", "populate_recordset")
-)
+) | {"matrix_unnest"}
 
 
 def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:

@@ -70,6 +70,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", targ
                 _check_committed(binder, expr, result)
             return result
     source = expr.type
+    if source.name == "matrix" and target.element is not None and target_name is None:
+        target = replace(target, dims=2)
     if source.dims != target.dims and source.element is not None and target.element is not None:
         return _change_dimensions(binder, expr, target, context, target_name)
     if source == target or (

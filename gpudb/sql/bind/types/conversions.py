@@ -44,9 +44,9 @@ def coerce_condition(binder: Binder, expr: Expr, clause: str) -> Expr:
 
 
 def check_equality(types: Iterable[SqlType]) -> None:
-    """Raises 42883 for a type without an equality operator: json."""
+    """Raises 42883 for a type without an equality by which rows can be grouped: json, matrix."""
     for item in types:
-        if item.name in {"json", "_json"}:
+        if item.name.lstrip("_") in {"json", "matrix"}:
             raise UndefinedFunction(f"could not identify an equality operator for type {item}")
         if item.fields:
             check_equality(field for _, field in item.fields)

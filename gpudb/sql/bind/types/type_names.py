@@ -38,7 +38,7 @@ _VALUE_TYPES = frozenset(
     " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
     " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8"
-    " vector".split()
+    " vector matrix".split()
 )
 
 

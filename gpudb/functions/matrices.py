@@ -1,0 +1,125 @@
+"""Matrices: constructors, linear algebra, aggregates and casts, computed by `gpudb.duckdb.udf.matrices`."""
+
+from __future__ import annotations
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.let_binding import bind_values
+from gpudb.functions.operands import pack
+from gpudb.functions.records import pack_record
+from gpudb.functions.registry import Operands, declare
+from gpudb.types import FLOAT8, INT8, SqlType
+from gpudb.types.facts import FLOATS, INTEGERS, STRINGS
+
+ELEMENTS = frozenset({"int4", "int8", "float4", "float8"})
+"""Types of a matrix's elements."""
+_STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
+"""The running statement's number, with which functions ask whether it is cancelled."""
+
+
+def to_matrix(sql: str, source: SqlType) -> str | None:
+    """Returns a matrix of its text or of an array of one or two dimensions; None for other types."""
+    if source.name in STRINGS:
+        return f"pg_matrix_in({sql})"
+    if source.name == "matrix":
+        return sql
+    if source.element is None or source.element.name not in ELEMENTS:
+        return None
+    if source.dims > 2:
+        raise FeatureNotSupported(f"a matrix of an array of {source.dims} dimensions is not supported")
+    return f"pg_matrix_of_lists({sql})"
+
+
+def from_matrix(sql: str, target: SqlType) -> str | None:
+    """Returns a matrix as an array of two dimensions; None for other types than arrays of elements."""
+    if target.element is None or target.element.name not in ELEMENTS:
+        return None
+    if target.dims != 2:
+        raise FeatureNotSupported(f"a matrix as an array of {target.dims} dimensions is not supported")
+    return f"pg_matrix_to_{target.element.name}({sql})"
+
+
+# ---- rows and columns of a query
+
+
+def _gather_rows(operands: Operands) -> str:
+    kind = operands.types[0].duckdb if operands.types[0].name != "int2" else "INTEGER"
+    members = ", ".join(f"c{place} := CAST({value} AS {kind})" for place, value in enumerate(operands.sql))
+    return f"pg_matrix_of_rows({operands.call('list', f'struct_pack({members})')})"
+
+
+declare("array_matrix", _gather_rows)
+for _name in ("rbind", "cbind"):
+    declare(f"{_name}(matrix)", lambda o, name=_name: f"pg_matrix_{name}_all({o.call('list', o.sql[0])})")
+    declare(f"{_name}(matrix,matrix)", f"pg_matrix_{_name}({{0}}, {{1}})")
+    _axis = int(_name == "cbind")
+    declare(f"{_name}(float8,matrix)", f"pg_matrix_bind_number({{1}}, {{0}}, {_axis}, true)")
+    declare(f"{_name}(matrix,float8)", f"pg_matrix_bind_number({{0}}, {{1}}, {_axis}, false)")
+declare("matrix_sum", lambda o: f"pg_matrix_sum_all({o.call('list', o.sql[0])})")
+
+
+def _unnest(operands: Operands) -> str:
+    """Returns the rows of a matrix as records of the columns of a column definition list."""
+    from gpudb.functions.casts import cast  # imported late: casts import this module
+
+    item = operands.result
+    if not item.fields:
+        raise FeatureNotSupported("matrix_unnest is supported in FROM, with a column definition list")
+    for name, field in item.fields:
+        if field.name not in INTEGERS | FLOATS | {"numeric"}:
+            raise SqlError.of("datatype_mismatch", f'column "{name}" of matrix_unnest is of type {field}, not a number')
+    source = INT8 if all(field.name in INTEGERS for _, field in item.fields) else FLOAT8
+    width = len(item.fields)
+    values = [
+        pack(*cast(f"pg_r[{place}]", "0", source, field, False), field)
+        for place, (_, field) in enumerate(item.fields, 1)
+    ]
+    return bind_values(
+        lambda m: (
+            f"list_transform(pg_matrix_to_{source.name}(pg_matrix_of_width({m}, {width})),"
+            f" lambda pg_r: {pack_record(values, item)})"
+        ),
+        operands.sql[0],
+    )
+
+
+declare("matrix_unnest", _unnest)
+declare("matrix_rows", "pg_matrix_to_float8({0})")
+
+declare("matrix_chunks", "pg_matrix_chunks({0}, {1})")
+
+# ---- shape and elements
+
+declare("matrix_nrows array_matrix_height", "pg_matrix_nrows({0})")
+declare("matrix_ncols array_matrix_width", "pg_matrix_ncols({0})")
+declare("matrix_type", "pg_matrix_type({0})")
+declare("matrix_as", "pg_matrix_as({0}, {1})")
+declare("transpose", "pg_matrix_transpose({0})")
+declare("matrix_element", "pg_matrix_element({0}, {1}, {2})")
+declare("matrix_slice", "pg_matrix_slice({0}, {1}, {2}, {3}, {4})")
+declare("matrix_row", "pg_matrix_row({0}, {1})")
+declare("matrix_column", "pg_matrix_column({0}, {1})")
+declare("matrix_identity(int4)", "pg_matrix_identity({0}, 'float8')")
+declare("matrix_identity(int4,text)", "pg_matrix_identity({0}, {1})")
+declare("matrix_zeros(int4,int4)", "pg_matrix_filled({0}, {1}, 0, 'float8')")
+declare("matrix_zeros(int4,int4,text)", "pg_matrix_filled({0}, {1}, 0, {2})")
+declare("matrix_fill", "pg_matrix_filled({0}, {1}, {2}, 'float8')")
+
+# ---- linear algebra
+
+declare("matrix_eq", "pg_matrix_eq({0}, {1})")
+declare("matrix_ne", "(NOT pg_matrix_eq({0}, {1}))")
+declare("matrix_add", "pg_matrix_add({0}, {1})")
+declare("matrix_sub", "pg_matrix_sub({0}, {1})")
+declare("matrix_hadamard", "pg_matrix_hadamard({0}, {1})")
+declare("matrix_scale(matrix,float8)", "pg_matrix_scale({0}, {1})")
+declare("matrix_scale(float8,matrix)", "pg_matrix_scale({1}, {0})")
+declare("matrix_negate", "pg_matrix_negate({0})")
+declare("matrix_mul", f"pg_matrix_mul({{0}}, {{1}}, {_STATEMENT})")
+declare("matrix_solve", f"pg_matrix_solve({{0}}, {{1}}, {_STATEMENT})")
+declare("matrix_inverse", f"pg_matrix_inverse({{0}}, {_STATEMENT})")
+declare("matrix_det", f"pg_matrix_det({{0}}, {_STATEMENT})")
+declare("matrix_trace", "pg_matrix_trace({0})")
+declare("matrix_norm(matrix)", f"pg_matrix_norm({{0}}, 'fro', {_STATEMENT})")
+declare("matrix_norm(matrix,text)", f"pg_matrix_norm({{0}}, {{1}}, {_STATEMENT})")
+for _name in ("row_sums", "row_means", "column_sums", "column_means"):
+    declare(f"matrix_{_name}", f"pg_matrix_{_name}({{0}})")

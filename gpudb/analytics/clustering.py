@@ -19,6 +19,8 @@ Labels = NDArray[np.int32]
 
 _DRAWN = 1 << 17
 """The most rows from which the first centres are drawn."""
+_COMPARED = 5000
+"""The most rows that are compared with each other."""
 _CHUNK = 1 << 16
 NOISE = -1
 """The label of a row in no cluster."""
@@ -83,6 +85,19 @@ def _draw_centers(matrix: Floats, k: int, seed: int, weights: Floats | None) -> 
     with quiet():
         centers: Floats = kmeans_plusplus(drawn, k, sample_weight=drawn_weights, random_state=seed)[0]
     return centers
+
+
+def silhouette(matrix: Floats, centers: Floats) -> float | None:
+    """Returns the mean silhouette of rows in the clusters of their nearest centres; None for fewer than two clusters.
+
+    It compares each row with each other one, so many rows are represented by a sample.
+    """
+    from sklearn.metrics import silhouette_score
+
+    sample = sample_rows(matrix, _COMPARED)
+    labels = np.square(sample[:, None] - centers).sum(axis=2).argmin(axis=1)
+    count = len(np.unique(labels))
+    return float(silhouette_score(sample, labels)) if 2 <= count < len(sample) else None
 
 
 def dbscan(matrix: Floats, eps: float, min_samples: int = 5) -> Labels:

@@ -156,7 +156,9 @@ ERRORS = {
     "gpu_kmeans('po' || 'ints', 2)": "0A000",
     "gpu_kmeans('points', 2) WITH ORDINALITY": "0A000",
     "gpu_kmeans('points', 2) AS (a int)": "42601",
-    "points p, gpu_kmeans('points', p.id)": "0A000",
+    "points p RIGHT JOIN LATERAL gpu_kmeans('points', p.id) k USING (id)": "42P10",
+    "points p, gpu_kmeans(p.name, 2)": "0A000",
+    "points p, gpu_kmeans('points', 2, ARRAY[p.name])": "0A000",
     "gpu_kmeans('points')": "42883",
     "gpu_kmeans('points', 2, clusters => 3)": "42883",
     "gpu_kmeans('points', 2, k => 3)": "42883",
@@ -168,6 +170,56 @@ ERRORS = {
 @pytest.mark.parametrize("call", ERRORS)
 def test_errors(session: Session, call: str) -> None:
     assert state(session, f"SELECT * FROM {call}") == ERRORS[call]
+
+
+MODELS = {
+    "gpu_dbscan('points', 0)": "22023",
+    "gpu_dbscan('points', 'NaN')": "22023",
+    "gpu_dbscan('points', 1, min_samples => 0)": "22023",
+    "gpu_pca('points', 0)": "22023",
+    "gpu_pca('points', 3, '{x,y}')": "22023",
+    "gpu_pca('points', id)": "42703",
+    "gpu_pca('points', 1 + 1)": "0A000",
+    "gpu_pca('points', NULL)": "22004",
+    "gpu_pca('SELECT x, y FROM points LIMIT 1', 1)": "22023",
+    "gpu_pca_components('points', 9)": "22023",
+    "gpu_linear_regression('points', 'name')": "42804",
+    "gpu_linear_regression('points', 'z')": "42703",
+    "gpu_linear_regression('points', NULL)": "22004",
+    "gpu_linear_regression('SELECT x, x * 2 AS z, y FROM points', 'y')": "22023",
+    "gpu_linear_regression('SELECT x, y FROM points WHERE false', 'y')": "22023",
+    "gpu_linear_regression('SELECT y FROM points', 'y')": "22023",
+    "gpu_linear_regression('points', 'y', weights => 'name')": "42804",
+    "gpu_ridge('points', 'y', -1)": "22023",
+    "gpu_ridge('SELECT NULL::int AS x, 1 AS y', 'y')": "22023",
+    "gpu_logistic_regression('SELECT x, 1 AS c FROM points', 'c')": "22023",
+    "gpu_logistic_regression('points', 'y', c => 0)": "22023",
+    "gpu_nearest_neighbors('points', 'points', 0)": "22023",
+    "gpu_nearest_neighbors('points', 'points', 101)": "22023",
+    "gpu_nearest_neighbors('points', 'points', 1, metric => 'taxicab')": "22023",
+    "gpu_nearest_neighbors('points', 'SELECT id, x FROM points', 1)": "42703",
+    "gpu_nearest_neighbors('points', 'points', 1, id => 'z')": "42703",
+    "gpu_nearest_neighbors('points', 'nowhere', 1)": "42P01",
+    "gpu_nearest_neighbors('points', NULL, 1)": "22004",
+}
+
+
+@pytest.mark.parametrize("call", MODELS)
+def test_errors_of_other_functions(session: Session, call: str) -> None:
+    assert state(session, f"SELECT * FROM {call}") == MODELS[call]
+
+
+def test_a_call_for_each_row(session: Session) -> None:
+    sql = "SELECT k, m.clusters, m.rows FROM generate_series(1, 3) AS k, gpu_kmeans_metrics('points', k, '{y}') AS m"
+    assert run(session, f"{sql} ORDER BY k") == [(1, 1, 100), (2, 2, 100), (3, 3, 100)]
+    sql = "SELECT k, count(DISTINCT cluster) FROM generate_series(2, 3) k LEFT JOIN LATERAL gpu_kmeans('points', k) ON true"
+    assert run(session, f"{sql} GROUP BY k ORDER BY k") == [(2, 2), (3, 3)]
+
+
+def test_no_convergence_is_noticed(session: Session) -> None:
+    run(session, "SELECT * FROM gpu_logistic_regression('points', 'y', iterations => 1)")
+    (notice,) = session.take_notices()
+    assert notice.message == "the logistic regression did not converge within 1 iterations"
 
 
 def test_an_error_in_the_query_names_it(session: Session) -> None:

@@ -53,7 +53,7 @@ from gpudb.sql.bound import (
     Values,
     Window,
 )
-from gpudb.sql.traverse import outer_columns, replace_nodes, walk
+from gpudb.sql.traverse import outer_columns, reads_columns, replace_nodes, walk
 from gpudb.types import INT8
 
 _FIRST_REL = 2_000_000
@@ -153,8 +153,8 @@ class _QueryRun:
         return self._scan_rows(rows, query.columns)
 
     def _call_table_function(self, node: Any, run: Callable[[Query], pa.Table]) -> Derived | None:
-        """Calls a function over queries in FROM, which reads nothing around it, and puts its rows in its place."""
-        if type(node) is not TableFunction:
+        """Calls a function over queries in FROM and puts its rows in its place; None if it reads other rows."""
+        if type(node) is not TableFunction or any(map(reads_columns, node.args)):
             return None
         return Derived(node.rel, self._scan_rows(call_table_function(self._context, node, run), node.columns))
 

@@ -11,12 +11,11 @@ from functools import cache
 
 import pyarrow as pa
 
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import SqlError
 from gpudb.processes.pool import ProcessPool
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.routine_calls import get_literal_value
 from gpudb.sql.bound import Constant, Expr, Query, TableFunction
-from gpudb.sql.traverse import reads_columns
 
 Run = Callable[[Query], pa.Table]
 """Runs a query; its rows."""
@@ -30,14 +29,20 @@ def _get_pool(memory_bytes: int) -> ProcessPool:
 def call_table_function(context: Context, node: TableFunction, run: Run) -> pa.Table:
     """Returns the rows of a call: the rows of its query with what was found for each, or rows of its own.
 
-    22004 for an argument that is NULL, 0A000 for one that reads columns.
+    22004 for an argument that is NULL. None reads columns any more.
     """
     options = {name: _evaluate(context, node, name, arg) for name, arg in zip(node.names, node.args, strict=True)}
     rows = [run(query) for query in node.queries]
     read = [_name_features(table, kept, node.features) for table, kept in zip(rows, node.kept, strict=True)]
     pool = _get_pool(context.session.database.cpu.memory_limit)
     found: pa.Table = pool.call(node.function.name, (*read, len(node.features), options), context.cancel.check)
-    columns = [*rows[0].columns[: node.kept[0]], *found.columns]
+    if (notice := (found.schema.metadata or {}).get(b"notice")) is not None:
+        context.notice(notice.decode())
+    if len(rows) == 1:
+        columns = [*rows[0].columns[: node.kept[0]], *found.columns]
+    else:  # rows of the second query, each with some of the first
+        first, second = (table.column(0) for table in rows)
+        columns = [second.take(found.column(0)), first.take(found.column(1)), *found.columns[2:]]
     wanted = zip(columns, node.columns, strict=True)
     return pa.table([column.cast(each.type.arrow) for column, each in wanted], names=_number(len(columns)))
 
@@ -53,8 +58,6 @@ def _number(count: int) -> list[str]:
 
 
 def _evaluate(context: Context, node: TableFunction, name: str, arg: Expr) -> object:
-    if reads_columns(arg):
-        raise FeatureNotSupported(f"{node.function.name} for each row of another relation is not supported")
     value = arg.value if isinstance(arg, Constant) else get_literal_value(context, arg)
     if value is None:
         raise SqlError.of("null_value_not_allowed", f"{name} of {node.function.name} must not be null")

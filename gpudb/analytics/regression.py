@@ -79,7 +79,7 @@ def _factorise(matrix: Floats, target: Floats, weights: Floats | None, mean: Flo
         rows = np.column_stack((matrix[part] - mean, target[part] - target_mean))
         if weights is not None:
             rows *= np.sqrt(weights[part])[:, None]
-        factor = np.linalg.qr(np.vstack((factor, rows)), mode="r")
+        factor = np.asarray(np.linalg.qr(np.vstack((factor, rows)), mode="r"))
     return factor
 
 
@@ -105,7 +105,8 @@ def ridge(matrix: Floats, target: Floats, alpha: float, scaling: Scaling) -> Flo
     model = load_library().Ridge(alpha=alpha)
     with quiet():
         model.fit(scaling.apply(matrix), target)
-    return _in_units(model.coef_, model.intercept_, scaling)[0]
+    coefficients: Floats = _in_units(model.coef_, model.intercept_, scaling)[0]
+    return coefficients
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ class _Estimator:
                 self.reads_tables = self.varies = True
                 self.read += float(source.files.size)
                 return source.files.size / max(_width(source.columns), 1.0)
-            case bound.SystemScan() | bound.ForeignScan():
+            case bound.SystemScan() | bound.ForeignScan() | bound.TableFunction():
                 return _UNKNOWN_ROWS
             case bound.Derived():
                 return self.query(source.query)

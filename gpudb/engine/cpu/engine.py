@@ -94,6 +94,11 @@ class CpuEngine:
         self.admission = ThreadAdmission(room, long=min(LONG, max(2, self._threads // 2)))
 
     @property
+    def memory_limit(self) -> int:
+        """The bytes that all statements together may take."""
+        return self._instance.memory_limit()
+
+    @property
     def instance(self) -> EngineInstance:
         """The DuckDB that runs statements; its functions are defined for the first of them."""
         instance = self._instance

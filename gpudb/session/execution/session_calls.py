@@ -30,6 +30,7 @@ from gpudb.sql.bound import (
     FunctionScan,
     Parameter,
     Query,
+    TableFunction,
 )
 from gpudb.sql.traverse import replace_nodes, walk
 from gpudb.types import BOOL, OID, VOID, SqlType
@@ -47,7 +48,7 @@ def is_session_call(node: Any) -> bool:
         if name == "set_config":  # with constants it is evaluated before the statement runs
             return any(type(each) not in (Constant, Parameter) for each in node.args)
         return node.function.oid >= FIRST_USER_OID or name in _SESSION_FUNCTIONS
-    return type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID
+    return type(node) is TableFunction or (type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID)
 
 
 def has_session_calls(node: Any) -> bool:

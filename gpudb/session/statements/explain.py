@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
@@ -15,10 +17,15 @@ from gpudb.session.execution.binding.binding import BINDABLE, bind_statement
 from gpudb.session.execution.requests.requests import build_request
 from gpudb.session.execution.session_calls import without_session_calls
 from gpudb.session.results import Result, ResultColumn, text_result
+from gpudb.session.statements.explain_functions import (
+    explain_table_function,
+    place_table_functions,
+    separate_table_functions,
+)
 from gpudb.session.statements.plan_costs import estimate_cost
 from gpudb.session.statements.plan_xml import write_xml
 from gpudb.session.statements.prepared import enter_prepared
-from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
+from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, TableFunction, Update, WithChanges
 from gpudb.sql.parse.parser import RawStatement, inner
 from gpudb.sql.parse.values import read_option_text
 from gpudb.types import JSON, TEXT, SqlType
@@ -60,13 +67,18 @@ def explain(context: Context) -> Result:
     if analyze and isinstance(bound, DataChange):
         raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE, DELETE or MERGE is not supported")
     query = bound.query if isinstance(bound, DataChange) else bound
+    functions: list[TableFunction] = []
+    frames: dict[str, pa.Table] = {}
     if context.session_calls or explained.session_calls:
         if analyze:
-            raise FeatureNotSupported("EXPLAIN ANALYZE of a statement that calls sequence functions is not supported")
+            message = "EXPLAIN ANALYZE of a statement that calls functions which the session runs is not supported"
+            raise FeatureNotSupported(message)
+        query, functions, frames = separate_table_functions(query)
         query = without_session_calls(query)
     planned = time.perf_counter()
     engine = context.session.database.engine
-    plan = engine.explain(build_request(explained, query), analyze=analyze)
+    plan = engine.explain(build_request(explained, query, frames), analyze=analyze)
+    plan = place_table_functions(plan, [explain_table_function(explained, each) for each in functions])
     ended = time.perf_counter()
     execution = 1000 * (ended - planned) - plan.planning if plan.execution is None else plan.execution
     spent = plan

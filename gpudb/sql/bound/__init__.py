@@ -80,6 +80,7 @@ from gpudb.sql.bound.relations import (
     Join,
     Scan,
     SystemScan,
+    TableFunction,
 )
 from gpudb.sql.bound.subqueries import (
     SUBQUERIES,
@@ -149,6 +150,7 @@ __all__ = [
     "Statement",
     "Subscript",
     "SystemScan",
+    "TableFunction",
     "Test",
     "Update",
     "Values",

@@ -98,6 +98,26 @@ class FunctionScan(TreeNode):
 
 
 @dataclass(frozen=True, slots=True)
+class TableFunction(TreeNode):
+    """A function over the rows of queries, in FROM: the session calls it, and its rows take the place of this node.
+
+    Each query has first so many columns that the result takes over (`kept`), then `features` as float8, then what else
+    the function reads. `args` are the values of its parameters `names`.
+    """
+
+    children = ("queries", "args")
+
+    rel: int
+    function: Function
+    queries: tuple[Query, ...]
+    kept: tuple[int, ...]
+    features: tuple[str, ...]
+    names: tuple[str, ...]
+    args: tuple[Expr, ...]
+    columns: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Join(TreeNode):
     """A join of two relations; `on` is None for CROSS. The binder rewrites USING and NATURAL to equalities."""
 
@@ -109,4 +129,4 @@ class Join(TreeNode):
     on: Expr | None
 
 
-From = Scan | SystemScan | FrameScan | FileScan | ForeignScan | Derived | CteScan | FunctionScan | Join
+From = Scan | SystemScan | FrameScan | FileScan | ForeignScan | Derived | CteScan | FunctionScan | TableFunction | Join

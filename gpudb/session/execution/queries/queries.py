@@ -7,7 +7,7 @@ those rows. Subqueries with session calls run first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from gpudb.session.execution import sequence_values
 from gpudb.session.execution.queries.drawn_rows import DrawnRows
 from gpudb.session.execution.queries.lateral_calls import replace_lateral_calls
 from gpudb.session.execution.queries.row_calls import replace_row_calls
+from gpudb.session.execution.queries.table_functions import call_table_function
 from gpudb.session.execution.requests.requests import collect, fetch_from_engine, run_on_engine
 from gpudb.session.execution.routines.literals import literal
 from gpudb.session.execution.routines.routine_calls import call_function
@@ -49,10 +50,11 @@ from gpudb.sql.bound import (
     Select,
     SetOperation,
     SetReturning,
+    TableFunction,
     Values,
     Window,
 )
-from gpudb.sql.traverse import outer_columns, replace_nodes, walk
+from gpudb.sql.traverse import outer_columns, reads_columns, replace_nodes, walk
 from gpudb.types import INT8
 
 _FIRST_REL = 2_000_000
@@ -87,6 +89,7 @@ class _QueryRun:
         def run(inside: Query) -> pa.Table:
             return collect(self.stream(inside, ctes))
 
+        query = replace_nodes(query, lambda node: self._call_table_function(node, run))
         if isinstance(query, Select) and query.source is not None:
             query = replace_lateral_calls(self._context, query, run, self._add_frame)
         query = self._run_subqueries(query, ctes)
@@ -149,6 +152,12 @@ class _QueryRun:
         needed = tuple(cte for cte in ctes if cte.number in used and cte not in query.ctes)
         rows = collect(self.stream(replace(query, ctes=(*needed, *query.ctes))))
         return self._scan_rows(rows, query.columns)
+
+    def _call_table_function(self, node: Any, run: Callable[[Query], pa.Table]) -> Derived | None:
+        """Calls a function over queries in FROM and puts its rows in its place; None if it reads other rows."""
+        if type(node) is not TableFunction or any(map(reads_columns, node.args)):
+            return None
+        return Derived(node.rel, self._scan_rows(call_table_function(self._context, node, run), node.columns))
 
     def _call_in_from(self, node: FunctionScan) -> Derived:
         """Calls a routine in FROM once and puts its rows in its place."""

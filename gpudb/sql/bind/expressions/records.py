@@ -14,21 +14,15 @@ from gpudb.sql.bound import (
     Case,
     Column,
     Constant,
-    CteScan,
     Derived,
     Expr,
     Field,
-    FileScan,
-    ForeignScan,
-    FrameScan,
     From,
     FunctionScan,
     Join,
     OutputColumn,
     Row,
-    Scan,
     Select,
-    SystemScan,
     Test,
 )
 from gpudb.types import BOOL, TEXT, SqlType
@@ -83,7 +77,6 @@ def add_presence_columns(binder: Binder, source: From | None) -> From | None:
     columns = binder.presence_columns.pop(source.rel, None)
     if columns is None:
         return source
-    assert isinstance(source, Scan | SystemScan | FrameScan | FileScan | ForeignScan | Derived | CteScan | FunctionScan)
     rel = binder.new_rel()
     targets: list[Expr] = [Column(rel, n, c.type, c.name) for n, c in enumerate(columns)]
     targets.append(Constant(True, BOOL))

@@ -30,6 +30,7 @@ from gpudb.sql.bind.query.from_files import FUNCTIONS, bind_files
 from gpudb.sql.bind.query.output_names import derive_output_name
 from gpudb.sql.bind.query.rows_from import bind_rows_from, list_functions
 from gpudb.sql.bind.query.sources import Source, build_source, build_system_source
+from gpudb.sql.bind.query.table_functions import bind_table_function, is_table_function
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, resolve_unknown
 from gpudb.sql.bind.types.type_names import resolve_value_type
@@ -78,6 +79,8 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         return build_system_source(binder, binder.new_rel(), f"pg_catalog.{name}()", system, alias)
     if kind(part) == "func_call" and name in FUNCTIONS and not find_routines(binder, strings(inner(part).funcname)):
         return bind_files(binder, inner(part), columns, node, alias)
+    if kind(part) == "func_call" and is_table_function(binder, strings(inner(part).funcname)):
+        return bind_table_function(binder, scope, inner(part), columns, node)
     if kind(part) == "func_call" and (result := _bind_routine(binder, scope, inner(part), node)) is not None:
         return result
     expr = _bind_call(binder, scope, part)

@@ -20,6 +20,7 @@ from gpudb.sql.bound import (
     Scan,
     Select,
     SetReturning,
+    TableFunction,
     Window,
 )
 from gpudb.sql.parse.parser import inner
@@ -32,7 +33,7 @@ _NAMES = {
     "LCS_FORKEYSHARE": "FOR KEY SHARE",
 }
 
-_UNLOCKABLE: dict[type, str] = {FunctionScan: "a function", CteScan: "a WITH query"}
+_UNLOCKABLE: dict[type, str] = {FunctionScan: "a function", TableFunction: "a function", CteScan: "a WITH query"}
 
 
 def check_lockable(node: Any) -> None:

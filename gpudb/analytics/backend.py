@@ -1,0 +1,67 @@
+"""The library that computes: cuML where a GPU and cuml are there, else scikit-learn, whose API cuML mirrors.
+
+Nothing else knows which one it is: both take and return NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported
+
+_GPU = Path("/dev/nvidiactl")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The classes of estimators of one library."""
+
+    name: str
+    KMeans: Any
+    DBSCAN: Any
+    PCA: Any
+    Ridge: Any
+    LogisticRegression: Any
+    NearestNeighbors: Any
+
+
+@cache
+def load_library() -> Library:
+    """Returns cuML or scikit-learn; 0A000 if neither is installed."""
+    if _GPU.exists() and find_spec("cuml") is not None:
+        root = import_module("cuml")
+        root.set_global_output_type("numpy")
+        return _gather("cuml", "cluster", "decomposition", "linear_model", "neighbors")
+    if find_spec("sklearn") is None:
+        message = "this function needs scikit-learn, which is not installed"
+        raise FeatureNotSupported(message, hint="Install gpudb[analytics].")
+    return _gather("sklearn", "cluster", "decomposition", "linear_model", "neighbors")
+
+
+def _gather(package: str, *modules: str) -> Library:
+    cluster, decomposition, linear, neighbors = (import_module(f"{package}.{each}") for each in modules)
+    return Library(
+        package,
+        cluster.KMeans,
+        cluster.DBSCAN,
+        decomposition.PCA,
+        linear.Ridge,
+        linear.LogisticRegression,
+        neighbors.NearestNeighbors,
+    )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Drops the library's warnings about data, such as fewer distinct rows than clusters: results show it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

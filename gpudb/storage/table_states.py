@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpudb.storage.iceberg.table_state import TableState
 
 LiveFiles = dict[int, "frozenset[Path] | None"]
-"""The files of each table and its kept snapshots by OID; None for a table that cannot be read."""
+"""The files of each table and its kept snapshots by OID; None for a table of which something cannot be read."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -112,7 +112,7 @@ class TableStates:
 
     def _list_files(self, table: Table) -> frozenset[Path] | None:
         state = self.states.get(table.oid)
-        if state is None or not table.is_readable:
+        if state is None or not state.is_readable or not table.is_readable:
             return None
         paths = list_data_files(state.snapshots) | {file.path for file in table.files}
         return state.files | {Path(path) for path in paths}
@@ -158,7 +158,10 @@ class TableStates:
         return new
 
     def list_unused(self, changes: Iterable[Change], staged: Mapping[int, TableState]) -> dict[int, list[Path]]:
-        """Returns the files that are no longer part of the state once `staged` is, by their table's OID."""
+        """Returns the files that are no longer part of the state once `staged` is, by their table's OID.
+
+        Those of a table with a snapshot that cannot be read stay: it may be that they are part of that.
+        """
         unused: dict[int, list[Path]] = {}
         for change in changes:
             old, new = change.old, change.new
@@ -169,6 +172,8 @@ class TableStates:
                 continue
             found: list[Path] = []
             previous, state = self.states.get(change.oid), staged.get(change.oid)
+            if previous is not None and not previous.is_readable:
+                continue
             if previous is not None and state is not None:
                 found += previous.files - state.files
                 gone = {each.id for each in previous.snapshots} - {each.id for each in state.snapshots}

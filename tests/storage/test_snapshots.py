@@ -11,6 +11,7 @@ from pyiceberg.table import StaticTable
 
 from gpudb.catalog.tables import Column, Table, TableSnapshot
 from gpudb.config.storage import StorageSettings
+from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import encode
 from gpudb.storage.compaction import SMALL_FILES, compact
 from gpudb.storage.iceberg.history import Retention, select_kept
@@ -187,14 +188,18 @@ def test_a_dropped_table_has_none(tmp_path: Path) -> None:
         assert not files_under(tmp_path)
 
 
-def test_a_snapshot_that_cannot_be_read_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_snapshot_that_cannot_be_read_raises(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with _open(tmp_path) as store:
         oid = _changed(store)
         second = store.catalog().snapshots[oid][1]
     (damaged,) = (tmp_path / "tables" / str(oid) / "metadata").glob(f"snap-{second.id}-*")
     damaged.write_bytes(b"nothing")
     with _open(tmp_path) as store:
-        assert _history(store, oid) == [EXPECTED[0], *EXPECTED[2:]]
+        first, unreadable, *others = store.catalog().snapshots[oid]
+        assert [_rows(each.table) for each in (first, *others)] == [EXPECTED[0], *EXPECTED[2:]]
+        assert unreadable.id == second.id
+        with pytest.raises(GpudbError, match=damaged.name):
+            _rows(unreadable.table)
     assert f"snapshot {second.id} of table" in caplog.text
 
 

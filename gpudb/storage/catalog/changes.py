@@ -17,6 +17,7 @@ from gpudb.catalog.model import (
 from gpudb.catalog.predefined_roles import with_predefined_roles
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Table
+from gpudb.errors import GpudbError
 from gpudb.storage.catalog.records import decode
 
 Catalogs = Mapping[str, Catalog]
@@ -119,19 +120,23 @@ def assemble(
     """Makes the catalogs, without their tables' files, and the pointer of each table by OID from a database's rows.
 
     Objects are rows (database, kind, name, definition), relations (database, definition), pointers (database, schema,
-    name, location); `state` has `version` and `next_oid`.
+    name, location); `state` has `version` and `next_oid`. Raises XX001 for rows that are damaged.
     """
     objects: dict[str, dict[str, dict[str, object]]] = {SHARED: {}}
     for database, kind, name, definition in object_rows:
         objects.setdefault(database, {}).setdefault(kind, {})[name] = decode(definition)
+    known = objects[SHARED].get("databases", {FIRST_DATABASE: None})
     relations: dict[str, dict[tuple[str, str], Relation]] = {}
     for database, definition in relation_rows:
         relation = decode(definition)
+        if database not in known:
+            message = f'relation "{relation.name}" belongs to the database "{database}", which does not exist'
+            raise GpudbError(message, condition="data_corrupted")
         relations.setdefault(database, {})[relation.schema, relation.name] = relation
     catalogs: dict[str, Catalog] = {}
     oids = (each.oid for known in relations.values() for each in known.values())
     next_oid = max(int(state["next_oid"]), max(oids, default=0) + 1)
-    for version, name in enumerate(objects[SHARED].get("databases", {FIRST_DATABASE: None}), int(state["version"])):
+    for version, name in enumerate(known, int(state["version"])):
         catalog = make_empty(name, version, next_oid)
         kinds = {**objects[SHARED], **objects.get(name, {})}
         made: dict[str, Any] = {kind: MappingProxyType(held) for kind, held in kinds.items()}

@@ -23,6 +23,14 @@ BUSY_SECONDS = 10.0
 _LOG = logging.getLogger(__name__)
 
 
+def make_damage(path: Path, error: Exception) -> GpudbError:
+    """Returns the XX001 of a catalog's file that cannot be read."""
+    command = f"gpudb repair --data-dir {path.parent}"
+    hint = f'Run "{command}", which rebuilds the catalog from its backup and the tables\' own metadata.'
+    reason = str(error) if isinstance(error, sqlite3.Error | OSError | GpudbError) else repr(error)
+    return GpudbError(f'the catalog "{path}" is damaged: {reason}', condition="data_corrupted", hint=hint)
+
+
 class CatalogDatabase:
     """The open SQLite file. The caller ensures that one thread at a time writes."""
 
@@ -43,24 +51,25 @@ class CatalogDatabase:
             if create:
                 self._connection.executescript(CATALOG_TABLES)
             state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
-        except (sqlite3.DatabaseError, OSError) as error:
-            message = f'could not open the catalog "{path}": {error}'
-            raise GpudbError(message, condition="data_corrupted") from error
-        if int(state.get("format", FORMAT)) > FORMAT:
+            format = int(state.get("format", FORMAT))
+            if state:
+                self.last_commit()
+        except (sqlite3.DatabaseError, OSError, ValueError, TypeError) as error:
+            raise make_damage(path, error) from error
+        if format > FORMAT:
             self._connection.close()
-            message = f'the catalog "{path}" has format {state["format"]}, this gpudb reads format {FORMAT}'
+            message = f'the catalog "{path}" has format {format}, this gpudb reads format {FORMAT}'
             raise GpudbError(message, condition="feature_not_supported")
         if not state:
             self._create()
             return
-        if int(state["format"]) < FORMAT:
+        if format < FORMAT:
             if read_only:
                 self._move_to_memory()
             try:
                 upgrade(self._connection)
             except (sqlite3.Error, ValueError) as error:
-                message = f'could not upgrade the catalog "{path}": {error}'
-                raise GpudbError(message, condition="data_corrupted") from error
+                raise make_damage(path, error) from error
             self._add_predefined_objects()
         elif create and not read_only:
             self._add_predefined_objects()
@@ -82,15 +91,20 @@ class CatalogDatabase:
             self.commit(write)
 
     def read(self) -> tuple[Catalogs, Mapping[int, Pointer]]:
-        """Reads the catalogs without their tables' files, and the pointer of each table by OID."""
-        return assemble(
-            dict(self._connection.execute("SELECT key, value FROM gpudb_state")),
-            self._connection.execute("SELECT database, kind, name, definition FROM gpudb_objects"),
-            self._connection.execute("SELECT database, definition FROM gpudb_relations ORDER BY oid"),
-            self._connection.execute(
-                "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"
-            ),
-        )
+        """Reads the catalogs without their tables' files, and the pointer of each table by OID; XX001 for damage."""
+        execute = self._connection.execute
+        try:
+            found = [text for (text,) in execute("PRAGMA quick_check").fetchall()]
+            if found != ["ok"]:
+                raise sqlite3.DatabaseError("; ".join(found))
+            return assemble(
+                dict(execute("SELECT key, value FROM gpudb_state")),
+                execute("SELECT database, kind, name, definition FROM gpudb_objects"),
+                execute("SELECT database, definition FROM gpudb_relations ORDER BY oid"),
+                execute("SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables"),
+            )
+        except (sqlite3.DatabaseError, GpudbError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise make_damage(self._path, error) from error
 
     def last_commit(self) -> int:
         """Returns the number of the last commit."""

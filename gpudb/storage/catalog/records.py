@@ -1,5 +1,5 @@
 """Catalog values as JSON and back, by the fields of their dataclasses, so that new fields are stored without changes
-here.
+here. The last member of the JSON is a checksum of all before it, which earlier versions of gpudb neither write nor see.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import types
 import typing
+import zlib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -26,6 +27,7 @@ from gpudb.catalog import (
     triggers,
     user_types,
 )
+from gpudb.errors import GpudbError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.types import Label, SqlType, UserType
 from gpudb.values.acl import AclItem
@@ -34,14 +36,29 @@ from gpudb.values.acl import AclItem
 _OMITTED = {("Table", "files"), ("Table", "metadata_location"), ("Table", "tree")}
 
 
+_CHECKSUM = ',"#":"{:08x}"}}'
+_CHECKSUM_END = len(_CHECKSUM.format(0))
+
+
 def encode(value: object) -> str:
     """Encodes a dataclass of the catalog's model as JSON, with its class name."""
-    return json.dumps(_to_json(value), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(_to_json(value), ensure_ascii=False, separators=(",", ":"))[:-1]
+    return text + _CHECKSUM.format(zlib.crc32(text.encode()))
 
 
 def decode(text: str) -> Any:
-    """Decodes the result of `encode`. Fields that the model no longer has are dropped."""
-    return _from_json(json.loads(text), object)
+    """Decodes the result of `encode`. Fields that the model no longer has are dropped.
+
+    Raises XX001 for a text that differs from its checksum or cannot be read.
+    """
+    start, end = text[:-_CHECKSUM_END], text[-_CHECKSUM_END:]
+    if end.startswith(_CHECKSUM[:6]) and end != _CHECKSUM.format(zlib.crc32(start.encode())):
+        raise GpudbError(f"a definition differs from its checksum: {text[:80]}", condition="data_corrupted")
+    try:
+        return _from_json(json.loads(text), object)
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"a definition cannot be read: {error!r}: {text[:80]}"
+        raise GpudbError(message, condition="data_corrupted") from error
 
 
 _columns: LruCache[IdentityKey[tables.Column], object] = LruCache(1 << 14)

@@ -1,4 +1,4 @@
-"""Verifies the checksums of Parquet pages when a process reads a file for the first time.
+"""Verifies the checksums of Parquet pages, and the footer's hash, when a process reads a file for the first time.
 
 Neither DuckDB nor libcudf verifies them, and a flipped bit in a page is a wrong value without an error. Pages without a
 checksum, as other programs may write them, are not verified. Files are immutable, so once per process is enough.
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
+from gpudb.storage.iceberg.content_names import verify_data_file
 from gpudb.storage.object_stores.table_files import forget_local, make_local
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def verify_pages(path: str, columns: Collection[str] | None = None, first: int =
 
     try:
         with Path(path).open("rb") as file, pq.ParquetFile(file) as parquet:
+            verify_data_file(Path(path), parquet.metadata)
             chunks = [
                 chunk
                 for chunk in _iter_chunks(parquet.metadata, columns, first, last)

@@ -1,4 +1,4 @@
-"""Files of Iceberg metadata on the local disk, as pyiceberg reads and writes them: private, and synced."""
+"""Files of Iceberg metadata on the local disk, as pyiceberg reads and writes them: private, synced, and verified."""
 
 from __future__ import annotations
 
@@ -7,53 +7,69 @@ from pathlib import Path
 
 from pyiceberg.io import InputFile, InputStream, OutputFile, OutputStream
 
+from gpudb.storage.iceberg.content_names import hash_content, read_file
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.private_files import create_file
 
 
 class DiskFile(OutputFile):
-    """Output file of pyiceberg that is synced when closed."""
+    """Output file of pyiceberg, which has its name once it is closed, and is synced then."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(to_uri(path))
-        self._disk_path = path
+    def __init__(self, directory: Path, name: str, written: list[Path]) -> None:
+        """`name` has `{}` where the hash of the content goes; the path is added to `written`."""
+        super().__init__("")
+        self._directory, self._name, self._written = directory, name, written
+        self._bytes = 0
+
+    @property
+    def path(self) -> Path:
+        """Where the closed file is."""
+        assert self._location, "the file is not closed"
+        return self._disk_path
+
+    def write(self, content: bytes) -> None:
+        """Writes the whole file."""
+        self._disk_path = self._directory / self._name.format(hash_content(content))
+        self._location, self._bytes = to_uri(self._disk_path), len(content)
+        self._written.append(self._disk_path)
+        create_file(self._disk_path)
+        self._disk_path.write_bytes(content)
+        sync(self._disk_path)
 
     def __len__(self) -> int:
-        return self._disk_path.stat().st_size
+        return self._bytes
 
     def exists(self) -> bool:
         """Returns whether the file exists."""
-        return self._disk_path.exists()
+        return bool(self._location) and self._disk_path.exists()
 
     def to_input_file(self) -> InputFile:
         """Returns the same file to be read."""
-        return DiskInput(self._disk_path)
+        return DiskInput(self.path)
 
     def create(self, overwrite: bool = False) -> OutputStream:
         """Opens the file for writing; it is written and synced when the stream is closed."""
-        return _SyncedStream(self._disk_path)
+        return _SyncedStream(self)
 
 
 class _SyncedStream(io.BytesIO):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: DiskFile) -> None:
         super().__init__()
-        self._disk_path = path
+        self._file = file
 
     def close(self) -> None:
         if not self.closed:
-            create_file(self._disk_path)
-            self._disk_path.write_bytes(self.getvalue())
-            sync(self._disk_path)
+            self._file.write(self.getvalue())
         super().close()
 
 
 class DiskInput(InputFile):
-    """Input file of pyiceberg on the local disk."""
+    """Input file of pyiceberg on the local disk: a manifest or a list of them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, what: str = "manifest list") -> None:
         super().__init__(to_uri(path))
-        self._disk_path = path
+        self._disk_path, self._what = path, what
 
     def __len__(self) -> int:
         return self._disk_path.stat().st_size
@@ -63,8 +79,8 @@ class DiskInput(InputFile):
         return self._disk_path.exists()
 
     def open(self, seekable: bool = True) -> InputStream:
-        """Opens the file for reading."""
-        return self._disk_path.open("rb")
+        """Opens the file for reading; XX001 if it is missing or differs from the hash in its name."""
+        return io.BytesIO(read_file(self._disk_path, self._what))
 
 
 class RelocatedIO:
@@ -75,4 +91,4 @@ class RelocatedIO:
 
     def new_input(self, location: str) -> InputFile:
         """Returns the manifest, whatever its location is said to be."""
-        return DiskInput(self._path)
+        return DiskInput(self._path, "manifest")

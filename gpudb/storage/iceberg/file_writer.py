@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.checksums import mark_verified
+from gpudb.storage.iceberg.content_names import name_data_file
 from gpudb.storage.iceberg.statistics import file_statistics
 from gpudb.storage.private_files import create_file
 
@@ -119,6 +120,7 @@ class FileWriter:
         self._writer = None
         if self._durable:
             sync(path)
+        path = self._paths[-1] = name_data_file(path, collected[0])
         mark_verified(path)
         nan = frozenset(self._with_nan)
         made = file_statistics(str(path), path.stat().st_size, collected[0], self._columns, nan)

@@ -14,6 +14,8 @@ PAST_DEFINITION_PROPERTY = "gpudb.definition."
 """Property of a table's metadata, with a schema's number: the definition of the kept snapshots with that schema."""
 LOCATIONS_PROPERTY = "gpudb.former-locations"
 """Property of a table's metadata: URIs, separated by spaces, of folders where older manifests were written."""
+SALT_PROPERTY = "gpudb.salt"
+"""Property of a table's metadata: random digits, so that no two files have the same content and name."""
 COMMITTED_SUMMARY = "gpudb.committed-us"
 """Key of a snapshot's summary: the time of its commit in microseconds since 1970 UTC."""
 
@@ -44,5 +46,5 @@ def select_kept(snapshots: Sequence[TableSnapshot], now: int, retention: Retenti
 
 
 def list_data_files(snapshots: Iterable[TableSnapshot]) -> set[str]:
-    """Returns the paths of all data files of snapshots."""
-    return {file.path for each in snapshots for file in each.table.files}
+    """Returns the paths of all data files of the snapshots that can be read."""
+    return {file.path for each in snapshots if each.table.is_readable for file in each.table.files}

@@ -17,11 +17,13 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from gpudb.catalog.tables import Table
+from gpudb.storage.iceberg.disk_files import DiskFile
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.history import (
     DEFINITION_PROPERTY,
     LOCATIONS_PROPERTY,
     PAST_DEFINITION_PROPERTY,
+    SALT_PROPERTY,
     Retention,
     select_kept,
 )
@@ -29,7 +31,7 @@ from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.iceberg.schema import Layout, type_properties
 from gpudb.storage.iceberg.snapshots import Snapshots
 from gpudb.storage.iceberg.table_state import TableState
-from gpudb.storage.private_files import create_file, make_directory
+from gpudb.storage.private_files import make_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def _stage(
 ) -> TableState:
     old = state.metadata if state is not None else None
     number = 0 if state is None else int(state.location.name.partition("-")[0]) + 1
-    version = f"{number:05d}-{uuid.uuid4()}"
+    salt = uuid.uuid4().hex[:12]
+    version = f"{number:05d}-{salt}"
     layout = Layout.of(old, table)
     snapshots = Snapshots.of(state)
     if snapshots.differ_in_rows(table) or (layout.changed and commit.retention.keeps_past):
@@ -102,9 +105,12 @@ def _stage(
             "partition-specs": layout.specs,
             "default-spec-id": layout.spec.spec_id,
             "last-partition-id": 998 + len(layout.specs),
-            "properties": _make_properties(
-                table, definition, past, commit, _list_locations(old, to_uri(folder)) if len(kept) > 1 else []
-            ),
+            "properties": {
+                **_make_properties(
+                    table, definition, past, commit, _list_locations(old, to_uri(folder)) if len(kept) > 1 else []
+                ),
+                SALT_PROPERTY: salt,
+            },
             "current-snapshot-id": None if current is None else current.snapshot_id,
             "snapshots": [snapshots.listed[each] for each in kept_ids],
             "metadata-log": [{"metadata-file": to_uri(path), "timestamp-ms": now} for path in previous],
@@ -114,11 +120,9 @@ def _stage(
             "refs": {} if current is None else {"main": {"snapshot-id": current.snapshot_id, "type": "branch"}},
         }
     )
-    location = directory / f"{version}.metadata.json"
-    written.append(location)
-    create_file(location)
-    location.write_text(metadata.model_dump_json(), encoding="utf-8")
-    sync(location)
+    file = DiskFile(directory, f"{number:05d}-{{}}.metadata.json", written)
+    file.write(metadata.model_dump_json().encode())
+    location = file.path
     snapshot_files = {each: snapshots.files[each] for each in kept_ids}
     files = frozenset({location, *previous}.union(*snapshot_files.values()))
     return TableState(

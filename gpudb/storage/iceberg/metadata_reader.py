@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.distribution import NULLS
-from gpudb.catalog.tables import Column, DataFile, Table, TableSnapshot
+from gpudb.catalog.tables import Column, DataFile, Table, TableSnapshot, UnreadableFiles
 from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.content_names import read_file
 from gpudb.storage.iceberg.disk_files import DiskInput, RelocatedIO
 from gpudb.storage.iceberg.history import COMMITTED_SUMMARY, LOCATIONS_PROPERTY, PAST_DEFINITION_PROPERTY
 from gpudb.storage.iceberg.locations import to_path, to_uri
@@ -43,20 +45,36 @@ def load(
     """Reads the metadata file `name` of a table's folder, and the files of its snapshots.
 
     A data directory may have been moved: paths under the table's old location are resolved under `folder`. `decode`
-    reads an encoded definition. Raises XX001 for metadata that is missing or cannot be read; an earlier snapshot that
-    cannot be read is left out.
+    reads an encoded definition. Raises XX001 with the name of the file that is missing, cannot be read, or differs from
+    the hash in its name. Of an earlier snapshot that cannot be read, the files raise it.
     """
     location = folder / "metadata" / name
+    content = read_file(location, "table metadata")
     try:
-        metadata = FromByteStream.table_metadata(io.BytesIO(location.read_bytes()))
+        metadata = FromByteStream.table_metadata(io.BytesIO(content))
         if not isinstance(metadata, TableMetadataV2):
             raise ValueError(f"Iceberg format {metadata.format_version}")
+        _check_current(metadata)
         return _SnapshotReader(folder, metadata, earlier).load(location, table, decode)
-    except GpudbError:
-        raise
     except Exception as error:
-        message = f'could not read table metadata "{location}": {error}'
-        raise GpudbError(message, condition="data_corrupted") from error
+        raise _to_corruption(error, location) from error
+
+
+def _to_corruption(error: Exception, location: Path) -> GpudbError:
+    """Returns the XX001 for whatever reading the metadata file at a location has raised."""
+    if isinstance(error, GpudbError):
+        return error
+    return GpudbError(f'could not read table metadata "{location}": {error!r}', condition="data_corrupted")
+
+
+def _check_current(metadata: TableMetadataV2) -> None:
+    """Raises ValueError if the parts of the metadata that name the current snapshot differ."""
+    current, main = metadata.current_snapshot_id, metadata.refs.get("main")
+    known = {each.snapshot_id for each in metadata.snapshots}
+    if current != (None if main is None else main.snapshot_id) or (current is None and known):
+        raise ValueError(f"its current snapshot {current} is not that of its main branch")
+    if current is not None and current not in known:
+        raise ValueError(f"its current snapshot {current} does not exist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +96,17 @@ class _Manifests:
 
     data: list[tuple[ManifestFile, list[_Entry]]]
     deletes: list[tuple[ManifestFile, list[_Entry]]]
+
+
+@contextmanager
+def _name_damage(what: str, path: Path) -> Iterator[None]:
+    """Converts all that reading a file of a kind raises to XX001 with its name."""
+    try:
+        yield
+    except GpudbError:
+        raise
+    except Exception as error:  # what a damaged Avro file raises is not listed anywhere
+        raise GpudbError(f'{what} "{path}" is damaged: {error!r}', condition="data_corrupted") from error
 
 
 class _SnapshotReader:
@@ -142,7 +171,10 @@ class _SnapshotReader:
             except Exception as error:
                 if is_current:
                     raise
-                _LOG.warning('snapshot %d of table "%s" cannot be read: %s', each.snapshot_id, table.name, error)
+                _LOG.error('snapshot %d of table "%s" cannot be read: %s', each.snapshot_id, table.name, error)
+                unreadable = UnreadableFiles(_to_corruption(error, location))
+                snapshots.append(_describe(each, replace(table, files=unreadable)))
+                snapshot_files[each.snapshot_id] = frozenset({self._relocate(each.manifest_list)})
                 continue
             if is_current:
                 files = found
@@ -182,7 +214,10 @@ class _SnapshotReader:
 
     def _read_manifests(self, snapshot: Snapshot) -> _Manifests:
         found = _Manifests([], [])
-        for manifest in read_manifest_list(DiskInput(self._relocate(snapshot.manifest_list))):
+        path = self._relocate(snapshot.manifest_list)
+        with _name_damage("manifest list", path):
+            manifests = list(read_manifest_list(DiskInput(path)))
+        for manifest in manifests:
             part = found.data if manifest.content == ManifestContent.DATA else found.deletes
             part.append((manifest, self._read_entries(manifest)))
         return found
@@ -217,10 +252,11 @@ class _SnapshotReader:
         path = self._relocate(manifest.manifest_path)
         if path not in self._entries:
             reader: Any = RelocatedIO(path)
-            self._entries[path] = [
-                self._make_entry(manifest, entry)
-                for entry in manifest.fetch_manifest_entry(reader, discard_deleted=True)
-            ]
+            with _name_damage("manifest", path):
+                self._entries[path] = [
+                    self._make_entry(manifest, entry)
+                    for entry in manifest.fetch_manifest_entry(reader, discard_deleted=True)
+                ]
         return self._entries[path]
 
     def _make_entry(self, manifest: ManifestFile, entry: ManifestEntry) -> _Entry:

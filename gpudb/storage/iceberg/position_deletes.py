@@ -6,6 +6,7 @@ is written with the metadata that names it, and is among `TableState.files`.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +29,11 @@ from pyiceberg.schema import Schema
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import DataFile
 from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.content_names import read_file
 from gpudb.storage.iceberg.disk_files import DiskFile
-from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.iceberg.schema import partition_record
 from gpudb.storage.iceberg.table_state import Addition, Deletion, Manifest
-from gpudb.storage.private_files import create_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,22 +48,21 @@ _SCHEMA = pa.schema(
 )
 
 
-def write_delete_file(path: Path, data_file: Path, deleted: DeletedRows) -> int:
-    """Writes and syncs the delete file of a data file; returns its bytes."""
+def write_delete_file(file: DiskFile, data_file: Path, deleted: DeletedRows) -> None:
+    """Writes and syncs the delete file of a data file."""
     import pyarrow.parquet as pq
 
-    create_file(path)
+    content = io.BytesIO()
     named = pa.array([to_uri(data_file)], pa.string())
     paths = pa.DictionaryArray.from_arrays(np.zeros(len(deleted), np.int32), named).dictionary_decode()
     pq.write_table(
         pa.table([paths, pa.array(deleted.rows)], schema=_SCHEMA),
-        path,
+        content,
         compression="zstd",
         write_page_checksum=True,
         store_schema=False,
     )
-    sync(path)
-    return path.stat().st_size
+    file.write(content.getvalue())
 
 
 def read_delete_file(path: Path, relocate: Callable[[str], Path]) -> dict[str, DeletedRows]:
@@ -73,9 +72,9 @@ def read_delete_file(path: Path, relocate: Callable[[str], Path]) -> dict[str, D
     """
     import pyarrow.parquet as pq
 
+    content = read_file(path, "delete file")
     try:
-        # Opened by itself: a folder's name may look like that of a hive partition.
-        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
+        with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as opened:
             table = opened.read(columns=["file_path", "pos"])
     except (OSError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
@@ -101,7 +100,10 @@ class DeleteManifestWriter(ManifestWriterV2):
 
 @dataclass(frozen=True, slots=True)
 class DeleteWriter:
-    """Writes the delete files and their manifests of one snapshot into `directory`; adds their paths to `written`."""
+    """Writes the delete files and their manifests of one snapshot into `directory`; adds their paths to `written`.
+
+    `version` begins the files' names.
+    """
 
     directory: Path
     version: str
@@ -126,20 +128,19 @@ class DeleteWriter:
             if old is not None and old.deleted == file.deleted and file.path in live:
                 made[file.path] = old
                 continue
-            path = self.directory / f"{self.version}-d{len(made)}.parquet"
-            self.written.append(path)
-            size = write_delete_file(path, Path(file.path), file.deleted)
-            made[file.path] = Deletion(file.deleted, path, size, Addition(self.snapshot_id, self.sequence))
+            output = DiskFile(self.directory, f"{self.version}-{{}}-d{len(made)}.parquet", self.written)
+            write_delete_file(output, Path(file.path), file.deleted)
+            addition = Addition(self.snapshot_id, self.sequence)
+            made[file.path] = Deletion(file.deleted, output.path, len(output), addition)
         return made
 
     def write_manifest(
         self, spec: PartitionSpec, files: Iterable[DataFile], deletions: Mapping[str, Deletion]
     ) -> Manifest:
         """Writes the manifest of some files' deletions; the files are of partitions of `spec`."""
-        path = self.directory / f"{self.version}-d-m{spec.spec_id}.avro"
-        self.written.append(path)
+        output = DiskFile(self.directory, f"{self.version}-{{}}-d-m{spec.spec_id}.avro", self.written)
         sequences = []
-        with DeleteManifestWriter(spec, self.schema, DiskFile(path), self.snapshot_id, "deflate") as writer:
+        with DeleteManifestWriter(spec, self.schema, output, self.snapshot_id, "deflate") as writer:
             for file in files:
                 deletion = deletions[file.path]
                 sequences.append(deletion.addition.sequence)

@@ -15,6 +15,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.tables import DataFile, Table, TableSnapshot
+from gpudb.storage.iceberg.content_names import find_hash
 from gpudb.storage.iceberg.disk_files import DiskFile
 from gpudb.storage.iceberg.history import COMMITTED_SUMMARY
 from gpudb.storage.iceberg.locations import to_path, to_uri
@@ -71,8 +72,14 @@ class Snapshots:
         return paths == self.added.keys() and _list_deleted(table.files) == self.list_deleted()
 
     def differ_in_rows(self, table: Table) -> bool:
-        """Returns whether a table's rows need a new snapshot: they changed, or its manifests are of another place."""
-        return not self.has_rows_of(table) or (bool(table.files) and not self.manifests)
+        """Returns whether a table's rows need a new snapshot: they changed, or its manifests have to.
+
+        Those of another place have other paths, and those of an earlier gpudb prove nothing by their names.
+        """
+        return not self.has_rows_of(table) or (bool(table.files) and not self._are_manifests_hashed())
+
+    def _are_manifests_hashed(self) -> bool:
+        return bool(self.manifests) and all(map(_is_hashed, (*self.manifests, *self.delete_manifests)))
 
     def add(
         self,
@@ -101,9 +108,9 @@ class Snapshots:
         if changed_rows:
             self.deletions, self.delete_manifests = writer.next_deletions(self.deletions, live)
         manifests = (*self.manifests, *self.delete_manifests)
-        list_path = directory / f"snap-{snapshot_id}-{version}.avro"
-        written.append(list_path)
-        _write_list(list_path, snapshot_id, self.current, self.sequence, manifests)
+        list_file = DiskFile(directory, f"snap-{snapshot_id}-{version}-{{}}.avro", written)
+        _write_list(list_file, snapshot_id, self.current, self.sequence, manifests)
+        list_path = list_file.path
         if self.known and (compacting or (same_rows and not layout.changed)):
             moment = self.known.pop().committed
         totals = {
@@ -153,6 +160,10 @@ def _choose_operation(
     return Operation.DELETE if paths <= was and gone else Operation.OVERWRITE
 
 
+def _is_hashed(manifest: Manifest) -> bool:
+    return find_hash(manifest.file.manifest_path) is not None
+
+
 def _snapshot_id(taken: Mapping[int, Snapshot]) -> int:
     while True:
         candidate = uuid.uuid4().int >> 65
@@ -191,7 +202,7 @@ class _ManifestWriter:
         new = [path for path in self._files if path not in live]
         added = {path: live.get(path) or Addition(self._snapshot_id, self._sequence) for path in self._files}
         listed = {path for manifest in manifests for path in manifest.paths}
-        whole = len(manifests) + bool(new) > MANIFESTS
+        whole = len(manifests) + bool(new) > MANIFESTS or not all(map(_is_hashed, manifests))
         kept = [m for m in manifests if not whole and m.paths <= self._files.keys()]
         holding = {path for manifest in kept for path in manifest.paths}
         moved = [path for path in self._files if path in live and path not in holding]
@@ -224,9 +235,7 @@ class _ManifestWriter:
         return 0 if self._files[path].bucket is None else self._partition_spec.spec_id
 
     def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, Addition]) -> Manifest:
-        path = self._directory / f"{self._version}-m{spec.spec_id}.avro"
-        self._written.append(path)
-        output = DiskFile(path)
+        output = DiskFile(self._directory, f"{self._version}-{{}}-m{spec.spec_id}.avro", self._written)
         with ManifestWriter(spec, self._schema, output, self._snapshot_id, "deflate") as writer:
             for name in new:
                 writer.add_entry(self._entry(ManifestEntryStatus.ADDED, name, self._snapshot_id, None))
@@ -267,8 +276,8 @@ class _ManifestWriter:
 
 
 def _write_list(
-    path: Path, snapshot_id: int, parent: Snapshot | None, sequence: int, manifests: Iterable[Manifest]
+    file: DiskFile, snapshot_id: int, parent: Snapshot | None, sequence: int, manifests: Iterable[Manifest]
 ) -> None:
     before = None if parent is None else parent.snapshot_id
-    with ManifestListWriter(DiskFile(path), snapshot_id, before, sequence, "deflate") as writer:
+    with ManifestListWriter(file, snapshot_id, before, sequence, "deflate") as writer:
         writer.add_manifests([manifest.file for manifest in manifests])

@@ -57,3 +57,8 @@ class TableState:
     snapshot_files: Mapping[int, frozenset[Path]] = field(default_factory=dict)
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     delete_manifests: tuple[Manifest, ...] = ()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the files of all kept snapshots are known."""
+        return all(each.table.is_readable for each in self.snapshots)

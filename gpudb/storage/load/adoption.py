@@ -18,6 +18,7 @@ import pyarrow as pa
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.storage.iceberg.column_layout import is_stored_as_struct, stored_type
+from gpudb.storage.iceberg.content_names import name_data_file
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.statistics import file_statistics
 from gpudb.storage.load import files
@@ -39,13 +40,14 @@ def adopt_files(pattern: str, table: Table, directory: Path, *, durable: bool) -
     """
     _check_table(table)
     found = files.find_files(pattern)
+    named: list[Path] = []
     targets = [directory / f"{uuid4().hex}.parquet" for _ in found]
     try:
         with disk_errors(), ThreadPoolExecutor(_THREADS) as pool:
-            made = pool.map(lambda file, target: _adopt(file, table, target, durable), found, targets)
+            made = pool.map(lambda file, target: _adopt(file, table, target, durable, named), found, targets)
             return tuple(made)
     except BaseException:
-        for target in targets:
+        for target in (*targets, *named):
             target.unlink(missing_ok=True)
         raise
 
@@ -60,7 +62,8 @@ def _check_table(table: Table) -> None:
         raise FeatureNotSupported(f"add_files is not supported for tables with {what}", hint="Use load_data.")
 
 
-def _adopt(file: files.DataFile, table: Table, target: Path, durable: bool) -> DataFile:
+def _adopt(file: files.DataFile, table: Table, target: Path, durable: bool, named: list[Path]) -> DataFile:
+    """Copies one file; adds the path that it has in the end to `named`."""
     import pyarrow.parquet as pq
 
     if file.kind != "parquet":
@@ -79,8 +82,11 @@ def _adopt(file: files.DataFile, table: Table, target: Path, durable: bool) -> D
     )
     if durable:
         sync(target)
+    footer = pq.read_metadata(target)
+    target = name_data_file(target, footer)
+    named.append(target)
     floats = frozenset(column.field_id for column in columns if column.type.name in {"float4", "float8"})
-    made = file_statistics(str(target), target.stat().st_size, pq.read_metadata(target), columns, floats)
+    made = file_statistics(str(target), target.stat().st_size, footer, columns, floats)
     _check_values(file.path, table, columns, made)
     # Columns that the file lacks are NULL; their ids are older than the file.
     return replace(made, last_field_id=max((column.field_id for column in table.columns), default=0))

@@ -12,6 +12,7 @@ from pathlib import Path
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.storage.catalog.changes import Catalogs, Pointer
 from gpudb.storage.catalog.database import CatalogDatabase
+from gpudb.storage.iceberg.content_names import read_file
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.private_files import SHARED_CATALOG_FILE, TABLES_URL_FILE, create_file
@@ -23,8 +24,8 @@ DATABASE_PROPERTY = "gpudb.database"
 COMMIT_TABLES_PROPERTY = "gpudb.commit-tables"
 """Property of a table's Iceberg metadata: the number of tables that the same commit wrote."""
 _HINT = (
-    'Copy "catalog.db" together with "catalog.db-wal" from where this directory came from, or run "gpudb repair {}",'
-    " which rebuilds the catalog from the tables' own metadata."
+    'Copy "catalog.db" together with "catalog.db-wal" from where this directory came from, or run'
+    ' "gpudb repair --data-dir {}", which rebuilds the catalog from the tables\' own metadata.'
 )
 
 
@@ -136,8 +137,8 @@ def lock_closed_directory(directory: Path) -> Iterator[None]:
 def read_commit(path: Path) -> int | None:
     """Returns the number of the commit that wrote a metadata file; None for one that does not say or is unreadable."""
     try:
-        return int(json.loads(path.read_bytes())["properties"][COMMIT_PROPERTY])
-    except (OSError, ValueError, KeyError, TypeError):
+        return int(json.loads(read_file(path, "table metadata"))["properties"][COMMIT_PROPERTY])
+    except (GpudbError, ValueError, KeyError, TypeError):
         return None
 
 

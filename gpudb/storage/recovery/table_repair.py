@@ -64,7 +64,7 @@ def repair_table(directory: Path, schema: str, name: str, database: str = FIRST_
             file.commit(changes)
         known: dict[str, bool] = {}
         for snapshot in reversed(state.snapshots):
-            if all(_is_whole(file, known) for file in snapshot.table.files):
+            if snapshot.table.is_readable and all(_is_whole(file, known) for file in snapshot.table.files):
                 return TableRepair(swapped, snapshot, snapshot is state.snapshots[-1])
         return TableRepair(swapped, None, False)
 

@@ -29,14 +29,14 @@ def _iter_rows(context: Context) -> Iterator[Mapping[str, object]]:
         ):
             continue
         for each in snapshots:
-            files = each.table.files
+            files = each.table.files if each.table.is_readable else None
             yield {
                 "table": table.oid,
                 "snapshot_id": each.id,
                 "committed_at": _EPOCH + dt.timedelta(microseconds=each.committed),
                 "operation": each.operation,
-                "rows": each.table.rows,
-                "files": len(files),
-                "bytes": sum(file.bytes for file in files),
+                "rows": None if files is None else each.table.rows,
+                "files": None if files is None else len(files),
+                "bytes": None if files is None else sum(file.bytes for file in files),
                 "current": each is snapshots[-1],
             }

@@ -14,7 +14,7 @@ import pyarrow as pa
 from gpudb.errors import SqlError
 from gpudb.processes.pool import ProcessPool
 from gpudb.session.context import Context
-from gpudb.session.execution.routines.routine_calls import get_literal_value
+from gpudb.session.execution.routines.literals import get_literal_value
 from gpudb.sql.bound import Constant, Expr, Query, TableFunction
 
 Run = Callable[[Query], pa.Table]

@@ -20,6 +20,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.model_functions import has_namesake
 from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import Relation
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_rows
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.catalog.changes import LoggedCompaction, is_temporary_object, is_temporary_schema, list_object_kinds
@@ -124,8 +125,8 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
             del objects[kind][name]
         else:
             objects[kind][name] = value
-    for (kind, _), value in changed.items():
-        if kind == "routines" and value is not None and has_namesake(objects[kind].values(), value):
+    for value in changed.values():
+        if isinstance(value, Routine) and value.model and has_namesake(objects["routines"].values(), value):
             raise _conflict_error(f"model {value.model.name}")
     merger = _RelationMerge(current, tuple(compacted))
     relations, changes = merger.merge(base, own)

@@ -445,6 +445,8 @@ def test_its_bytes_are_nobodys(session: Session, database: Database) -> None:
     assert (
         value(session, f"SELECT relnamespace::regnamespace::text FROM pg_class WHERE relname = '{name}'") == "pg_toast"
     )
+    assert value(session, f"SELECT relkind FROM pg_class WHERE relname = '{name}'") == "t"
+    assert value(session, f"SELECT count(*) FROM information_schema.tables WHERE table_name = '{name}'") == 0
     run(session, "CREATE ROLE nosy")
     other = database.session("gpudb")
     run(other, "SET ROLE nosy")

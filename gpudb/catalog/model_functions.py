@@ -22,6 +22,13 @@ def find_model(catalog: Catalog, name: str, schemas: Sequence[str]) -> tuple[Rou
     return ()
 
 
+def list_with_model(catalog: Catalog, routine: Routine) -> tuple[Routine, ...]:
+    """Returns all functions of a function's model, which have one owner and one schema; itself if it has no model."""
+    if routine.model is None:
+        return (routine,)
+    return find_model(catalog, routine.model.name, (routine.schema,))
+
+
 def drop_function(catalog: Catalog, routine: Routine) -> Catalog:
     """Returns a catalog without a routine, and without the bytes of its model if it has one."""
     catalog = catalog.drop(routine)

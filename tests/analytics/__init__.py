@@ -1,0 +1,1 @@
+"""Training and scoring without a database: figures, parameters, and formats."""

@@ -445,6 +445,8 @@ def test_its_bytes_are_nobodys(session: Session, database: Database) -> None:
     assert (
         value(session, f"SELECT relnamespace::regnamespace::text FROM pg_class WHERE relname = '{name}'") == "pg_toast"
     )
+    assert value(session, f"SELECT relkind FROM pg_class WHERE relname = '{name}'") == "t"
+    assert value(session, f"SELECT count(*) FROM information_schema.tables WHERE table_name = '{name}'") == 0
     run(session, "CREATE ROLE nosy")
     other = database.session("gpudb")
     run(other, "SET ROLE nosy")
@@ -559,3 +561,30 @@ def test_it_is_called_by_everything_that_calls_functions(session: Session) -> No
     assert state(session, "SELECT avg(pu(x, b)) OVER () FROM rows GROUP BY x, b") == "0A000"
     assert state(session, "SELECT b FROM rows GROUP BY b HAVING pu(1, b) > 0") == "0A000"
     run(session, "DROP TABLE target; DROP FUNCTION by_plpgsql; DROP FUNCTION by_sql; DROP MODEL used")
+
+
+def test_its_functions_stay_together(session: Session) -> None:
+    run(
+        session,
+        "CREATE MODEL pair FROM (SELECT x, good FROM rows) TARGET good FUNCTION ps USING xgboost WITH (trees = 1)",
+    )
+    run(session, "CREATE SCHEMA place; CREATE ROLE keeper; GRANT CREATE, USAGE ON SCHEMA place TO keeper")
+    owners = "SELECT DISTINCT proowner::regrole::text, pronamespace::regnamespace::text FROM pg_proc WHERE proname LIKE 'ps%'"
+    run(session, "ALTER MODEL pair SET SCHEMA place; ALTER MODEL place.pair OWNER TO keeper")
+    assert run(session, owners) == [("keeper", "place")]
+    run(session, "ALTER FUNCTION place.ps_proba SET SCHEMA public; ALTER FUNCTION ps OWNER TO gpudb")
+    assert run(session, owners) == [("gpudb", "public")]
+    run(session, "CREATE MODEL place.pair FROM (SELECT b, y FROM rows) TARGET y FUNCTION pother USING linear")
+    assert state(session, "ALTER MODEL pair SET SCHEMA place") == "42710"
+    run(session, "ALTER FUNCTION ps RENAME TO renamed")
+    assert value(session, "SELECT count(renamed(x)) FROM rows") == ROWS
+    replaced = "CREATE OR REPLACE FUNCTION renamed(x float8) RETURNS boolean LANGUAGE sql AS 'SELECT true'"
+    assert state(session, replaced) == "42809"
+    run(session, "CREATE VIEW calls AS SELECT renamed(x) FROM rows")
+    error = fails(session, "DROP MODEL pair")
+    assert error.message == "cannot drop model pair because other objects depend on it"
+    assert error.detail == "view calls depends on model pair"
+    run(session, "REASSIGN OWNED BY keeper TO gpudb; DROP OWNED BY keeper; DROP ROLE keeper")
+    run(session, "ALTER SCHEMA place RENAME TO moved")
+    assert value(session, "SELECT count(moved.pother(b)) FROM rows") == ROWS
+    run(session, "DROP SCHEMA moved CASCADE; DROP MODEL pair CASCADE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.partition_trees import list_children
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
@@ -44,7 +45,7 @@ def add_relation(
         relhasindex=table is not None and bool(table.index_names),
         relchecks=len(table.checks) if table is not None else 0,
         relpersistence="t" if relation.schema.startswith("pg_temp_") else "p",
-        relkind=relation.kind,
+        relkind="t" if relation.schema == CONTENT_SCHEMA else relation.kind,
         relnatts=len(relation.columns),
         relhasrules=query is not None,
         relhastriggers=triggers,

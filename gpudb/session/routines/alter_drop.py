@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.model_functions import drop_function
+from gpudb.catalog.model_functions import drop_function, has_namesake, list_with_model
 from gpudb.catalog.relations import Relation, View, get_stored_query
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
@@ -117,7 +117,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         if (query := get_stored_query(relation)) is not None
         and (routine.schema, routine.name) in _called_functions(query)
     ]
-    what = f"function {routine.identity}"
+    what = f"function {routine.identity}" if routine.model is None else f"model {routine.model.name}"
     aggregates = find_aggregates(catalog, routine)
     found = [Dependent(f"function {each.identity}", what) for each in aggregates]
     expressions = find_expression_users(catalog, routine)
@@ -212,7 +212,12 @@ def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:
 def move_routine(context: Context, node: Any, what: str) -> Result:
     """ALTER FUNCTION … SET SCHEMA."""
     found = require_routine(context, inner(node.object), what)
-    replace_routine(context, found, replace(found, schema=permanent_schema(context, node.newschema, "functions")))
+    schema = permanent_schema(context, node.newschema, "functions")
+    for each in list_with_model(context.transaction.catalog, found):
+        if has_namesake(context.transaction.catalog.routines.values(), replace(each, schema=schema)):
+            message = f'model "{each.model.name}" already exists in schema "{schema}"' if each.model else ""
+            raise SqlError.of("duplicate_object", message)
+        replace_routine(context, each, replace(each, schema=schema))
     return Result(f"ALTER {what}")
 
 

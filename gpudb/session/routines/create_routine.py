@@ -140,6 +140,10 @@ def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -
         message = f'function "{routine.name}" already exists with same argument types'
         raise SqlError.of("duplicate_function", message)
     check_owner(context.transaction.catalog, get_current_role(context), old, "function")
+    if old.model is not None and routine.model is None:
+        hint = f"Use CREATE OR REPLACE MODEL {old.model.name}."
+        message = f"function {old.signature} is of model {old.model.name}"
+        raise SqlError.of("wrong_object_type", message, hint=hint)
     noun = old.noun
     if old.kind != routine.kind:
         article = "an aggregate function" if old.kind == "a" else f"a {noun}"

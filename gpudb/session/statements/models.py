@@ -106,7 +106,9 @@ def _run_for_functions(context: Context, statement: ModelAsFunction) -> Result:
     for each in named:
         if not inner(each).args_unspecified:
             raise SqlError.of("syntax_error", "models have no arguments")
-        for routine in _require(context, strings(inner(each).objname)):
+        found = _require(context, strings(inner(each).objname))
+        # ALTER changes all functions of a model by itself; the comment is the first one's
+        for routine in found if parsed.kind == "GrantStmt" else found[:1]:
             result = _run_for(context, statement, routine)
     assert result is not None
     tag = "ALTER MODEL" if result.tag.startswith("ALTER") else result.tag

@@ -125,8 +125,8 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
             del objects[kind][name]
         else:
             objects[kind][name] = value
-    for (kind, _), value in changed.items():
-        if isinstance(value, Routine) and value.model is not None and has_namesake(objects[kind].values(), value):
+    for value in changed.values():
+        if isinstance(value, Routine) and value.model and has_namesake(objects["routines"].values(), value):
             raise _conflict_error(f"model {value.model.name}")
     merger = _RelationMerge(current, tuple(compacted))
     relations, changes = merger.merge(base, own)

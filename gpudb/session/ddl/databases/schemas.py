@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog, Schema
+from gpudb.catalog.model_functions import list_with_model
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.type_replacement import replace_type_definition
@@ -108,7 +109,9 @@ def change_owner(context: Context) -> Result:
         raise UndefinedObject(f'role "{owner}" does not exist')
     if what in KINDS:
         found = require_routine(context, inner(node.object), what)
-        context.transaction.set_catalog(replace_owner(catalog, catalog.routines[found.key], owner))
+        for each in list_with_model(catalog, catalog.routines[found.key]):
+            catalog = replace_owner(catalog, each, owner)
+        context.transaction.set_catalog(catalog)
         return Result(f"ALTER {what}")
     name = inner(node.object).sval
     if name not in catalog.schemas:

@@ -23,8 +23,8 @@ from gpudb.sql.parse.model_statements import CreateModel
 from gpudb.sql.parse.parser import inner, parse, present
 from gpudb.types import BOOL, TEXT, SqlType
 
-ENDED = "53200"
-"""What a process raises that a library has ended, as some do for a damaged file."""
+ENDED = frozenset({"53200", "58000"})
+"""What a call raises whose process a library has ended, as some do for a damaged file."""
 _MAX_BYTES = 1 << 30
 _PIECE_BYTES = 16 << 20
 _FRACTIONS = frozenset({"float8", "float4"})
@@ -65,7 +65,7 @@ def read_model(context: Context, statement: CreateModel, schema: str, name: str)
     try:
         imported: Imported = POOL.call("import_model", given, context.cancel.check)
     except SqlError as error:
-        if error.sqlstate != ENDED:
+        if error.sqlstate not in ENDED:
             raise
         message = f"the file is no model that {statement.using} can read"
         detail = "The process that read it has ended."

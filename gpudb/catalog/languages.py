@@ -44,6 +44,15 @@ TRAITS: Mapping[str, LanguageTraits] = {
         comment="PL/Python3U untrusted procedural language",
         functions=(11700, 11701, 11702),
     ),
+    "plcuda": LanguageTraits(
+        "PL/CUDA",
+        has_blocks=False,
+        has_triggers=False,
+        is_public=False,
+        version="1.0",
+        comment="PL/CUDA: scalar functions in CUDA C++",
+        functions=(11703, 0, 11704),
+    ),
 }
 """By the name in LANGUAGE."""
 

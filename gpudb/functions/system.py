@@ -159,8 +159,7 @@ def _render_privilege_test(operands: Operands) -> str:
 
 
 declare(
-    "has_tablespace_privilege has_foreign_data_wrapper_privilege has_server_privilege"
-    " has_parameter_privilege",
+    "has_tablespace_privilege has_foreign_data_wrapper_privilege has_server_privilege has_parameter_privilege",
     _render_privilege_test,
 )
 declare("acldefault", _make_macro_call("sys_default_acl", 2))

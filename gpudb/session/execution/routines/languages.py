@@ -68,6 +68,7 @@ _LANGUAGES: Mapping[str, tuple[str, str]] = {
     "sql": ("sql_bodies", "SqlLanguage"),
     "plpgsql": ("bodies", "PlpgsqlLanguage"),
     "plpython3u": ("python_bodies", "PythonLanguage"),
+    "plcuda": ("cuda_bodies", "CudaLanguage"),
 }
 """The module beside this one, and the class, by the name in LANGUAGE."""
 

@@ -48,6 +48,16 @@ TRAITS: Mapping[str, LanguageTraits] = {
         functions=(11700, 11701, 11702),
     ),
     MODEL_LANGUAGE: LanguageTraits("model", is_pure=True, has_blocks=False, has_triggers=False),
+    "plcuda": LanguageTraits(
+        "PL/CUDA",
+        is_pure=True,
+        has_blocks=False,
+        has_triggers=False,
+        is_public=False,
+        version="1.0",
+        comment="PL/CUDA: scalar functions in CUDA C++",
+        functions=(11703, 0, 11704),
+    ),
 }
 """By the name in LANGUAGE; no statement can name that of models' functions, which no database has."""
 

@@ -8,7 +8,10 @@ import pytest
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
+from tests.support.session_fixtures import database
 from tests.support.sessions import run
+
+__all__ = ["database", "python"]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.support.sessions import fails, run, value, wait_until
+from tests.support.sessions import fails, run, value
 
 
 def define(session: Session, head: str, body: str) -> None:
@@ -226,7 +226,6 @@ def test_what_never_ends_is_ended(python: Session, database: Database) -> None:
         target=lambda: errors.append(fails(python, "DO 'while True: pass' LANGUAGE plpython3u").sqlstate)
     )
     thread.start()
-    wait_until(lambda: python.running.is_running, "the statement runs")
     while thread.is_alive():
         database.cancel(python.process_id)
         thread.join(0.05)

@@ -69,6 +69,7 @@ _LANGUAGES: Mapping[str, tuple[str, str]] = {
     "plpgsql": ("bodies", "PlpgsqlLanguage"),
     "plpython3u": ("python_bodies", "PythonLanguage"),
     "model": ("model_calls", "ModelLanguage"),
+    "plcuda": ("cuda_bodies", "CudaLanguage"),
 }
 """The module beside this one, and the class, by the name in LANGUAGE."""
 

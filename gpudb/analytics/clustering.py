@@ -57,7 +57,8 @@ def kmeans(matrix: Floats, k: int, *, iterations: int = 300, seed: int = 0, weig
         raise SqlError.of("invalid_parameter_value", "seed must be between 0 and 4294967295")
     if weights is not None and ((weights < 0).any() or not weights.any()):
         raise SqlError.of("invalid_parameter_value", "weights must not be negative, and not all of them 0")
-    model = load_library().KMeans(
+    library = load_library()
+    model = library.KMeans(
         n_clusters=k, init=_draw_centers(matrix, k, seed, weights), n_init=1, max_iter=iterations, random_state=seed
     )
     with quiet():

@@ -39,6 +39,7 @@ def least_squares(matrix: Floats, target: Floats, names: list[str], weights: Flo
     22023 for fewer rows than coefficients, for features that depend linearly on those before them (named by `names`),
     and for negative weights.
     """
+    load_library()  # for SciPy, which comes with it
     from scipy.special import stdtr
 
     if weights is not None:

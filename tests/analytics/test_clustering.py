@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn import cluster
 from sklearn.metrics import adjusted_rand_score
 
-from gpudb.analytics import clustering, rows
+from gpudb.analytics import backend, clustering, rows
 from gpudb.errors import SqlError
 
 
@@ -141,3 +141,11 @@ def test_scaling() -> None:
     np.testing.assert_allclose(scaled.std(axis=0), [1, 0, 1], atol=1e-12)
     np.testing.assert_allclose(scaling.undo(scaled), matrix)
     np.testing.assert_array_equal(rows.measure(matrix, scale=False).apply(matrix), matrix)
+
+
+def test_without_a_library_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
+    backend.load_library.cache_clear()
+    with pytest.raises(SqlError) as caught:
+        clustering.dbscan(np.ones((3, 1)), 1.0)
+    assert (caught.value.sqlstate, caught.value.hint) == ("0A000", "Install gpudb[analytics].")

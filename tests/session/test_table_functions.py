@@ -7,7 +7,9 @@ import threading
 import pytest
 
 from gpudb.errors import GpudbError
+from gpudb.processes.pool import ProcessPool
 from gpudb.session.database import Database
+from gpudb.session.execution.queries import table_functions
 from gpudb.session.session import Session
 from tests.support.session_fixtures import Connect
 from tests.support.sessions import fails, run, state, value, wait_until
@@ -295,6 +297,15 @@ def test_a_timeout_ends_it(session: Session) -> None:
     run(session, "SET statement_timeout = '500ms'")
     assert state(session, SLOW) == "57014"
     run(session, "RESET statement_timeout")
+
+
+def test_memory_is_limited(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited = ProcessPool("gpudb.analytics.table_functions", memory_bytes=1 << 30)
+    monkeypatch.setattr(table_functions, "_get_pool", lambda limit: limited)
+    neighbours = "gpu_dbscan('SELECT random() AS a FROM generate_series(1, 20000)', eps => 10)"  # 3.2 GB of them
+    assert state(session, f"SELECT count(*) FROM {neighbours}") == "53200"
+    assert value(session, "SELECT count(*) FROM gpu_dbscan('points', eps => 1)") == 100
+    limited.close()
 
 
 def test_psql_describes_it(session: Session) -> None:

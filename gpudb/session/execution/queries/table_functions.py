@@ -20,10 +20,13 @@ from gpudb.sql.bound import Constant, Expr, Query, TableFunction
 Run = Callable[[Query], pa.Table]
 """Runs a query; its rows."""
 
+_LIBRARY_BYTES = 1 << 30
+"""What a process may take beside the limit: the libraries themselves."""
+
 
 @cache
 def _get_pool(memory_bytes: int) -> ProcessPool:
-    return ProcessPool("gpudb.analytics.table_functions", memory_bytes=memory_bytes)
+    return ProcessPool("gpudb.analytics.table_functions", memory_bytes=memory_bytes + _LIBRARY_BYTES)
 
 
 def call_table_function(context: Context, node: TableFunction, run: Run) -> pa.Table:

@@ -157,6 +157,20 @@ def test_rows_are_records_or_arrays(client: psycopg.Connection) -> None:
     assert (total, count) == (float(_points()["x"].sum(dtype=np.float64)), ROWS)
 
 
+def test_plans_show_constants_as_text(client: psycopg.Connection) -> None:
+    plan = "\n".join(row[0] for row in client.execute("EXPLAIN SELECT m * '{{1},{2}}'::matrix FROM stored").fetchall())
+    assert "\\x01" not in plan
+    assert "Engine: cpu" in plan or "'{{1},{2}}'" in plan
+
+
+def test_a_large_matrix_is_unnested_from_a_subquery(client: psycopg.Connection) -> None:
+    sql = (
+        "SELECT count(*), sum(a), max(b) FROM matrix_unnest((SELECT array_matrix(i::float8, i % 7)"
+        " FROM generate_series(1, 200000) AS i)) AS r(a float8, b int)"
+    )
+    assert client.execute(sql).fetchall() == [(200_000, 20_000_100_000.0, 6)]
+
+
 def test_chunks_of_rows_are_joined_and_multiplied(client: psycopg.Connection) -> None:
     sql = "SELECT id, c::text FROM stored, matrix_chunks(m, 1) AS c WHERE id > 2 ORDER BY id, matrix_element(c, 1, 1)"
     assert client.execute(sql).fetchall() == [

@@ -9,6 +9,7 @@ from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import BuildSideScan, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial
 from gpudb.sql import bound
+from gpudb.values import format_text
 
 
 def list_nodes(node: nodes.Node) -> list[nodes.Node]:
@@ -131,6 +132,10 @@ def _describe_groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
     return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
 
 
+_MOST_SHOWN = 64
+"""Characters of a long constant."""
+
+
 def render_expression(expr: Any, names: Sequence[str]) -> str:
     """Returns a short text of an expression, with columns by name."""
     match expr:
@@ -138,6 +143,9 @@ def render_expression(expr: Any, names: Sequence[str]) -> str:
             return (names[index] if index < len(names) else "") or f"column {index + 1}"
         case bound.Constant(value=None):
             return "NULL"
+        case bound.Constant(value=bytes(value), type=kind):
+            text = format_text(kind, value)
+            return f"'{text}'" if len(text) <= _MOST_SHOWN else f"'{text[: _MOST_SHOWN - 3]}...'"
         case bound.Constant(value=value):
             return f"'{value}'"
         case bound.Parameter(number=number):

@@ -94,6 +94,8 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "inet[]": (SqlType("_inet"), _read_texts("_inet", "{1.2.3.4,NULL}", None, "{}")),
     "money": (types.MONEY, pa.array([-(2**63), None, 2**63 - 1, 150])),
     "money[]": (types.MONEY.array, pa.array([[150, None, -1], None, []], pa.list_(pa.int64()))),
+    "vector(2)": (SqlType("vector", 2), pa.array([[1.5, -2.0], None, [0.0, 1e-45]], pa.list_(pa.float32()))),
+    "vector[]": (types.VECTOR.array, pa.array([[[1.5], None], None, []], types.VECTOR.array.arrow)),
     "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
     "timestamptz": (
         types.TIMESTAMPTZ,

@@ -11,6 +11,7 @@
 | money | decimal128(19,2) | Decimal |
 | inet, cidr, macaddr | string, as PostgreSQL prints it | str |
 | timetz | string, as PostgreSQL prints it | aware time |
+| vector | list of float | list of float |
 | ranges | string, as PostgreSQL prints them | gpudb.values.Range |
 | matrix | list of lists of its element type, float64 for several types | numpy.ndarray of two dimensions |
 | multiranges | string, as PostgreSQL prints them | gpudb.values.Multirange |
@@ -31,7 +32,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types import FLOAT4, MAX_DIGITS, SqlType
 from gpudb.values import Interval, Multirange, Range
 from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.calendar import (
@@ -139,7 +140,7 @@ def _to_decimal(type_: SqlType, array: pa.Array, target: pa.Decimal128Type) -> p
 def to_python_values(type_: SqlType, column: pa.Array) -> list[object]:
     """Returns a session's column as Python values; None is NULL."""
     if pa.types.is_list(column.type):
-        element = type_.item or type_
+        element = FLOAT4 if type_.name == "vector" else type_.item or type_
         rows = (item.values for item in column)
         values = [None if row is None else to_python_values(element, row) for row in rows]
         if type_.range_type is None:

@@ -15,6 +15,7 @@ from gpudb.values import Interval, parse_text
 from gpudb.values.array import parse_array
 from gpudb.values.arrow_columns import to_arrow_array
 from gpudb.values.calendar import days_from_date, microseconds_from_time, microseconds_from_timestamp
+from gpudb.values.vectors import parse_vector_column
 
 Texts = Sequence[str | None]
 
@@ -39,6 +40,8 @@ def parse_column(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, slow(type_, texts)
     if type_.subtype is not None or type_.range_type is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
         return type_, to_arrow_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
+    if type_.name == "vector":
+        return type_, parse_vector_column(type_, strings)
     if type_.name in {"bytea", "matrix"}:
         values = [None if text is None else parse_text(type_, text) for text in texts]
         return type_, pa.array(values, type_.arrow)

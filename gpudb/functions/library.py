@@ -69,11 +69,19 @@ def _load_functions() -> Mapping[int, Function]:
 
 
 @cache
+def _load_added_oids() -> frozenset[int]:
+    return frozenset(int(oid) for (oid,) in pgdata.load_added("pg_proc").select("oid"))
+
+
+def is_added(function: Function) -> bool:
+    """Whether PostgreSQL lacks a function or aggregate."""
+    return function.oid in _load_added_oids()
+
+
+@cache
 def added_names() -> frozenset[str]:
     """Returns the names of functions and aggregates that PostgreSQL has none of."""
-    own = {int(oid) for (oid,) in pgdata.load_added("pg_proc").select("oid")}
-    overloads = functions_by_name().items()
-    return frozenset(name for name, group in overloads if all(function.oid in own for function in group))
+    return frozenset(name for name, group in functions_by_name().items() if all(map(is_added, group)))
 
 
 def _make_functions(table: pgdata.Table) -> Iterator[Function]:

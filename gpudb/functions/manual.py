@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from gpudb.errors import FeatureNotSupported
-from gpudb.functions.library import Function, Operator, functions_by_name, operators_by_name
+from gpudb.functions.library import Function, Operator, functions_by_name, is_added, operators_by_name
 from gpudb.functions.registry import get_implementation
 from gpudb.functions.resolve import POLYMORPHIC
 from gpudb.types.facts import COLUMN_TYPES
@@ -129,9 +129,10 @@ def _list_overloads(section: str, kind: str, name: str) -> Sequence[Function | O
     _, allowed, required = _SECTIONS[section]
     candidates: Sequence[Function | Operator]
     if kind == "operator":
-        candidates = operators_by_name()[name]
+        candidates = [each for each in operators_by_name()[name] if not is_added(each.function)]
     else:
-        candidates = [overload for overload in functions_by_name()[name] if overload.kind == _KINDS[kind]]
+        named = functions_by_name()[name]
+        candidates = [each for each in named if each.kind == _KINDS[kind] and not is_added(each)]
         if kind == "aggregate" or kind == "ordered":
             candidates = [
                 overload

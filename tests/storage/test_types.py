@@ -96,6 +96,8 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "money[]": (types.MONEY.array, pa.array([[150, None, -1], None, []], pa.list_(pa.int64()))),
     "matrix": (SqlType("matrix"), _read_texts("matrix", "{{1,2},{3,4}}", None, "float4={{NaN},{-0}}", "int8={{7}}")),
     "matrix[]": (SqlType("_matrix"), _read_texts("_matrix", '{"{{1,2}}",NULL}', None, "{}")),
+    "vector(2)": (SqlType("vector", 2), pa.array([[1.5, -2.0], None, [0.0, 1e-45]], pa.list_(pa.float32()))),
+    "vector[]": (types.VECTOR.array, pa.array([[[1.5], None], None, []], types.VECTOR.array.arrow)),
     "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
     "timestamptz": (
         types.TIMESTAMPTZ,

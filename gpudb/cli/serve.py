@@ -143,10 +143,12 @@ def _load_rules(settings: Settings) -> HbaFile | None:
 
 
 def _open_database(settings: Settings, gpus: Sequence[str], opened: ExitStack) -> Database:
+    from gpudb import memory
     from gpudb.session.database import Database
 
     database = Database(settings.data_dir, settings, gpus=gpus)
     opened.callback(database.close)
+    memory.set_limit(database.cpu.memory_limit, database.cpu.threads)
     return database
 
 

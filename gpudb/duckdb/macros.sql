@@ -207,10 +207,19 @@ CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN s IS NULL OR r IS NULL OR n
     ELSE left(s, start::BIGINT - 1) || r || substring(s, pg_at_least(start::BIGINT + n::BIGINT, 1)) END;
 -- PostgreSQL negates a count in 32 bits, where the least integer overflows to itself.
 CREATE MACRO pg_right(s, n) AS CASE WHEN n = -2147483648 THEN s ELSE right(s, n) END;
-CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 1073741819
-    THEN pg_error('54000', 'requested length too large')::VARCHAR
+-- Beyond 64 KiB a text is asked for (gpudb.memory), and made of long pieces: DuckDB copies one piece after the other.
+CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 65536
+    THEN CASE WHEN strlen(s) >= 1000
+            THEN repeat(s, (pg_allot(n::BIGINT * strlen(s)) // strlen(s)))
+        WHEN n % 100 = 0 THEN repeat(repeat(s, 100), (pg_allot(n::BIGINT * strlen(s)) // (100 * strlen(s))))
+        ELSE repeat(repeat(s, 100), (pg_allot(n::BIGINT * strlen(s)) // (100 * strlen(s)))) || repeat(s, n % 100) END
     -- repeated, because DuckDB folds constants on branches that are not taken
-    ELSE repeat(s, CASE WHEN n::BIGINT * strlen(s) > 1073741819 THEN 0 ELSE n END) END;
+    ELSE repeat(s, CASE WHEN n::BIGINT * strlen(s) > 65536 THEN 0 ELSE n END) END;
+-- The text that replaces another, once the memory is there for all its copies.
+CREATE MACRO pg_replace(s, a, b) AS CASE WHEN strlen(b) > strlen(a) AND strlen(s) * strlen(b) > 1048576
+    THEN CASE WHEN pg_allot(strlen(s) + (strlen(s) - strlen(replace(s, a, ''))) // greatest(strlen(a), 1)
+        * (strlen(b) - strlen(a))) >= 0 THEN replace(s, a, b) END
+    ELSE replace(s, a, b) END;
 CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE lpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE rpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_chr(n) AS CASE

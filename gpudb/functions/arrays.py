@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -80,7 +81,7 @@ def _fill(operands: Operands) -> str:
     return bind_values(
         lambda dims: (
             f"(CASE WHEN {dims} IS NULL THEN {missing} WHEN len({dims}) > 1 THEN {error}"
-            f" ELSE list_transform(range(coalesce({dims}[1], 0)), lambda pg_i: {value}) END)"
+            f" ELSE list_transform(range(pg_allot_items(coalesce({dims}[1], 0)::BIGINT)), lambda pg_i: {value}) END)"
         ),
         operands.sql[1],
     )
@@ -94,6 +95,8 @@ def _fill_dimensions(operands: Operands, value: str) -> str:
         raise SqlError.of("null_value_not_allowed", "dimension values cannot be null")
     if 0 in sizes:
         return f"CAST([] AS {operands.result.duckdb})"
+    total = math.prod(int(size) for size in sizes)
+    value = f"(CASE WHEN pg_allot_items({min(total, 1 << 62)}) > 0 THEN {value} END)"
     for size in reversed(sizes):
         value = f"list_transform(range({int(size)}), lambda pg_i: {value})"
     return value

@@ -121,7 +121,7 @@ for _side in ("lpad", "rpad"):
     declare(f"{_side}(text,int4)", lambda o, name=_side: bind_values(lambda s, n: f"pg_{name}({s}, {n}, ' ')", *o.sql))
     declare(f"{_side}(text,int4,text)", make_macro_template(f"pg_{_side}"))
 declare("repeat", make_macro_template("pg_repeat"))
-declare("replace", "replace({0}, {1}, {2})")
+declare("replace", make_macro_template("pg_replace"))
 declare("translate", "translate({0}, {1}, {2})")
 declare("reverse", make_macro_template("pg_reverse"))
 

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from gpudb.catalog.model import FIRST_USER_OID
+from gpudb.memory import append_item, join_texts
 from gpudb.plpgsql import arithmetic
 from gpudb.plpgsql.records import copy_array
 from gpudb.sql.bound import (
@@ -93,6 +94,7 @@ class Names:
             name: getattr(arithmetic, name) for name in dir(arithmetic) if not name.startswith("_")
         }
         self.globals |= {"Decimal": Decimal, "fit_numeric": fit_numeric, "copy_array": copy_array}
+        self.globals |= {"join_texts": join_texts, "append_item": append_item}
         self._count = 0
 
     def temporary(self) -> str:
@@ -114,6 +116,10 @@ def simple_target(query: Query) -> Expr | None:
         return None
     target: Expr = query.targets[0]
     return None if isinstance(target, SetReturning) else target
+
+
+def _join(a: str, b: str) -> str:
+    return f"join_texts({a}, {b})"
 
 
 Caller = Callable[[Call, Sequence[Code]], Code]
@@ -199,11 +205,11 @@ class Emitter:
             case "float8um":
                 return self.strict(args, lambda a: f"(-{a})")
             case "textcat":
-                return self.strict(args, lambda a, b: f"({a} + {b})")
+                return self.strict(args, _join, fails=True)
             case "textanycat" if types[0] == "text":
-                return self.strict([args[0], self._to_text(args[1], expr.args[1].type)], lambda a, b: f"({a} + {b})")
+                return self.strict([args[0], self._to_text(args[1], expr.args[1].type)], _join, fails=True)
             case "anytextcat" if types[1] == "text":
-                return self.strict([self._to_text(args[0], expr.args[0].type), args[1]], lambda a, b: f"({a} + {b})")
+                return self.strict([self._to_text(args[0], expr.args[0].type), args[1]], _join, fails=True)
             case "length" | "char_length" | "character_length" if types == ["text"]:
                 return self.strict(args, lambda a: f"len({a})")
             case "cardinality" if getattr(expr.args[0].type, "dims", 0) == 1:
@@ -212,7 +218,7 @@ class Emitter:
                 code = self.strict([self._array_to_read(expr.args[0])], lambda a: f"(len({a}) or None)")
                 return Code(code.source, True, code.fails)
             case "array_append" if getattr(expr.args[0].type, "dims", 0) == 1:
-                return Code(f"(({args[0].source} or []) + [{args[1].source}])", nullable=False)
+                return Code(f"append_item({args[0].source}, {args[1].source})", nullable=False, fails=True)
         raise NotSimple
 
     def _integer(self, operation: str, result: str, args: list[Code]) -> Code:

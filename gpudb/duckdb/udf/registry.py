@@ -39,7 +39,7 @@ _INTEGER_TYPES = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(
 MODULES = tuple(
     "text_forms quotient deviation numeric regex strings intervals mathematics json json_records"
     " jsonb_assign jsonb_order to_char to_date to_char_numbers to_number ranges inet"
-    " jsonpath sql_json input_checks sketches hashes vectors matrices".split()
+    " jsonpath sql_json input_checks sketches hashes vectors matrices memory".split()
 )
 
 

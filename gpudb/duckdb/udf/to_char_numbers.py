@@ -46,6 +46,7 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", format_number)
 
 
+_MAX_TEMPLATE = 1 << 16
 _PATTERNS = frozenset("FM 9 0 . D , G V S MI PL SG PR EEEE RN TH L C B".split())
 
 
@@ -55,7 +56,9 @@ def _syntax_error(message: str) -> SqlError:
 
 @lru_cache(maxsize=256)
 def parse_template(text: str) -> Template:
-    """Parses a template; 42601 if it contradicts itself, 0A000 for C."""
+    """Parses a template; 42601 if it contradicts itself, 0A000 for C, 54000 if it is longer than any number needs."""
+    if len(text) > _MAX_TEMPLATE:
+        raise SqlError.of("program_limit_exceeded", "requested length too large")
     result = Template()
     for found in _TOKEN.finditer(text):
         word = found.group()

@@ -106,6 +106,16 @@ class CpuEngine:
             instance.define()
         return instance
 
+    @property
+    def memory_limit(self) -> int:
+        """The bytes of memory that all statements together may use."""
+        return self._instance.memory_limit()
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that compute statements."""
+        return self._threads
+
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
         request.settings.measures["engine"] = self.name

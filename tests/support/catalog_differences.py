@@ -65,5 +65,13 @@ def is_added(row: Sequence[object]) -> bool:
     return any(str(cell) in ADDED_OIDS or str(cell) in added_names() for cell in row)
 
 
+_ADDED_CELL = re.compile(rf"_?({_ADDED})")
+
+
+def names_added(row: Sequence[object]) -> bool:
+    """Whether a row of the catalog names something that gpudb adds to PostgreSQL's."""
+    return any(_ADDED_CELL.fullmatch(str(cell)) for cell in row)
+
+
 # The bootstrap superuser's name, where PostgreSQL's own objects have it.
 BOOTSTRAP = "postgres"

@@ -107,11 +107,6 @@ class CpuEngine:
         return instance
 
     @property
-    def memory_limit(self) -> int:
-        """The bytes of memory that all statements together may use."""
-        return self._instance.memory_limit()
-
-    @property
     def threads(self) -> int:
         """The number of threads that compute statements."""
         return self._threads

@@ -18,20 +18,28 @@ _HINTS = {"torch": "Install the package torch.", "cupy": "Install gpudb's packag
 def read(form: str, column: pa.Array) -> Any:
     """Returns a column as an array of pyarrow, NumPy, Polars, PyTorch or CuPy.
 
-    NULL is NaN in an array of floats that is no Arrow array, and 22004 in one of other numbers for PyTorch and CuPy.
+    With NULLs an array of numbers is a masked one for NumPy (numpy.ma), and 22004 for PyTorch and CuPy.
     """
     if form == "arrow":
         return column
     if form == "polars":
         return _load(form).Series(column)
+    if form == "numpy" and column.null_count and _is_number(column.type):
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        filler = pa.scalar(False if pa.types.is_boolean(column.type) else 0, column.type)
+        return np.ma.array(column.fill_null(filler).to_numpy(zero_copy_only=False), mask=missing)
     values = column.to_numpy(zero_copy_only=False)
     if form == "numpy":
         return values
-    if values.dtype == object:
+    if column.null_count or values.dtype == object:
         what = "with NULLs" if column.null_count else f"of the type {column.type}"
         raise SqlError.of("null_value_not_allowed", f"a column {what} cannot be an array of {form}")
     module = _load(form)
     return module.from_numpy(np.array(values)) if form == "torch" else module.asarray(values)
+
+
+def _is_number(item: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(item) or pa.types.is_floating(item) or pa.types.is_boolean(item))
 
 
 def _load(form: str) -> Any:
@@ -67,6 +75,8 @@ def _to_arrow(definition: Definition, item: SqlType, found: Any) -> pa.Array:
         found = found.combine_chunks()
     if isinstance(found, pa.Array):
         return found
+    if isinstance(found, np.ma.MaskedArray) and found.ndim == 1 and found.dtype != object:
+        return pa.array(found.data, mask=np.ma.getmaskarray(found))
     if isinstance(found, np.ndarray) and found.ndim == 1:
         return pa.array(found) if found.dtype != object else pa.array(found.tolist())
     message = f"vectorised function {definition.name} returned {type(found).__name__} instead of an array"

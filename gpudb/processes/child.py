@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -38,6 +39,7 @@ class ChildProcess:
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
+        self._depth, self._is_killed = 0, False
 
     @property
     def pid(self) -> int:
@@ -56,15 +58,22 @@ class ChildProcess:
         more: 53200, the usual cause, or 58000 after a crash. Other errors of answers are the function's.
         """
         stream = _Stream(self._in, self._out, wanted)
+        self._depth += 1
         try:
             write_message(stream, "call", (name, tuple(arguments)))
             kind, content = self._read(stream)
             while kind == "ask":
-                write_message(stream, *_reply(content, answer))
+                reply, value = _reply(content, answer)
+                if self._is_killed:  # by a call within the answer
+                    raise value if reply == "error" else ended()
+                write_message(stream, reply, value)
                 kind, content = self._read(stream)
         except BaseException:
             self.kill()
             raise
+        finally:
+            self._depth -= 1
+            self._close_if_killed()
         if kind == "error":
             raise content
         return content
@@ -84,12 +93,20 @@ class ChildProcess:
         return SqlError.of("system_error", "a process of this statement has crashed", detail=detail)
 
     def kill(self) -> None:
-        """Ends it; idempotent."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
+        """Ends it, with the processes that it has started; idempotent."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._is_killed = True
+        self._close_if_killed()
+
+    def _close_if_killed(self) -> None:
+        """Closes the pipes, unless a call still reads or writes them: others would get their numbers."""
+        if self._is_killed and not self._depth:
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
 
 
 class _Stream:

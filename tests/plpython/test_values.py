@@ -205,3 +205,18 @@ def test_wrong_vectors(python: Session, body: str, sqlstate: str) -> None:
 def test_vectors_with_nulls(python: Session) -> None:
     define(python, "more(a int) RETURNS int", "# vectorized arrow\nimport pyarrow.compute as pc\nreturn pc.add(a, 1)")
     assert run(python, "SELECT more(v) FROM (VALUES (1), (NULL)) t (v)") == [(2,), (None,)]
+
+
+@pytest.mark.parametrize("item", ["float8", "float4", "bigint", "int2", "bool"])
+def test_numpy_keeps_nulls(python: Session, item: str) -> None:
+    """A masked array, whatever else is in the slice."""
+    values = "true, NULL, false" if item == "bool" else "1, NULL, 3"
+    body = "# vectorized numpy\nreturn v"
+    run(python, f"CREATE OR REPLACE FUNCTION same(v {item}) RETURNS {item} LANGUAGE plpython3u AS $$ {body} $$")
+    rows = ", ".join(f"({each.strip()}::{item})" for each in values.split(","))
+    found = run(python, f"SELECT same(v), same(v) IS NULL FROM (VALUES {rows}) t (v)")
+    assert found == [(1, False), (None, True), (0 if item == "bool" else 3, False)]
+    if item == "bigint":
+        large = 2**53 + 1
+        assert run(python, f"SELECT same(v) FROM (VALUES ({large}), (NULL)) t (v)") == [(large,), (None,)]
+    run(python, f"DROP FUNCTION same({item})")

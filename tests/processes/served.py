@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 
 from gpudb.errors import SqlError
@@ -22,6 +23,10 @@ def fail(kind: str) -> None:
     if kind == "sql":
         raise SqlError.of("invalid_parameter_value", "refused")
     raise KeyError(kind)
+
+
+def start_sleep() -> int:
+    return subprocess.Popen(["sleep", "1000"]).pid
 
 
 def wait() -> None:

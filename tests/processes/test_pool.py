@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 
 from gpudb.errors import QueryCanceled, SqlError
+from gpudb.processes.child import ChildProcess
 from gpudb.processes.pool import ProcessPool
+from tests.support.sessions import wait_until
 
 MODULE = "tests.processes.served"
 
@@ -29,6 +31,15 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessPool]:
 
 def is_wanted() -> None:
     """Somebody waits for as long as it takes."""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists that has not ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def test_calls_share_a_child(pool: ProcessPool) -> None:
@@ -120,6 +131,40 @@ def test_cancel_while_all_children_are_busy(pool: ProcessPool) -> None:
         pool.call("add", (1, 1), cancelled)
     over.set()
     busy.join()
+
+
+def test_a_child_that_ends_within_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outer call ends as the inner one does, and writes to no descriptor that is another's by then."""
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    child = ChildProcess(MODULE)
+    opened: list[int] = []
+
+    def answer(question: Any) -> Any:
+        try:
+            return child.call("end", (), is_wanted)
+        finally:
+            opened.extend(os.pipe())
+
+    try:
+        with pytest.raises(SqlError) as caught:
+            child.call("sum_answers", (1,), is_wanted, answer)
+        assert caught.value.sqlstate == "53200"
+        assert child.has_ended
+        os.set_blocking(opened[0], False)
+        with pytest.raises(BlockingIOError):
+            os.read(opened[0], 1)
+    finally:
+        for each in opened:
+            os.close(each)
+
+
+def test_what_a_child_started_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    child = ChildProcess(MODULE)
+    started = child.call("start_sleep", (), is_wanted)
+    os.kill(started, 0)
+    child.kill()
+    wait_until(lambda: not is_running(started), "the grandchild has ended")
 
 
 def test_a_child_that_ends(pool: ProcessPool) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.session.database import Database
-from gpudb.session.execution.routines.model_calls import POOL
+from gpudb.session.execution.routines.model_calls import TRAINING_POOL
 from gpudb.session.session import Session
 from tests.support.sessions import fails, run, state, value, wait_until
 
@@ -307,9 +307,9 @@ def test_an_error_says_where(session: Session) -> None:
 def test_a_missing_library_is_named(session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "lightgbm.py").write_text("raise ImportError('no lightgbm')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    POOL.close()
+    TRAINING_POOL.close()
     error = fails(session, "CREATE MODEL n FROM (SELECT x, y FROM rows) TARGET y FUNCTION q USING lightgbm")
-    POOL.close()
+    TRAINING_POOL.close()
     assert (error.sqlstate, error.hint) == ("0A000", "Install gpudb[analytics].")
 
 

@@ -22,7 +22,7 @@ from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import run_query
-from gpudb.session.execution.routines.model_calls import COMPLETE, POOL
+from gpudb.session.execution.routines.model_calls import COMPLETE, TRAINING_POOL
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
@@ -292,7 +292,7 @@ def _run_training(context: Context, training: Training, query: Query) -> Trained
         return batch
 
     try:
-        trained: Trained = POOL.call("train", (training,), context.cancel.check, answer)
+        trained: Trained = TRAINING_POOL.call("train", (training,), context.cancel.check, answer)
     finally:
         stream.close()
     return trained

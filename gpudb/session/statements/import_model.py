@@ -16,7 +16,7 @@ from gpudb.catalog.routines import Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy.server_files import check_file_access, file_error
-from gpudb.session.execution.routines.model_calls import COMPLETE, POOL, make_scoring
+from gpudb.session.execution.routines.model_calls import COMPLETE, TRAINING_POOL, make_scoring
 from gpudb.session.objects.names import truncate_identifier
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.sql.parse.model_statements import CreateModel
@@ -63,7 +63,7 @@ def read_model(context: Context, statement: CreateModel, schema: str, name: str)
     row = make_row([each.type.arrow for each in arguments])
     given = (statement.using, content, options, make_scoring(model, ""), row)
     try:
-        imported: Imported = POOL.call("import_model", given, context.cancel.check)
+        imported: Imported = TRAINING_POOL.call("import_model", given, context.cancel.check)
     except SqlError as error:
         if error.sqlstate not in ENDED:
             raise

@@ -23,7 +23,11 @@ from gpudb.types import BOOL, SqlType
 
 _MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 POOL = ProcessPool("gpudb.analytics.served", memory_bytes=_MEMORY_BYTES)
-"""The processes that train models and score rows."""
+"""The processes that score rows."""
+TRAINING_POOL = ProcessPool(
+    "gpudb.analytics.served", memory_bytes=_MEMORY_BYTES, most=max(1, (os.cpu_count() or 1) // 2)
+)
+"""The processes that train and import models: trainings wait for each other, and no scoring for them."""
 ONE_HOT = frozenset({"linear", "ridge", "logistic", "kmeans", "random_forest"})
 COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetensors"})
 """Kinds of models whose result is NULL where a feature is."""

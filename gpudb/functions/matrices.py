@@ -67,19 +67,26 @@ def _unnest(operands: Operands) -> str:
     for name, field in item.fields:
         if field.name not in INTEGERS | FLOATS | {"numeric"}:
             raise SqlError.of("datatype_mismatch", f'column "{name}" of matrix_unnest is of type {field}, not a number')
-    source = INT8 if all(field.name in INTEGERS for _, field in item.fields) else FLOAT8
     width = len(item.fields)
-    values = [
-        pack(*cast(f"pg_r[{place}]", "0", source, field, False), field)
-        for place, (_, field) in enumerate(item.fields, 1)
-    ]
-    return bind_values(
-        lambda m: (
-            f"list_transform(pg_matrix_to_{source.name}(pg_matrix_of_width({m}, {width})),"
+
+    def read(matrix: str, source: SqlType) -> str:
+        values = [
+            pack(*cast(f"pg_r[{place}]", "0", source, field, False), field)
+            for place, (_, field) in enumerate(item.fields, 1)
+        ]
+        return (
+            f"list_transform(pg_matrix_to_{source.name}(pg_matrix_of_width({matrix}, {width})),"
             f" lambda pg_r: {pack_record(values, item)})"
-        ),
-        operands.sql[0],
-    )
+        )
+
+    def body(matrix: str) -> str:
+        kinds = {"integer" if field.name in INTEGERS else field.name for _, field in item.fields}
+        if kinds == {"integer"} or kinds <= FLOATS:
+            return read(matrix, INT8 if kinds == {"integer"} else FLOAT8)
+        is_integer = f"pg_matrix_type({matrix}) IN ('int4', 'int8')"  # double precision has too few digits for these
+        return f"(CASE WHEN {is_integer} THEN {read(matrix, INT8)} ELSE {read(matrix, FLOAT8)} END)"
+
+    return bind_values(body, operands.sql[0])
 
 
 declare("matrix_unnest", _unnest)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpudb.errors import SqlError
 from gpudb.functions.equality import compare_unmerged
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.registry import Operands, declare
@@ -119,6 +120,8 @@ def convert_vector(sql: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
         return f"pg_vector_in({sql}, {target.modifier})"
     if source.name in _ARRAYS:
+        if source.dims > 1:
+            raise SqlError.of("data_exception", "array must be 1-D")
         made = _from_array(sql, source)
         return made if target.modifier == -1 else _fit(made, target)
     return None

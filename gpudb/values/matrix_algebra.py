@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudb.errors import NumericOutOfRange, SqlError
+from gpudb.values import exact_integers
 from gpudb.values.matrix import ELEMENT_TYPES, Matrix, check_size, get_element_type
 
 Poll = Callable[[], None]
@@ -167,9 +168,14 @@ def _multiply_integers(one: Matrix, other: Matrix, poll: Poll) -> Matrix:
     estimate = _multiply_rows(one.astype(_FLOAT8), other.astype(_FLOAT8), poll)
     if bound < _EXACT_FLOAT:
         return estimate.astype(_INT8)
-    if bound >= _INT64_END and np.abs(estimate).max() + bound * one.shape[1] * 2.0**-52 >= _INT64_END:
-        raise _out_of_range(_INT8)
-    return _multiply_rows(one.astype(_INT8), other.astype(_INT8), poll)
+    one, other = one.astype(_INT8, copy=False), other.astype(_INT8, copy=False)
+    if bound * (1 + 2.0**-50) >= _INT64_END:
+        error = bound * (one.shape[1] + 2) * 2.0**-52
+        np.abs(estimate, out=estimate)
+        doubtful = np.flatnonzero((estimate + error >= _INT64_END).any(axis=1))
+        if (estimate - error >= _INT64_END).any() or not exact_integers.products_fit(one[doubtful], other, poll):
+            raise _out_of_range(_INT8)
+    return _multiply_rows(one, other, poll)
 
 
 # ---- systems of equations
@@ -267,23 +273,34 @@ NORMS = ("fro", "1", "inf", "2", "max")
 
 
 def norm(matrix: Matrix, kind: str = "fro", poll: Poll = no_poll) -> float:
-    """Returns a norm: fro (of all elements), 1 (columns), inf (rows), 2 (the largest singular value), max; 22023."""
+    """Returns a norm: fro (of all elements), 1 (columns), inf (rows), 2 (the largest singular value), max.
+
+    22023 for another kind, 22003 if that of finite elements is beyond double precision.
+    """
     if kind not in NORMS:
         raise SqlError.of("invalid_parameter_value", f'unknown norm "{kind}"', hint=f"Norms are {', '.join(NORMS)}.")
     elements = matrix.astype(_FLOAT8)
     with np.errstate(all="ignore"):
-        if kind == "max":
-            return float(np.abs(elements).max())
-        if kind in {"1", "inf"}:
-            return float(np.abs(elements).sum(axis=0 if kind == "1" else 1).max())
-        if kind == "fro":
-            return float(np.linalg.norm(elements))
-        if np.isnan(elements).any():
-            return float("nan")
-        if np.isinf(elements).any():
-            return float("inf")
-        operations = 4.0 * elements.size * min(elements.shape)
-        return float(_compute_apart(lambda: np.linalg.norm(elements, 2), operations, poll))
+        found = _measure(elements, kind, poll)
+    if np.isinf(found) and np.isfinite(elements).all():
+        raise NumericOutOfRange("value out of range: overflow")
+    return found
+
+
+def _measure(elements: Matrix, kind: str, poll: Poll) -> float:
+    greatest = float(np.abs(elements).max())
+    if kind == "max" or greatest == 0:
+        return greatest
+    if kind in {"1", "inf"}:
+        return float(np.abs(elements).sum(axis=0 if kind == "1" else 1).max())
+    if np.isnan(greatest) or np.isinf(greatest):
+        return greatest
+    exponent = int(np.frexp(greatest)[1])  # squares of numbers near 1 are in range
+    scaled = np.ldexp(elements, -exponent)
+    if kind == "fro":
+        return float(np.ldexp(np.linalg.norm(scaled), exponent))
+    operations = 4.0 * elements.size * min(elements.shape)
+    return float(np.ldexp(_compute_apart(lambda: np.linalg.norm(scaled, 2), operations, poll), exponent))
 
 
 # ---- rows and columns
@@ -300,7 +317,7 @@ def summarize(matrix: Matrix, axis: int, *, mean: bool) -> Matrix:
         return _check_overflow(found / matrix.shape[axis], matrix)
     if matrix.dtype.kind == "f":
         return _check_overflow(found, matrix)
-    if np.abs(found).max() >= _INT64_END * (1 - 2.0**-20):
+    if np.abs(found).max() >= _INT64_END / 2 and not exact_integers.sums_fit(matrix, axis):
         raise _out_of_range(_INT8)
     exact: Matrix = matrix.sum(axis=axis, dtype=_INT8, keepdims=True)
     return exact

@@ -157,6 +157,31 @@ def test_rows_are_records_or_arrays(client: psycopg.Connection) -> None:
     assert (total, count) == (float(_points()["x"].sum(dtype=np.float64)), ROWS)
 
 
+def test_rows_keep_the_digits_of_integers(client: psycopg.Connection) -> None:
+    big, least = 2**53 + 1, -(9 * 10**17 + 1)
+    client.execute("CREATE TABLE wide (id int, m matrix)")
+    client.execute(
+        f"INSERT INTO wide VALUES (1, 'int8={{{{{big},{least}}}}}'), (2, '{{{{1.5,2.5}}}}'), (3, NULL),"
+        " (4, 'int4={{7,8}}'), (5, 'float4={{0.5,3}}')"
+    )
+    try:
+        for columns, expected in {
+            "a numeric, b numeric": [(1, big, least), (2, 1.5, 2.5), (4, 7, 8), (5, 0.5, 3)],
+            "a numeric(20,1), b bigint": [(1, big, least), (2, 1.5, 2), (4, 7, 8), (5, 0.5, 3)],
+            "a bigint, b float8": [(1, big, float(least)), (2, 2, 2.5), (4, 7, 8), (5, 0, 3)],
+            "a bigint, b bigint": [(1, big, least), (2, 2, 2), (4, 7, 8), (5, 0, 3)],
+            "a float8, b real": [(1, float(big), float(least)), (2, 1.5, 2.5), (4, 7, 8), (5, 0.5, 3)],
+        }.items():
+            sql = f"SELECT id, a, b FROM wide, matrix_unnest(m) AS r({columns}) ORDER BY id"
+            assert client.execute(sql).fetchall() == expected, columns
+        huge = "SELECT a, b FROM matrix_unnest('{{1e300,3}}') AS r(a float8, b bigint)"
+        assert client.execute(huge).fetchall() == [(1e300, 3)]
+        with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+            client.execute("SELECT a FROM matrix_unnest('{{3,1e300}}') AS r(a float8, b bigint)")
+    finally:
+        client.execute("DROP TABLE wide")
+
+
 def test_plans_show_constants_as_text(client: psycopg.Connection) -> None:
     plan = "\n".join(row[0] for row in client.execute("EXPLAIN SELECT m * '{{1},{2}}'::matrix FROM stored").fetchall())
     assert "\\x01" not in plan

@@ -116,6 +116,11 @@ def test_sums_and_averages(client: psycopg.Connection) -> None:
         np.testing.assert_allclose(mean, group.astype(np.float64).mean(0), rtol=1e-5, atol=1e-6)
     assert client.execute("SELECT sum(v), avg(v), count(v) FROM nothing").fetchall() == [(None, None, 0)]
     assert client.execute("SELECT sum(v), avg(v) FROM small WHERE id < 3").fetchall() == [("[5,7,9]", "[2.5,3.5,4.5]")]
+    numbers = "(VALUES ('[3e38]'::vector), ('[3e38]'), ('[-3e38]'), ('[-3e38]'), ('[5]')) AS n(v)"
+    assert client.execute(f"SELECT avg(v) FROM {numbers}").fetchall() == [("[1]",)]
+    many = "generate_series(1, 64) AS i, LATERAL (SELECT ARRAY[CASE WHEN i % 3 = 0 THEN '-2e38' ELSE '1e38'::real END]::vector AS v)"
+    ((total,),) = client.execute(f"SELECT sum(v)::real[] FROM {many} AS s").fetchall()
+    assert total == pytest.approx([1e38])
     assert client.execute("SELECT avg(v) FROM small WHERE id = 1").fetchall() == [("[1,2,3]",)]
     assert client.execute("SELECT avg(v) FROM small WHERE v IS NULL").fetchall() == [(None,)]
 
@@ -176,6 +181,10 @@ ERRORS = {
     "INSERT INTO small VALUES (5, ARRAY[1,2])": ("22000", "expected 3 dimensions, not 2"),
     "INSERT INTO small VALUES (5, '[1,NaN,2]')": ("22000", "NaN not allowed in vector"),
     "SELECT ARRAY[1,NULL]::vector": ("22004", "array must not contain nulls"),
+    "SELECT ARRAY[[1,2],[3,4]]::vector": ("22000", "array must be 1-D"),
+    "SELECT ARRAY[[1,2],[3,4]]::real[]::vector(2)": ("22000", "array must be 1-D"),
+    "SELECT ARRAY[[1.5,id]]::vector FROM small": ("22000", "array must be 1-D"),
+    "SELECT sum(n.v) FROM (VALUES ('[3e38]'::vector), ('[3e38]')) AS n(v)": ("22003", "value out of range: overflow"),
     "SELECT '{1e39}'::float8[]::vector": ("22000", "infinite value not allowed in vector"),
     "SELECT '[3e38]'::vector + '[3e38]'": ("22003", "value out of range: overflow"),
     "SELECT '[1e-37]'::vector * '[1e-37]'": ("22003", "value out of range: underflow"),

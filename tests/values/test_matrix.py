@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,12 +187,69 @@ def test_products_of_integers_are_exact_or_out_of_range(matrix: Elements) -> Non
     exact = [
         [sum(a * b for a, b in zip(row, column, strict=True)) for column in zip(*rows, strict=True)] for row in rows
     ]
-    if all(abs(each) < 2**62 for row in exact for each in row):
-        if max(abs(each) for row in rows for each in row) < 2**55:  # sums of larger ones are estimated too roughly
-            assert algebra.multiply(matrix, matrix).tolist() == exact
-    elif any(abs(each) >= 2**63 for row in exact for each in row):
+    if all(-(2**63) <= each < 2**63 for row in exact for each in row):
+        assert algebra.multiply(matrix, matrix).tolist() == exact
+    else:
         with pytest.raises(GpudbError):
             algebra.multiply(matrix, matrix)
+
+
+_EDGES = st.one_of(
+    st.sampled_from([0, 1, -1, 2**31, -(2**31), 2**32, 2**62, 2**63 - 1, -(2**63), 2**63 - 2]),
+    st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3),
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_integers_near_the_limit_are_exact(data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 4))
+    one = data.draw(hnp.arrays(np.int64, (2, size), elements=_EDGES))
+    other = data.draw(hnp.arrays(np.int64, (size, 2), elements=_EDGES))
+    product = one.astype(object) @ other.astype(object)
+    sums = [one.astype(object).sum(axis=axis, keepdims=True) for axis in (0, 1)]
+    calls: list[tuple[Any, Callable[[], Elements]]] = [(product, partial(algebra.multiply, one, other))]
+    calls += [(sums[axis], partial(algebra.summarize, one, axis, mean=False)) for axis in (0, 1)]
+    for exact, call in calls:
+        if all(-(2**63) <= each < 2**63 for each in exact.flat):
+            assert call().tolist() == exact.tolist()
+        else:
+            with pytest.raises(GpudbError) as caught:
+                call()
+            assert caught.value.sqlstate == "22003"
+
+
+def test_sums_at_the_limit_fit() -> None:
+    most = np.array([[2**63 - 1, 1, -1]])
+    assert algebra.multiply(most, np.array([[1], [0], [0]])).tolist() == [[2**63 - 1]]
+    assert algebra.multiply(most, np.ones((3, 1), np.int64)).tolist() == [[2**63 - 1]]
+    assert algebra.summarize(most, 1, mean=False).tolist() == [[2**63 - 1]]
+    assert algebra.multiply(np.array([[2**62, -(2**62)]]), np.array([[4], [4]])).tolist() == [[0]]
+    with pytest.raises(GpudbError):
+        algebra.summarize(most[:, :2], 1, mean=False)
+    wide = np.full((1, (1 << 20) + 3), 2**42)
+    signs = np.ones_like(wide).T
+    with pytest.raises(GpudbError):
+        algebra.multiply(wide * 2, signs)
+    signs[::2] = -1
+    assert algebra.multiply(wide * 2, signs).tolist() == [[-(2**43)]]
+
+
+@pytest.mark.parametrize("kind", ["fro", "2"])
+def test_norms_of_large_and_small_elements(kind: str) -> None:
+    assert algebra.norm(np.array([[3e300], [4e300]]), kind) == pytest.approx(5e300)
+    assert algebra.norm(np.array([[3e-300], [4e-300]]), kind) == pytest.approx(5e-300)
+    assert algebra.norm(np.array([[5e-324]]), kind) == 5e-324
+    assert algebra.norm(np.zeros((2, 2)), kind) == 0
+    assert algebra.norm(np.array([[np.inf, 1]]), kind) == np.inf
+    assert np.isnan(algebra.norm(np.array([[np.nan, np.inf]]), kind))
+
+
+@pytest.mark.parametrize("kind", ["fro", "1", "inf", "2"])
+def test_norms_beyond_double_precision_are_refused(kind: str) -> None:
+    with pytest.raises(GpudbError) as caught:
+        algebra.norm(np.full((2, 2), 1.7e308), kind)
+    assert caught.value.sqlstate == "22003"
 
 
 @settings(deadline=None)

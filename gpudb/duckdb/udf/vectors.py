@@ -46,8 +46,8 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_columnar("pg_tanimoto", "INTEGER[] INTEGER[]", "DOUBLE", _tanimoto)
     registry.add_columnar("pg_vector_concat", "FLOAT[] FLOAT[]", "FLOAT[]", _concatenate)
     registry.add_columnar("pg_vector_normalize", "FLOAT[]", "FLOAT[]", _normalize)
-    registry.add_columnar("pg_vector_sum", "FLOAT[][]", "FLOAT[]", partial(_total, np.float32))
-    registry.add_columnar("pg_vector_avg", "FLOAT[][]", "FLOAT[]", partial(_total, np.float64))
+    registry.add_columnar("pg_vector_sum", "FLOAT[][]", "FLOAT[]", partial(_total, False))
+    registry.add_columnar("pg_vector_avg", "FLOAT[][]", "FLOAT[]", partial(_total, True))
 
 
 def _parse(texts: pa.StringArray, modifiers: pa.Array) -> pa.ListArray:
@@ -169,30 +169,30 @@ def _normalize(column: pa.ListArray) -> pa.ListArray:
     return build_column(lengths, scaled + np.float32(0), missing)
 
 
-def _total(dtype: Any, groups: pa.ListArray) -> pa.ListArray:
-    """Returns the sum of each group's vectors, in single precision, or their average, summed in double precision."""
+def _total(average: bool, groups: pa.ListArray) -> pa.ListArray:
+    """Returns the sum of each group's vectors, or their average; both are summed in double precision."""
     found: list[Floats | None] = []
     for group in groups:
         vectors = None if group.values is None else pc.drop_null(group.values)
-        found.append(None if vectors is None or not len(vectors) else _total_of_group(dtype, vectors))
+        found.append(None if vectors is None or not len(vectors) else _total_of_group(average, vectors))
     lengths = np.array([0 if each is None else len(each) for each in found], np.int64)
     numbers = [each for each in found if each is not None]
     missing = np.array([each is None for each in found], bool)
     return build_column(lengths, np.concatenate(numbers) if numbers else np.zeros(0, np.float32), missing)
 
 
-def _total_of_group(dtype: Any, vectors: pa.ListArray) -> Floats:
+def _total_of_group(average: bool, vectors: pa.ListArray) -> Floats:
     lengths = measure(vectors)
     other = lengths[lengths != lengths[0]]
     if len(other):
         first, second = int(lengths[0]), int(other[0])
-        if dtype is np.float64:
+        if average:
             raise data_exception(f"expected {first} dimensions, not {second}")
         raise data_exception(f"different vector dimensions {first} and {second}")
     matrix = flatten(vectors).reshape(len(vectors), -1)
-    with np.errstate(over="ignore"):
-        total = matrix.sum(axis=0, dtype=dtype)
-        result = (total if dtype is np.float32 else total / len(vectors)).astype(np.float32)
-    if np.isinf(result).any():
+    total = matrix.sum(axis=0, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        result = (total / len(vectors) if average else total).astype(np.float32)
+    if not np.isfinite(result).all():
         raise _overflow_error()
     return np.asarray(result + np.float32(0))

@@ -36,6 +36,8 @@ def kernel_cache_variables(root: Path) -> dict[str, str]:
 class WarmUp:
     """Computes every common operator over some rows, one after the other. Errors are only logged.
 
+    Without rows or further plans nothing follows.
+
     Each is a piece of work of its own, so that a statement that waits for the same queue waits for one of them at most.
     """
 
@@ -51,13 +53,21 @@ class WarmUp:
         self._submit(self._prepare)
 
     def _prepare(self) -> None:
-        # A GPU's backend computes few rows on the host.
-        rows = self._backend.from_host(_sample_rows(FEW_ROWS + 1)).lazy
+        try:
+            # A GPU's backend computes few rows on the host.
+            rows = self._backend.from_host(_sample_rows(FEW_ROWS + 1)).lazy
+        except Exception as error:
+            _LOG.warning("the warm-up failed: %s", error)
+            return
         self._plans = _sample_plans(rows)
         self._submit_next(self._compute_next)
 
     def _compute_next(self) -> None:
-        name, lazy = next(self._plans, ("", None))
+        try:
+            name, lazy = next(self._plans, ("", None))
+        except Exception as error:
+            _LOG.warning("the warm-up ended, a plan failed: %s", error)
+            return
         if lazy is None:
             slowest = sorted(self.spent.items(), key=lambda each: -each[1])[:5]
             shown = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slowest)

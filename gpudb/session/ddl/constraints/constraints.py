@@ -21,6 +21,7 @@ from gpudb.session.objects.constraints import (
 from gpudb.session.objects.names import check_name_free, free_name, join_names, truncate_identifier
 from gpudb.sql.bind.dml.checks import bind_check, deparse_check, get_used_columns
 from gpudb.sql.parse.parser import inner, strings
+from gpudb.types import SqlType
 
 Definition = tuple[Any, str | None]
 """A Constraint message, and the name of its column if it is a column constraint."""
@@ -173,12 +174,15 @@ def check_key_columns(table: Table, names: Sequence[str], what: str) -> None:
         if name in names[:index]:
             raise SqlError.of("duplicate_column", f'column "{name}" appears twice in {what} constraint')
     for name in names:
-        if types[name].name == "json":
-            message = 'data type json has no default operator class for access method "btree"'
-            hint = (
-                "You must specify an operator class for the index or define a default operator class for the data type."
-            )
-            raise SqlError.of("undefined_object", message, hint=hint)
+        check_default_class(types[name], "btree")
+
+
+def check_default_class(kind: SqlType, method: str) -> None:
+    """42704 for a type whose values an index cannot compare: json, matrix and arrays of them."""
+    if kind.name.lstrip("_") in {"json", "matrix"}:
+        message = f'data type {kind} has no default operator class for access method "{method}"'
+        hint = "You must specify an operator class for the index or define a default operator class for the data type."
+        raise SqlError.of("undefined_object", message, hint=hint)
 
 
 def _with_foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...]) -> Table:

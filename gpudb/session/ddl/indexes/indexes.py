@@ -17,7 +17,7 @@ from gpudb.catalog.tables import Constraint, Index, IndexDetails, IndexKey, Tabl
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
-from gpudb.session.ddl.constraints.constraints import check_key_columns
+from gpudb.session.ddl.constraints.constraints import check_default_class, check_key_columns
 from gpudb.session.ddl.constraints.foreign_keys import release_key
 from gpudb.session.ddl.indexes.index_details import get_expression_name, list_used_columns, read_details
 from gpudb.session.ddl.indexes.vector_indexes import VECTOR_METHODS, check_vector_index
@@ -70,6 +70,10 @@ def create_index(context: Context) -> Result:
         check_key_columns(relation, tuple(dict.fromkeys(columns)), "unique")
         constraint = Unique(allocate_oid(context), name, columns, not node.nulls_not_distinct, index=True)
     else:
+        types = {column.name: column.type for column in relation.columns}
+        for key in details.keys:
+            if key.column and not key.operator_class:
+                check_default_class(types[key.column], node.access_method or "btree")
         options = tuple(_option(inner(each)) for each in node.index_params)
         is_plain = details == IndexDetails(tuple(map(IndexKey, columns)))
         constraint = Index(

@@ -44,7 +44,7 @@ def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:
 
 def get_used_columns(table: Table, expr: Expr) -> tuple[str, ...]:
     """Returns the names of the columns that a bound check reads, each once."""
-    return tuple(dict.fromkeys(table.columns[n.index].name for n in walk(expr) if isinstance(n, Column)))
+    return tuple(dict.fromkeys(table.columns[n.index].name for n in walk(expr) if isinstance(n, Column) and n.rel >= 0))
 
 
 def parse_expression(text: str) -> Any:

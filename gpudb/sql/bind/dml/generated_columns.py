@@ -75,7 +75,7 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
     for each in walk(expr):
         if isinstance(each, ScalarSubquery | ArraySubquery | Exists | AnySubquery):
             raise FeatureNotSupported("cannot use subquery in column generation expression")
-        if isinstance(each, Column) and columns[each.index].generated is not None:
+        if isinstance(each, Column) and each.rel >= 0 and columns[each.index].generated is not None:
             message = f'cannot use generated column "{each.name}" in column generation expression'
             detail = "A generated column cannot reference another generated column."
             error = SqlError.of("invalid_object_definition", message, detail=detail)

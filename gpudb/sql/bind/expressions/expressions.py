@@ -24,7 +24,7 @@ from gpudb.sql.bind.expressions.indirection import bind_indirection
 from gpudb.sql.bind.expressions.system_columns import bind_item_column, bind_system_column
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, unify_branches
-from gpudb.sql.bind.types.conversions import coerce_condition
+from gpudb.sql.bind.types.conversions import check_comparison, coerce_condition
 from gpudb.sql.bind.types.literals import bind_literal
 from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bind.types.type_names import resolve_value_type
@@ -278,6 +278,7 @@ def _bind_coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _bind_min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
     op = "GREATEST" if node.op == pg.IS_GREATEST else "LEAST"
     args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], op)
+    check_comparison([target])
     return Choice(op, args, target)  # type: ignore[arg-type]
 
 

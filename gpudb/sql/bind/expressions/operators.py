@@ -13,7 +13,7 @@ from gpudb.functions.registry import MISSING, Function, get_result_type
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.records import check_comparable
 from gpudb.sql.bind.types.coercion import coerce, resolve_untyped
-from gpudb.sql.bind.types.conversions import check_equality
+from gpudb.sql.bind.types.conversions import check_comparison, check_equality, check_items
 from gpudb.sql.bind.types.literals import narrow_integer
 from gpudb.sql.bound import (
     AnyArray,
@@ -21,15 +21,18 @@ from gpudb.sql.bound import (
     BoolOp,
     Call,
     Case,
+    Choice,
+    Column,
     Constant,
     DistinctFrom,
     Expr,
     InList,
+    Let,
     Parameter,
     Row,
     Test,
 )
-from gpudb.sql.traverse import reads_columns
+from gpudb.sql.traverse import has_subquery, has_volatile, reads_columns
 from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
 from gpudb.types.facts import VECTORS
 
@@ -56,6 +59,8 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
     if function.name == "array_fill":
         converted = tuple(map(_fold_array, converted))
     dimensions.check_dimensions(function.name, [arg.type for arg in converted])
+    if converted:
+        check_items(function.name, converted[0].type)
     if len(function.out_types) > 1:
         outs = [
             resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
@@ -117,23 +122,26 @@ def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) ->
     candidate = resolve.resolve_operator(name, left.type.plain if left is not None else None, right.type.plain)
     result = build_call(binder, candidate, (right,) if left is None else (left, right))
     if left is not None:
-        _check_rows(name, left.type, right.type)
+        check_whole_rows(name, left.type, right.type)
     return result
 
 
-def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
+def check_whole_rows(name: str, left: SqlType, right: SqlType) -> None:
     """Raises 42804 or 42883 for rows that cannot be compared as a whole."""
     if not left.fields or not right.fields:
         return
     check_comparable(left, right)
     if name in {"=", "<>"}:
         check_equality(item for _, item in left.fields)
+    elif name in {"<", "<=", ">", ">="}:
+        check_comparison(item for _, item in left.fields)
 
 
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
     """Returns a comparison's function and its converted sides."""
     candidate = resolve.resolve_operator(name, left.type.plain, right.type.plain)
     result = build_call(binder, candidate, (left, right))
+    check_whole_rows(name, left.type, right.type)
     return result.function, result.args[0], result.args[1]
 
 
@@ -178,6 +186,9 @@ def bind_in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: boo
     functions = {function.oid for function, _, _ in pairs}
     lefts = [a for _, a, _ in pairs]
     if len(functions) == 1 and all(each == lefts[0] for each in lefts):
+        if lefts[0].type.name == "matrix":
+            array = Array(tuple(b for _, _, b in pairs), lefts[0].type.plain.array)
+            return bind_any_array(binder, "<>" if negated else "=", lefts[0], array, negated)
         return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
     result = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
     return BoolOp("NOT", (result,)) if negated else result
@@ -222,14 +233,18 @@ def bind_any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bo
     candidate = resolve.resolve_operator(name, left.type.plain, element.plain)
     if _get_function(candidate).result != BOOL:
         raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires operator to yield boolean")
-    _check_rows(name, left.type, element)
+    check_whole_rows(name, left.type, element)
     types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
     converted = coerce(binder, left, types[0])
     if types[1].name != "record" and array.type.plain != types[1].array.plain:
         array = coerce(binder, array, types[1].array)
     items = _get_items(array)
-    if items and types[0].name == types[1].name and (name, every) in {("=", False), ("<>", True)}:
+    if items and types[0].name == types[1].name != "matrix" and (name, every) in {("=", False), ("<>", True)}:
         return InList(converted, items, every)
+    if items and types[0].name == "matrix" and has_volatile(converted) and not has_subquery(array):
+        rel = -binder.new_rel()
+        once = Column(rel, 0, converted.type)
+        return Let(rel, (converted,), AnyArray(_get_function(candidate), once, array, every), BOOL)
     return AnyArray(_get_function(candidate), converted, array, every)
 
 
@@ -262,13 +277,24 @@ def bind_distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -
             if isinstance(one, Row):  # as a whole it is never NULL
                 return Constant(not negated, BOOL)
             return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
-    _, a, b = compare(binder, "=", left, right)
+    function, a, b = compare(binder, "=", left, right)
+    if a.type.name == "matrix":
+        return _build_distinct_by_function(binder, function, a, b, negated)
     kinds = a.type.name, b.type.name
     if kinds[0] != kinds[1] and set(kinds) <= set(_DATETIMES):
         # DistinctFrom has no function to tell how two types compare
         later = SqlType(max(kinds, key=_DATETIMES.index))
         a, b = (each if each.type.name == later.name else coerce(binder, each, later) for each in (a, b))
     return DistinctFrom(a, b, negated)
+
+
+def _build_distinct_by_function(binder: Binder, function: Function, left: Expr, right: Expr, negated: bool) -> Expr:
+    """Builds IS [NOT] DISTINCT FROM of values that are equal by a function, not by their representation."""
+    rel = -binder.new_rel()
+    one, other = (Column(rel, place, each.type) for place, each in enumerate((left, right)))
+    equal, unknown = Call(function, (one, other), BOOL), conjunction([Test(one, "NULL"), Test(other, "NULL")])
+    same = Choice("COALESCE", (equal, unknown), BOOL)
+    return Let(rel, (left, right), same if negated else BoolOp("NOT", (same,)), BOOL)
 
 
 def bind_nullif(binder: Binder, left: Expr, right: Expr) -> Expr:

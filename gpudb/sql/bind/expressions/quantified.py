@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.operators import apply_operator, build_call, compare_rows
+from gpudb.sql.bind.expressions.operators import (
+    apply_operator,
+    bind_any_array,
+    build_call,
+    check_whole_rows,
+    compare_rows,
+)
 from gpudb.sql.bind.types.column_coercion import project_columns
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     Aggregate,
     AnySubquery,
+    ArraySubquery,
     BoolOp,
     Case,
     Column,
@@ -27,6 +34,7 @@ from gpudb.sql.bound import (
 )
 from gpudb.types import BOOL
 
+_EXISTS_HINT = "Use EXISTS with a condition for each column."
 _PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
@@ -36,10 +44,16 @@ def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every
     _check_width(len(items), query)
     if name not in _PLAIN or (len(items) > 1 and (name, every) not in {("=", False), ("<>", True)}):
         return _bind_by_aggregates(binder, name, left, query, every)
+    if any(column.type.name == "matrix" for column in query.columns):
+        if len(items) > 1:
+            raise FeatureNotSupported("a row with a matrix is not searched in a subquery", hint=_EXISTS_HINT)
+        # Membership is found by hashes and bytes, which equal matrices need not share
+        return bind_any_array(binder, name, items[0], ArraySubquery(query, query.columns[0].type.plain.array), every)
     functions, converted = [], []
     for item, column in zip(items, query.columns, strict=True):
         candidate = resolve.resolve_operator(name, item.type.plain, column.type.plain)
         result = build_call(binder, candidate, (item, Column(0, 0, column.type)))
+        check_whole_rows(name, item.type, column.type)
         functions.append(result.function)
         converted.append(result.args[0])
         target = result.args[1].type

@@ -234,6 +234,7 @@ def _bind_distinct(
         expr = find_output(binder, node, targets, "DISTINCT ON")
         if expr is None:
             expr = find_equivalent(resolve_unknown(binder, bind_expression(binder, scope, node)), known)
+        check_equality([expr.type])
         result.append(expr)
     leading = [key.expr for key in order[: len(result)]]
     if any(expr not in result for expr in leading):

@@ -15,6 +15,7 @@ from gpudb.sql.bind.query.search_cycle import bind_search_cycle
 from gpudb.sql.bind.scope import CteStub, Scope
 from gpudb.sql.bind.types.coercion import resolve_branch_type
 from gpudb.sql.bind.types.column_coercion import coerce_columns
+from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse.parser import inner, kind, output_location, strings
 from gpudb.sql.traverse import walk
@@ -102,6 +103,8 @@ def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names:
             )
             hint = "Cast the output of the non-recursive term to the correct type."
             raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))
+        if not body.all:
+            check_equality([one.type])
         if other.type != one.type:
             mismatched[index] = one.type
     if search_cycle is None:

@@ -43,10 +43,30 @@ def coerce_condition(binder: Binder, expr: Expr, clause: str) -> Expr:
     return binder.coerce(expr, BOOL)
 
 
-def check_equality(types: Iterable[SqlType]) -> None:
+def check_equality(types: Iterable[SqlType], what: str = "an equality operator") -> None:
     """Raises 42883 for a type without an equality by which rows can be grouped: json, matrix."""
     for item in types:
         if item.name.lstrip("_") in {"json", "matrix"}:
-            raise UndefinedFunction(f"could not identify an equality operator for type {item}")
+            raise UndefinedFunction(f"could not identify {what} for type {item}")
         if item.fields:
-            check_equality(field for _, field in item.fields)
+            check_equality((field for _, field in item.fields), what)
+
+
+def check_comparison(types: Iterable[SqlType]) -> None:
+    """Raises 42883 for a type without an order by which values are compared: json, matrix."""
+    check_equality(types, "a comparison function")
+
+
+_EQUATE_ITEMS = frozenset(
+    """array_eq array_ne arraycontains arraycontained arrayoverlap array_position array_positions array_remove
+    array_replace""".split()
+)
+_ORDER_ITEMS = frozenset("array_lt array_le array_gt array_ge".split())
+
+
+def check_items(function: str, item: SqlType) -> None:
+    """Raises 42883 for a call that compares items of arrays of a type whose values it cannot compare."""
+    if item.element is not None and function in _EQUATE_ITEMS:
+        check_equality([item.element])
+    elif item.element is not None and function in _ORDER_ITEMS:
+        check_comparison([item.element])

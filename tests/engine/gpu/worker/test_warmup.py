@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -55,6 +55,27 @@ def test_one_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
         made = warm_up(Failing())
     assert 0 < len(made) < PLANS
     assert "order by k failed: no sorting here" in caplog.text
+
+
+def test_rows_that_are_not_uploaded_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Full(HostBackend):
+        def from_host(self, frame: pl.DataFrame) -> HostFrame:
+            raise MemoryError("no room")
+
+    with caplog.at_level(logging.WARNING):
+        assert warm_up(Full()) == {}
+    assert "the warm-up failed: no room" in caplog.text
+
+
+def test_plans_that_fail_are_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plans(rows: pl.LazyFrame) -> Iterator[tuple[str, pl.LazyFrame]]:
+        yield "rows", rows
+        raise ValueError("no such column")
+
+    monkeypatch.setattr(warmup, "_sample_plans", plans)
+    with caplog.at_level(logging.WARNING):
+        assert list(warm_up(HostBackend())) == ["rows"]
+    assert "a plan failed: no such column" in caplog.text
 
 
 def test_caches_lie_together(tmp_path: Path) -> None:

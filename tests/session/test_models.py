@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gpudb.catalog.model_functions import drop_function, find_model
 from gpudb.session.database import Database
 from gpudb.session.execution.routines.model_calls import POOL
 from gpudb.session.session import Session
@@ -496,6 +497,19 @@ def test_one_of_two_that_create_the_same_fails(session: Session, other: Session)
     run(session, "DROP MODEL twice")
 
 
+def test_its_bytes_stay_while_a_function_needs_them(session: Session, database: Database) -> None:
+    run(session, "CREATE MODEL two FROM (SELECT x, good FROM rows) TARGET good FUNCTION pt USING xgboost"
+                 " WITH (trees = 1)")  # fmt: skip
+    catalog = database.store.catalog()
+    first, second = find_model(catalog, "two", ("public",))
+    assert first.model is not None
+    catalog = drop_function(catalog, second)
+    assert catalog.find_relation_by_oid(first.model.content) is not None
+    assert drop_function(catalog, first).find_relation_by_oid(first.model.content) is None
+    run(session, "DROP MODEL two")
+    assert database.store.catalog().find_relation_by_oid(first.model.content) is None
+
+
 def test_show_model(session: Session) -> None:
     run(session, "CREATE MODEL shown FROM (SELECT b, place, good FROM rows) TARGET good FUNCTION ps USING xgboost"
                  " WITH (trees = 3)")  # fmt: skip
@@ -572,15 +586,20 @@ def test_its_functions_stay_together(session: Session) -> None:
     owners = "SELECT DISTINCT proowner::regrole::text, pronamespace::regnamespace::text FROM pg_proc WHERE proname LIKE 'ps%'"
     run(session, "ALTER MODEL pair SET SCHEMA place; ALTER MODEL place.pair OWNER TO keeper")
     assert run(session, owners) == [("keeper", "place")]
-    run(session, "ALTER FUNCTION place.ps_proba SET SCHEMA public; ALTER FUNCTION ps OWNER TO gpudb")
+    for change in ("SET SCHEMA public", "OWNER TO gpudb", "RENAME TO renamed"):
+        error = fails(session, f"ALTER FUNCTION place.ps_proba {change}")
+        assert (error.sqlstate, error.hint) == ("2BP01", "Use ALTER MODEL pair.")
+        assert error.message == "cannot alter function ps_proba(double precision) because model pair requires it"
+        assert state(session, f"ALTER ROUTINE place.ps {change}") == "2BP01"
+    assert run(session, owners) == [("keeper", "place")]
+    run(session, "ALTER MODEL place.pair SET SCHEMA public; ALTER MODEL pair OWNER TO gpudb")
     assert run(session, owners) == [("gpudb", "public")]
     run(session, "CREATE MODEL place.pair FROM (SELECT b, y FROM rows) TARGET y FUNCTION pother USING linear")
     assert state(session, "ALTER MODEL pair SET SCHEMA place") == "42710"
-    run(session, "ALTER FUNCTION ps RENAME TO renamed")
-    assert value(session, "SELECT count(renamed(x)) FROM rows") == ROWS
-    replaced = "CREATE OR REPLACE FUNCTION renamed(x float8) RETURNS boolean LANGUAGE sql AS 'SELECT true'"
+    assert value(session, "SELECT count(ps(x)) FROM rows") == ROWS
+    replaced = "CREATE OR REPLACE FUNCTION ps(x float8) RETURNS boolean LANGUAGE sql AS 'SELECT true'"
     assert state(session, replaced) == "42809"
-    run(session, "CREATE VIEW calls AS SELECT renamed(x) FROM rows")
+    run(session, "CREATE VIEW calls AS SELECT ps(x) FROM rows")
     error = fails(session, "DROP MODEL pair")
     assert error.message == "cannot drop model pair because other objects depend on it"
     assert error.detail == "view calls depends on model pair"

@@ -127,7 +127,7 @@ def _run_for(context: Context, statement: ModelAsFunction, routine: Routine) -> 
     (named,) = parse(f"DROP FUNCTION {_quote(routine.schema)}.{_quote(routine.name)}({_list_types(routine)})")
     target.CopyFrom(inner(named.node.objects[0]))
     handler = context.session.handlers[parsed.kind]
-    return handler(replace(context, statement=replace(parsed, node=node), plan=None))
+    return handler(replace(context, statement=replace(parsed, node=node, for_model=True), plan=None))
 
 
 def _quote(name: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from postgast import pg_query_pb2 as pg
+
 from gpudb.catalog.model_functions import find_model
 from gpudb.catalog.routines import Routine
 from gpudb.errors import SqlError, UndefinedObject
@@ -102,6 +104,8 @@ def _run_for_functions(context: Context, statement: ModelAsFunction) -> Result:
     if parsed.kind not in _ABOUT_FUNCTIONS:
         raise SqlError.of("syntax_error", "this statement is not one about models")
     result: Result | None = None
+    if parsed.kind == "GrantStmt" and (node.targtype, node.objtype) != (pg.ACL_TARGET_OBJECT, pg.OBJECT_FUNCTION):
+        raise SqlError.of("syntax_error", "this statement is not one about models")
     named = list(node.objects) if parsed.kind == "GrantStmt" else [node.object]
     for each in named:
         if not inner(each).args_unspecified:

@@ -448,6 +448,34 @@ def test_privileges(session: Session, database: Database) -> None:
     run(session, "DROP SCHEMA shop CASCADE; DROP ROLE maker; DROP ROLE guest")
 
 
+def test_what_training_read_is_for_the_owner(session: Session, database: Database) -> None:
+    run(session, "CREATE ROLE clerk; CREATE ROLE stranger; CREATE ROLE deputy; CREATE SCHEMA vault; CREATE TABLE vault.t"
+                 " AS SELECT i AS y, 'secret ' || i % 3 AS name FROM generate_series(1, 30) i")  # fmt: skip
+    run(session, "CREATE MODEL vault.m FROM vault.t TARGET y FUNCTION p USING xgboost WITH (trees = 1)")
+    run(session, "GRANT ALL ON SCHEMA vault TO clerk; ALTER MODEL vault.m OWNER TO clerk; GRANT clerk TO deputy")
+    rows = "SELECT features->0->>'categories', training_query, snapshots->>'vault.t'"
+    rows += " FROM gpudb_models WHERE schema = 'vault'"
+    other = database.session("gpudb")
+    ((categories, query, snapshot),) = run(session, rows)
+    assert (categories, query) == ('["secret 0", "secret 1", "secret 2"]', "TABLE vault.t")
+    run(other, "SET ROLE stranger")
+    assert run(other, "SELECT model FROM gpudb_models WHERE schema = 'vault'") == []
+    assert ("vault", "m") not in run(other, "SHOW MODEL ALL")
+    assert state(other, "SHOW MODEL vault.m") == "42501"
+    assert state(other, "SET search_path = vault; SHOW MODEL m") in {"42501", "42704"}
+    run(session, "GRANT USAGE ON SCHEMA vault TO stranger")
+    assert run(other, rows) == [(None, None, None)]
+    assert (
+        value(other, "SELECT features FROM gpudb_models WHERE schema = 'vault'") == '[{"name": "name", "type": "text"}]'
+    )
+    assert "secret" not in str(run(other, "SHOW MODEL vault.m"))
+    for role in ("clerk", "deputy"):
+        run(other, f"RESET ROLE; SET ROLE {role}")
+        assert run(other, rows) == [(categories, query, snapshot)]
+    other.close()
+    run(session, "DROP SCHEMA vault CASCADE; DROP ROLE clerk, stranger, deputy")
+
+
 def test_its_bytes_are_nobodys(session: Session, database: Database) -> None:
     run(session, "CREATE MODEL own FROM (SELECT x, y FROM rows) TARGET y FUNCTION po USING xgboost WITH (trees = 2)")
     name = value(session, "SELECT relname FROM pg_class WHERE relname LIKE 'pg_model%' ORDER BY oid DESC LIMIT 1")

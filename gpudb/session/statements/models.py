@@ -12,7 +12,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model_functions import find_model
 from gpudb.catalog.routines import Routine
 from gpudb.errors import SqlError, UndefinedObject
-from gpudb.session.authorization.privileges import check_owner, get_current_role, is_owner, list_object_privileges
+from gpudb.session.authorization.privileges import check_owner, get_current_role, is_owner, may_call
 from gpudb.session.context import Context
 from gpudb.session.objects.names import truncate_identifier
 from gpudb.session.results import Result, ResultColumn, text_result
@@ -161,11 +161,11 @@ def _show(context: Context, statement: ShowModel) -> Result:
         models = {
             (each.schema, each.model.name)
             for each in catalog.routines.values()
-            if each.model is not None and "X" in list_object_privileges(catalog, role, each)
+            if each.model is not None and may_call(catalog, role, each)
         }
         return text_result("SHOW", names, sorted(models))
     found = _require(context, statement.name)
-    if "X" not in list_object_privileges(catalog, role, found[0]):
+    if not may_call(catalog, role, found[0]):
         raise SqlError.of("insufficient_privilege", f"permission denied for model {statement.name[-1]}")
     rows: list[tuple[str | None, ...]] = list(_describe(found, owner=is_owner(catalog, role, found[0])))
     return text_result("SHOW", names, rows)

@@ -91,7 +91,8 @@ def _finish(scores: npt.NDArray[Any], output: str, missing: npt.NDArray[np.bool_
         if scores.dtype.kind not in "biu":
             message = "the model gives fractions, but its function returns classes"
             raise SqlError.of("invalid_parameter_value", message)
-        return pa.array(scores.astype(np.int32), mask=missing)
+        whole = scores if scores.dtype == np.uint64 else scores.astype(np.int64)
+        return pa.array(whole, mask=missing)
     return pa.array(scores.astype(np.float64), mask=missing)
 
 

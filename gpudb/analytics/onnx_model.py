@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gpudb.analytics.encoding import to_numbers
-from gpudb.analytics.libraries import load_library
+from gpudb.analytics.libraries import load_library, make_refusal
 from gpudb.errors import FeatureNotSupported, SqlError
 
 _TYPES = {
@@ -43,7 +43,11 @@ class OnnxModel:
         if not self._outputs[name].startswith("tensor("):
             hint = "Export the model without ZipMap, so that probabilities are a tensor."
             raise FeatureNotSupported(f'output "{name}" of type {self._outputs[name]} is not supported', hint=hint)
-        (found,) = self._session.run([name], self._feed(columns))
+        given = self._feed(columns)
+        try:
+            (found,) = self._session.run([name], given)
+        except Exception as error:  # its errors have no other base
+            raise make_refusal("score these rows", error) from None
         return np.asarray(found)
 
     def _feed(self, columns: Sequence[pa.Array]) -> dict[str, npt.NDArray[Any]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gpudb.analytics.encoding import make_matrix
 from gpudb.analytics.formats import Scorer, as_probabilities, open_content
+from gpudb.analytics.libraries import make_refusal
 from gpudb.analytics.onnx_model import OnnxModel
 from gpudb.errors import SqlError
 from gpudb.lru import LruCache
@@ -59,7 +60,10 @@ def compute(model: Scorer | OnnxModel, scoring: Scoring, columns: list[pa.Array]
     matrix = make_matrix(columns, scoring.categories, one_hot=scoring.one_hot)
     if scoring.complete:
         missing = np.isnan(matrix).any(axis=1)
-    scores: npt.NDArray[Any] = model.score(matrix)
+    try:
+        scores: npt.NDArray[Any] = model.score(matrix)
+    except ValueError as error:
+        raise make_refusal("score these rows", error) from None
     if scoring.output == "label":
         threshold = 0.0 if scoring.format == "linear" else 0.5
         scores = scores > threshold if scores.ndim == 1 else scores.argmax(axis=1)

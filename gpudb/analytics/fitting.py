@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudb.analytics.encoding import Matrix
-from gpudb.analytics.libraries import load_library
+from gpudb.analytics.libraries import load_library, make_refusal
 from gpudb.analytics.parameters import PARAMETERS, Task, Value
 from gpudb.errors import SqlError
 
@@ -67,8 +66,8 @@ def fit_xgboost(sample: Sample) -> Fitted:
     def as_data(rows: tuple[Matrix, Target]) -> Any:
         return xgboost.DMatrix(rows[0], label=rows[1], feature_types=kinds, enable_categorical=True)
 
-    checked = [] if sample.validation is None else [(as_data(sample.validation), "validation")]
     try:
+        checked = [] if sample.validation is None else [(as_data(sample.validation), "validation")]
         booster = xgboost.train(
             {"objective": objective, **options}, as_data((sample.matrix, sample.target)), rounds, evals=checked,
             early_stopping_rounds=stopping, verbose_eval=False,
@@ -119,7 +118,10 @@ def fit_random_forest(sample: Sample) -> Fitted:
     classifies = sample.task == "classification"
     made = ensemble.RandomForestClassifier if classifies else ensemble.RandomForestRegressor
     options["random_state"] = options.pop("seed", 0)
-    forest = made(n_jobs=-1, **options).fit(sample.matrix, sample.target)
+    try:
+        forest = made(n_jobs=-1, **options).fit(sample.matrix, sample.target)
+    except ValueError as error:
+        raise _refused(error) from None
     arrays: dict[str, Any] = {"classes": np.array(sample.classes), "features": np.array(sample.matrix.shape[1])}
     for number, estimator in enumerate(forest.estimators_):
         state = estimator.tree_.__getstate__()
@@ -198,9 +200,7 @@ def _sklearn_version() -> str:
 
 
 def _refused(error: Exception) -> SqlError:
-    """The library's error, without the trace of its C++ code."""
-    text = re.sub(r"^\[[\d:]+\] \S+: ", "", str(error).partition("Stack trace")[0].strip())
-    return SqlError.of("invalid_parameter_value", "the library refuses to train this model", detail=text)
+    return make_refusal("train this model", error)
 
 
 FITTERS: Mapping[str, Callable[[Sample], Fitted]] = {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
-from gpudb.errors import FeatureNotSupported
+from gpudb.errors import FeatureNotSupported, SqlError
 
 _PACKAGES = {"sklearn": "scikit-learn", "torch": "PyTorch"}
 
@@ -19,3 +20,9 @@ def load_library(name: str) -> Any:
         shown = _PACKAGES.get(root, root)
         hint = "Install PyTorch." if root == "torch" else "Install gpudb[analytics]."
         raise FeatureNotSupported(f"this needs {shown}, which is not installed", detail=str(error), hint=hint) from None
+
+
+def make_refusal(purpose: str, error: Exception) -> SqlError:
+    """Returns 22023 with the first line of a library's error, without the place in its C++ code."""
+    text = re.sub(r"^\[[\d:]+\] \S+: ", "", str(error).strip().partition("\n")[0])
+    return SqlError.of("invalid_parameter_value", f"the library refuses to {purpose}", detail=text.strip())

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gpudb.analytics.encoding import make_matrix
-from gpudb.analytics.libraries import load_library
+from gpudb.analytics.encoding import to_numbers
+from gpudb.analytics.libraries import load_library, make_refusal
 from gpudb.errors import FeatureNotSupported, SqlError
 
 _TYPES = {
@@ -43,7 +43,11 @@ class OnnxModel:
         if not self._outputs[name].startswith("tensor("):
             hint = "Export the model without ZipMap, so that probabilities are a tensor."
             raise FeatureNotSupported(f'output "{name}" of type {self._outputs[name]} is not supported', hint=hint)
-        (found,) = self._session.run([name], self._feed(columns))
+        given = self._feed(columns)
+        try:
+            (found,) = self._session.run([name], given)
+        except Exception as error:  # its errors have no other base
+            raise make_refusal("score these rows", error) from None
         return np.asarray(found)
 
     def _feed(self, columns: Sequence[pa.Array]) -> dict[str, npt.NDArray[Any]]:
@@ -52,15 +56,15 @@ class OnnxModel:
             self._check_width(each.shape[-1] if len(each.shape) > 1 else 1, len(columns))
             if each.type == _STRING:
                 return {each.name: np.column_stack([_to_strings(column) for column in columns])}
-            numbers = make_matrix(columns, [None] * len(columns), one_hot=False)
-            return {each.name: numbers.astype(_find_type(each))}
+            item = _find_type(each)
+            return {each.name: np.column_stack([_to_numbers(column, item) for column in columns])}
         self._check_width(len(self._inputs), len(columns))
         fed = {}
         for each, column in zip(self._inputs, columns, strict=True):
             if each.type == _STRING:
                 values = _to_strings(column)
             else:
-                values = make_matrix([column], [None], one_hot=False)[:, 0].astype(_find_type(each))
+                values = _to_numbers(column, _find_type(each))
             fed[each.name] = values[:, None] if len(each.shape) > 1 else values
         return fed
 
@@ -74,6 +78,20 @@ def _find_type(given: Any) -> Any:
     if given.type not in _TYPES:
         raise FeatureNotSupported(f'input "{given.name}" of type {given.type} is not supported')
     return _TYPES[given.type]
+
+
+def _to_numbers(column: pa.Array, item: Any) -> npt.NDArray[Any]:
+    """Returns numbers without NULL as an input's type, integers as they are; 22003 for those that it does not hold."""
+    kind = np.dtype(item).kind
+    whole = pa.types.is_integer(column.type) and kind == "i"
+    numbers = column.to_numpy(zero_copy_only=False) if whole else to_numbers(column)
+    if kind == "i" and len(numbers):
+        least, most = np.iinfo(item).min, np.iinfo(item).max
+        # The greatest bigint is no double: the next one above is out of range
+        fits = (numbers >= least) & ((numbers <= most) if whole else (numbers < float(most) + 1))
+        if not fits.all():
+            raise SqlError.of("numeric_value_out_of_range", "a feature is out of range for the model's input")
+    return numbers.astype(item)
 
 
 def _to_strings(column: pa.Array) -> npt.NDArray[Any]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gpudb.analytics.encoding import make_matrix
 from gpudb.analytics.formats import Scorer, as_probabilities, open_content
+from gpudb.analytics.libraries import make_refusal
 from gpudb.analytics.onnx_model import OnnxModel
 from gpudb.errors import SqlError
 from gpudb.lru import LruCache
@@ -59,7 +60,10 @@ def compute(model: Scorer | OnnxModel, scoring: Scoring, columns: list[pa.Array]
     matrix = make_matrix(columns, scoring.categories, one_hot=scoring.one_hot)
     if scoring.complete:
         missing = np.isnan(matrix).any(axis=1)
-    scores: npt.NDArray[Any] = model.score(matrix)
+    try:
+        scores: npt.NDArray[Any] = model.score(matrix)
+    except ValueError as error:
+        raise make_refusal("score these rows", error) from None
     if scoring.output == "label":
         threshold = 0.0 if scoring.format == "linear" else 0.5
         scores = scores > threshold if scores.ndim == 1 else scores.argmax(axis=1)
@@ -91,7 +95,8 @@ def _finish(scores: npt.NDArray[Any], output: str, missing: npt.NDArray[np.bool_
         if scores.dtype.kind not in "biu":
             message = "the model gives fractions, but its function returns classes"
             raise SqlError.of("invalid_parameter_value", message)
-        return pa.array(scores.astype(np.int32), mask=missing)
+        whole = scores if scores.dtype == np.uint64 else scores.astype(np.int64)
+        return pa.array(whole, mask=missing)
     return pa.array(scores.astype(np.float64), mask=missing)
 
 

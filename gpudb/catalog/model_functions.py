@@ -30,11 +30,14 @@ def list_with_model(catalog: Catalog, routine: Routine) -> tuple[Routine, ...]:
 
 
 def drop_function(catalog: Catalog, routine: Routine) -> Catalog:
-    """Returns a catalog without a routine, and without the bytes of its model if it has one."""
+    """Returns a catalog without a routine, and without the bytes of its model if no other routine needs them."""
     catalog = catalog.drop(routine)
     if routine.model is None or not routine.model.content:
         return catalog
-    content = catalog.find_relation_by_oid(routine.model.content)
+    oid = routine.model.content
+    if any(each.model is not None and each.model.content == oid for each in catalog.routines.values()):
+        return catalog
+    content = catalog.find_relation_by_oid(oid)
     return catalog if content is None else catalog.drop(content)
 
 

@@ -239,3 +239,42 @@ def test_files_need_a_privilege(session: Session, database: Database, path: Path
     run(other, "DROP MODEL mine")
     other.close()
     run(session, "DROP OWNED BY reader; DROP ROLE reader")
+
+
+def write_identity(path: Path, given: str, found: str, shape: tuple[Any, ...] = (None,)) -> None:
+    """Writes a model that casts its only input."""
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("Cast", ["x"], ["y"], to=getattr(TensorProto, found))
+    x = helper.make_tensor_value_info("x", getattr(TensorProto, given), shape)
+    write_onnx(path, [node], [x], [helper.make_tensor_value_info("y", getattr(TensorProto, found), shape)], [])
+
+
+@pytest.mark.parametrize("shape", [(None,), (None, 1)])
+def test_integers_in_onnx_are_exact(session: Session, path: Path, shape: tuple[Any, ...]) -> None:
+    write_identity(path, "INT64", "INT64", shape)
+    bring(session, path, "bigint USING onnx", "a bigint")
+    numbers = [2**53 + 1, -(2**63), 2**63 - 1, 0, -1]
+    shown = ", ".join(f"('{number}'::bigint)" for number in numbers)
+    assert sorted(column(session, f"SELECT p(a) FROM (VALUES {shown}) v (a)")) == sorted(numbers)
+    bring(session, path, "bigint USING onnx", "a float8")
+    assert value(session, "SELECT p(-5)") == -5
+    for number in ("'infinity'", "'nan'", "9223372036854775808"):
+        assert state(session, f"SELECT p({number}::float8)") == "22003"
+
+
+def test_classes_that_are_too_great(session: Session, path: Path) -> None:
+    write_identity(path, "INT64", "INT64")
+    for name, shown, most in (("int", "integer", 2**31), ("smallint", "smallint", 2**15)):
+        bring(session, path, f"{name} USING onnx", "a bigint")
+        assert value(session, f"SELECT p({most - 1})") == most - 1
+        error = fails(session, f"SELECT p({most})")
+        assert (error.sqlstate, error.message) == ("22003", f"{shown} out of range")
+    write_identity(path, "INT32", "INT32")
+    bring(session, path, "bigint USING onnx", "a bigint")
+    assert value(session, "SELECT p(2147483647)") == 2147483647
+    assert state(session, "SELECT p(2147483648)") == "22003"
+    write_identity(path, "INT64", "UINT64")
+    bring(session, path, "bigint USING onnx", "a bigint")
+    assert state(session, "SELECT p(-1)") == "22003"
+    run(session, "DROP MODEL m")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gpudb.catalog.model_functions import drop_function, find_model
 from gpudb.session.database import Database
 from gpudb.session.execution.routines.model_calls import TRAINING_POOL
 from gpudb.session.session import Session
@@ -383,6 +384,14 @@ def test_its_function_is_dropped_with_it_alone(session: Session) -> None:
     assert state(session, "DROP MODEL nowhere.d") == "3F000"
 
 
+def test_a_table_may_be_named_model(session: Session) -> None:
+    run(session, "CREATE TABLE model (a int); CREATE ROLE bob; GRANT SELECT ON model TO bob")
+    assert value(session, "SELECT has_table_privilege('bob', 'model', 'SELECT')") is True
+    run(session, "REVOKE ALL ON model FROM bob")
+    assert value(session, "SELECT has_table_privilege('bob', 'model', 'SELECT')") is False
+    run(session, "DROP TABLE model; DROP ROLE bob")
+
+
 def test_names(session: Session) -> None:
     create = "CREATE MODEL {} FROM (SELECT x, y FROM rows) TARGET y FUNCTION {} USING linear"
     run(session, create.format('"A model"', '"A function"'))
@@ -437,6 +446,34 @@ def test_privileges(session: Session, database: Database) -> None:
     run(other, "DROP MODEL shop.m")
     other.close()
     run(session, "DROP SCHEMA shop CASCADE; DROP ROLE maker; DROP ROLE guest")
+
+
+def test_what_training_read_is_for_the_owner(session: Session, database: Database) -> None:
+    run(session, "CREATE ROLE clerk; CREATE ROLE stranger; CREATE ROLE deputy; CREATE SCHEMA vault; CREATE TABLE vault.t"
+                 " AS SELECT i AS y, 'secret ' || i % 3 AS name FROM generate_series(1, 30) i")  # fmt: skip
+    run(session, "CREATE MODEL vault.m FROM vault.t TARGET y FUNCTION p USING xgboost WITH (trees = 1)")
+    run(session, "GRANT ALL ON SCHEMA vault TO clerk; ALTER MODEL vault.m OWNER TO clerk; GRANT clerk TO deputy")
+    rows = "SELECT features->0->>'categories', training_query, snapshots->>'vault.t'"
+    rows += " FROM gpudb_models WHERE schema = 'vault'"
+    other = database.session("gpudb")
+    ((categories, query, snapshot),) = run(session, rows)
+    assert (categories, query) == ('["secret 0", "secret 1", "secret 2"]', "TABLE vault.t")
+    run(other, "SET ROLE stranger")
+    assert run(other, "SELECT model FROM gpudb_models WHERE schema = 'vault'") == []
+    assert ("vault", "m") not in run(other, "SHOW MODEL ALL")
+    assert state(other, "SHOW MODEL vault.m") == "42501"
+    assert state(other, "SET search_path = vault; SHOW MODEL m") in {"42501", "42704"}
+    run(session, "GRANT USAGE ON SCHEMA vault TO stranger")
+    assert run(other, rows) == [(None, None, None)]
+    assert (
+        value(other, "SELECT features FROM gpudb_models WHERE schema = 'vault'") == '[{"name": "name", "type": "text"}]'
+    )
+    assert "secret" not in str(run(other, "SHOW MODEL vault.m"))
+    for role in ("clerk", "deputy"):
+        run(other, f"RESET ROLE; SET ROLE {role}")
+        assert run(other, rows) == [(categories, query, snapshot)]
+    other.close()
+    run(session, "DROP SCHEMA vault CASCADE; DROP ROLE clerk, stranger, deputy")
 
 
 def test_its_bytes_are_nobodys(session: Session, database: Database) -> None:
@@ -494,6 +531,19 @@ def test_one_of_two_that_create_the_same_fails(session: Session, other: Session)
     assert state(session, "COMMIT") in {"40001", "42723", "42710"}
     assert value(session, "SELECT count(pt(x)) FROM rows") == ROWS
     run(session, "DROP MODEL twice")
+
+
+def test_its_bytes_stay_while_a_function_needs_them(session: Session, database: Database) -> None:
+    run(session, "CREATE MODEL two FROM (SELECT x, good FROM rows) TARGET good FUNCTION pt USING xgboost"
+                 " WITH (trees = 1)")  # fmt: skip
+    catalog = database.store.catalog()
+    first, second = find_model(catalog, "two", ("public",))
+    assert first.model is not None
+    catalog = drop_function(catalog, second)
+    assert catalog.find_relation_by_oid(first.model.content) is not None
+    assert drop_function(catalog, first).find_relation_by_oid(first.model.content) is None
+    run(session, "DROP MODEL two")
+    assert database.store.catalog().find_relation_by_oid(first.model.content) is None
 
 
 def test_show_model(session: Session) -> None:
@@ -563,6 +613,23 @@ def test_it_is_called_by_everything_that_calls_functions(session: Session) -> No
     run(session, "DROP TABLE target; DROP FUNCTION by_plpgsql; DROP FUNCTION by_sql; DROP MODEL used")
 
 
+def test_infinity_and_what_is_too_great(session: Session) -> None:
+    run(session, "CREATE TABLE sizes AS SELECT i::float8 AS size, i AS y FROM generate_series(1, 40) i")
+    run(session, "CREATE MODEL sized FROM sizes TARGET y FUNCTION pz USING xgboost WITH (trees = 1)")
+    for number in ("'infinity'", "'-infinity'", "1e300"):
+        error = fails(session, f"SELECT pz({number})")
+        assert (error.sqlstate, error.message) == ("22023", "the library refuses to score these rows")
+        assert error.detail is not None
+        assert error.detail.startswith("Check failed: valid: Input data contains `inf` or a value too large")
+        assert "\n" not in error.detail
+    run(session, "INSERT INTO sizes SELECT 'infinity', i FROM generate_series(1, 4) i")
+    for rest in ("xgboost", "xgboost WITH (validation = 0.9)", "random_forest WITH (trees = 1)", "linear"):
+        error = fails(session, f"CREATE MODEL other FROM sizes TARGET y FUNCTION po USING {rest}")
+        assert error.sqlstate == "22023", error
+        assert "\n" not in f"{error.message}{error.detail}"
+    run(session, "DROP TABLE sizes; DROP MODEL sized")
+
+
 def test_its_functions_stay_together(session: Session) -> None:
     run(
         session,
@@ -572,15 +639,22 @@ def test_its_functions_stay_together(session: Session) -> None:
     owners = "SELECT DISTINCT proowner::regrole::text, pronamespace::regnamespace::text FROM pg_proc WHERE proname LIKE 'ps%'"
     run(session, "ALTER MODEL pair SET SCHEMA place; ALTER MODEL place.pair OWNER TO keeper")
     assert run(session, owners) == [("keeper", "place")]
-    run(session, "ALTER FUNCTION place.ps_proba SET SCHEMA public; ALTER FUNCTION ps OWNER TO gpudb")
+    for change in ("SET SCHEMA public", "OWNER TO gpudb", "RENAME TO renamed"):
+        error = fails(session, f"ALTER FUNCTION place.ps_proba {change}")
+        assert (error.sqlstate, error.hint) == ("2BP01", "Use ALTER MODEL pair.")
+        assert error.message == "cannot alter function ps_proba(double precision) because model pair requires it"
+        assert state(session, f"ALTER ROUTINE place.ps {change}") == "2BP01"
+    assert run(session, owners) == [("keeper", "place")]
+    run(session, "ALTER MODEL place.pair SET SCHEMA public; ALTER MODEL pair OWNER TO gpudb")
     assert run(session, owners) == [("gpudb", "public")]
     run(session, "CREATE MODEL place.pair FROM (SELECT b, y FROM rows) TARGET y FUNCTION pother USING linear")
     assert state(session, "ALTER MODEL pair SET SCHEMA place") == "42710"
-    run(session, "ALTER FUNCTION ps RENAME TO renamed")
-    assert value(session, "SELECT count(renamed(x)) FROM rows") == ROWS
-    replaced = "CREATE OR REPLACE FUNCTION renamed(x float8) RETURNS boolean LANGUAGE sql AS 'SELECT true'"
-    assert state(session, replaced) == "42809"
-    run(session, "CREATE VIEW calls AS SELECT renamed(x) FROM rows")
+    assert value(session, "SELECT count(ps(x)) FROM rows") == ROWS
+    replaced = "CREATE OR REPLACE FUNCTION ps(x float8) RETURNS boolean LANGUAGE sql AS 'SELECT true'"
+    error = fails(session, replaced)
+    assert (error.sqlstate, error.hint) == ("2BP01", "Use CREATE OR REPLACE MODEL pair.")
+    assert value(session, "SELECT count(ps(x)) FROM rows") == ROWS
+    run(session, "CREATE VIEW calls AS SELECT ps(x) FROM rows")
     error = fails(session, "DROP MODEL pair")
     assert error.message == "cannot drop model pair because other objects depend on it"
     assert error.detail == "view calls depends on model pair"

@@ -66,7 +66,8 @@ def test_statements(sql: str, wanted: ModelStatement) -> None:
 @pytest.mark.parametrize(
     "sql",
     ["SELECT 'CREATE MODEL m'", "CREATE TABLE model (model int)", "SELECT model FROM model", "DROP TABLE model",
-     "SELECT 1 -- CREATE MODEL m FROM t", "SHOW model"],
+     "SELECT 1 -- CREATE MODEL m FROM t", "SHOW model", "GRANT SELECT ON model TO bob",
+     "REVOKE ALL ON model\n  FROM public", "GRANT SELECT ON model , t TO bob", "grant select (a) on model to bob"],
 )  # fmt: skip
 def test_other_statements(sql: str) -> None:
     assert [each.model_statement for each in parse(sql)] == [None]

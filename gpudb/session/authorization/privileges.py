@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from gpudb.catalog.model import Catalog, Schema
 from gpudb.catalog.relations import Relation, Sequence
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import (
     SecuredObject,
     describe_kind,
@@ -109,6 +110,13 @@ def check_references(catalog: Catalog, role: str, table: Relation, names: Collec
         return
     if not all("x" in list_column_privileges(catalog, role, table, name) for name in names):
         raise make_denied_error(describe_kind(table), table.name)
+
+
+def may_call(catalog: Catalog, role: str, routine: Routine) -> bool:
+    """Whether a role has EXECUTE on a routine and USAGE on its schema."""
+    schema = catalog.schemas.get(routine.schema)
+    reaches = schema is None or "U" in list_object_privileges(catalog, role, schema)
+    return reaches and "X" in list_object_privileges(catalog, role, routine)
 
 
 def check_owner(catalog: Catalog, role: str, found: SecuredObject, noun: str | None = None) -> None:

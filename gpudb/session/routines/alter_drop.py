@@ -100,12 +100,21 @@ def drop_routines(context: Context, node: Any, what: str) -> Result:
     return Result(f"DROP {what}")
 
 
-def check_no_model(routine: Routine) -> None:
-    """2BP01 for a function of a model, which is dropped with that alone."""
+def check_no_model(routine: Routine, verb: str = "drop") -> None:
+    """2BP01 for a function of a model, which is dropped and altered with that alone."""
     if routine.model is not None:
         what = f"model {routine.model.name}"
-        message = f"cannot drop function {routine.identity} because {what} requires it"
-        raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {what} instead.")
+        message = f"cannot {verb} function {routine.identity} because {what} requires it"
+        hint = f"You can drop {what} instead." if verb == "drop" else f"Use ALTER MODEL {routine.model.name}."
+        raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
+
+
+def require_altered(context: Context, node: Any, what: str) -> Routine:
+    """The routine that ALTER changes; 42883, and 2BP01 for one of a model unless it is that which is altered."""
+    found = require_routine(context, node, what)
+    if not context.statement.for_model:
+        check_no_model(found, "alter")
+    return found
 
 
 def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
@@ -204,14 +213,14 @@ def replace_routine(context: Context, old: Routine, new: Routine) -> None:
 
 def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:
     """ALTER FUNCTION … RENAME TO."""
-    found = require_routine(context, inner(node.object), what)
+    found = require_altered(context, inner(node.object), what)
     replace_routine(context, found, replace(found, name=new))
     return Result(f"ALTER {what}")
 
 
 def move_routine(context: Context, node: Any, what: str) -> Result:
     """ALTER FUNCTION … SET SCHEMA."""
-    found = require_routine(context, inner(node.object), what)
+    found = require_altered(context, inner(node.object), what)
     schema = permanent_schema(context, node.newschema, "functions")
     for each in list_with_model(context.transaction.catalog, found):
         if has_namesake(context.transaction.catalog.routines.values(), replace(each, schema=schema)):

@@ -142,8 +142,8 @@ def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -
     check_owner(context.transaction.catalog, get_current_role(context), old, "function")
     if old.model is not None and routine.model is None:
         hint = f"Use CREATE OR REPLACE MODEL {old.model.name}."
-        message = f"function {old.signature} is of model {old.model.name}"
-        raise SqlError.of("wrong_object_type", message, hint=hint)
+        message = f"cannot replace function {old.identity} because model {old.model.name} requires it"
+        raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
     noun = old.noun
     if old.kind != routine.kind:
         article = "an aggregate function" if old.kind == "a" else f"a {noun}"

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from postgast import pg_query_pb2 as pg
+
 from gpudb.catalog.model_functions import find_model
 from gpudb.catalog.routines import Routine
 from gpudb.errors import SqlError, UndefinedObject
-from gpudb.session.authorization.privileges import check_owner, get_current_role, is_owner, list_object_privileges
+from gpudb.session.authorization.privileges import check_owner, get_current_role, is_owner, may_call
 from gpudb.session.context import Context
 from gpudb.session.objects.names import truncate_identifier
 from gpudb.session.results import Result, ResultColumn, text_result
@@ -102,6 +104,8 @@ def _run_for_functions(context: Context, statement: ModelAsFunction) -> Result:
     if parsed.kind not in _ABOUT_FUNCTIONS:
         raise SqlError.of("syntax_error", "this statement is not one about models")
     result: Result | None = None
+    if parsed.kind == "GrantStmt" and (node.targtype, node.objtype) != (pg.ACL_TARGET_OBJECT, pg.OBJECT_FUNCTION):
+        raise SqlError.of("syntax_error", "this statement is not one about models")
     named = list(node.objects) if parsed.kind == "GrantStmt" else [node.object]
     for each in named:
         if not inner(each).args_unspecified:
@@ -127,7 +131,7 @@ def _run_for(context: Context, statement: ModelAsFunction, routine: Routine) -> 
     (named,) = parse(f"DROP FUNCTION {_quote(routine.schema)}.{_quote(routine.name)}({_list_types(routine)})")
     target.CopyFrom(inner(named.node.objects[0]))
     handler = context.session.handlers[parsed.kind]
-    return handler(replace(context, statement=replace(parsed, node=node), plan=None))
+    return handler(replace(context, statement=replace(parsed, node=node, for_model=True), plan=None))
 
 
 def _quote(name: str) -> str:
@@ -157,11 +161,11 @@ def _show(context: Context, statement: ShowModel) -> Result:
         models = {
             (each.schema, each.model.name)
             for each in catalog.routines.values()
-            if each.model is not None and "X" in list_object_privileges(catalog, role, each)
+            if each.model is not None and may_call(catalog, role, each)
         }
         return text_result("SHOW", names, sorted(models))
     found = _require(context, statement.name)
-    if "X" not in list_object_privileges(catalog, role, found[0]):
+    if not may_call(catalog, role, found[0]):
         raise SqlError.of("insufficient_privilege", f"permission denied for model {statement.name[-1]}")
     rows: list[tuple[str | None, ...]] = list(_describe(found, owner=is_owner(catalog, role, found[0])))
     return text_result("SHOW", names, rows)

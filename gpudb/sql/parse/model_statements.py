@@ -15,7 +15,7 @@ from gpudb.sql.parse.distribute_by import fold_identifier
 
 _START = re.compile(
     r"(?:\A|;)\s*(?P<head>(?P<verb>CREATE|DROP|ALTER|SHOW)(?P<replace>\s+OR\s+REPLACE)?\s+MODEL"
-    r"|COMMENT\s+ON\s+MODEL|(?:GRANT|REVOKE)\s[^;]*?\sON\s+MODEL)\s+(?=[^\s;])",
+    r"|COMMENT\s+ON\s+MODEL|(?:GRANT|REVOKE)\s[^;]*?\sON\s+MODEL)\s+(?=[^\s;])(?!(?:TO|FROM)\b|,)",
     re.I,
 )
 _WORD = re.compile(r"[^\W\d][\w$]*|\S")

@@ -53,6 +53,8 @@ class RawStatement:
     direct_node: str | None = None
     """The node of EXECUTE DIRECT, if this is its statement."""
     part: bool = False
+    for_model: bool = False
+    """Whether it is what ALTER MODEL and the like do to a function of the model."""
     kind: str = field(init=False)
     is_function: bool = field(init=False)
     """Whether it is a SELECT that is carried out as a statement (see `statement_functions`)."""

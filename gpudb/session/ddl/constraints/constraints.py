@@ -8,6 +8,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.languages import TRAITS
+from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.catalog.tables import Check, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
@@ -20,7 +22,9 @@ from gpudb.session.objects.constraints import (
 )
 from gpudb.session.objects.names import check_name_free, free_name, join_names, truncate_identifier
 from gpudb.sql.bind.dml.checks import bind_check, deparse_check, get_used_columns
+from gpudb.sql.bound import Call, Expr
 from gpudb.sql.parse.parser import inner, strings
+from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 
 Definition = tuple[Any, str | None]
@@ -111,7 +115,9 @@ def _refuse_options(node: Any) -> None:
 
 def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> Table:
     binder = context.binder()
-    columns = get_used_columns(table, bind_check(binder, table, node.raw_expr, binder.new_rel()))
+    expr = bind_check(binder, table, node.raw_expr, binder.new_rel())
+    _refuse_processes(context, expr)
+    columns = get_used_columns(table, expr)
     if node.conname:
         name = truncate_identifier(node.conname)
         if name in fresh:
@@ -124,6 +130,18 @@ def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> T
     oid = allocate_oid(context)
     check = Check(oid, name, deparse_check(node.raw_expr), columns, not node.skip_validation)
     return replace(table, constraints=(*table.constraints, check))
+
+
+def _refuse_processes(context: Context, expr: Expr) -> None:
+    """0A000 for a call of a function that a process computes: the engine, which checks rows, cannot call it."""
+    for each in walk(expr):
+        if not isinstance(each, Call) or each.function.oid < FIRST_USER_OID:
+            continue
+        routine = context.transaction.catalog.find_routine_by_oid(each.function.oid)
+        traits = None if routine is None else TRAITS[routine.language]
+        if traits is not None and not (traits.is_query or traits.has_statements):
+            message = f"function {each.function} in language {traits.name} is not supported in CHECK constraints"
+            raise FeatureNotSupported(message)
 
 
 # ------------------------------------------------------------------------------------------------ PRIMARY KEY, UNIQUE

@@ -20,7 +20,7 @@ from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.ddl.types.alter_drop_types import rename_definition, set_type_owner
 from gpudb.session.objects.renamed_objects import rename_in_texts
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import KINDS, require_routine
+from gpudb.session.routines.alter_drop import KINDS, require_altered
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
 from gpudb.sql.rewrite.rule import RelationNames, Renames
@@ -108,7 +108,7 @@ def change_owner(context: Context) -> Result:
     if owner not in catalog.roles:
         raise UndefinedObject(f'role "{owner}" does not exist')
     if what in KINDS:
-        found = require_routine(context, inner(node.object), what)
+        found = require_altered(context, inner(node.object), what)
         for each in list_with_model(catalog, catalog.routines[found.key]):
             catalog = replace_owner(catalog, each, owner)
         context.transaction.set_catalog(catalog)

@@ -11,7 +11,7 @@ from gpudb.analytics.scoring import Scoring
 from gpudb.catalog.models import Model
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table
-from gpudb.errors import FeatureNotSupported, InternalError
+from gpudb.errors import FeatureNotSupported, InternalError, SqlError
 from gpudb.plpgsql.records import column_values
 from gpudb.processes.pool import ProcessPool
 from gpudb.session.context import Context
@@ -73,7 +73,10 @@ class ModelLanguage:
         found = POOL.call("score", (scoring, list(arguments)), context.cancel.check, lambda _: read_content(table))
         if model.output == "label" and model.labels:
             return make_labels(model, routine.result).take(found)
-        return found.cast(result)
+        try:
+            return found.cast(result)
+        except pa.ArrowInvalid:
+            raise SqlError.of("numeric_value_out_of_range", f"{routine.result} out of range") from None
 
     def begin_trigger(
         self, context: Context, routine: Routine, row: SqlType, variables: Mapping[str, object]

@@ -1,4 +1,7 @@
-"""The rows of gpudb_models: the models that the current role may score rows with."""
+"""The rows of gpudb_models: the models that the current role may score rows with.
+
+What training read is for the owner alone: the texts of features, the query and the snapshots.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from gpudb.catalog.models import PROBABILITY
 from gpudb.catalog.tables import Table
-from gpudb.session.authorization.privileges import get_current_role, is_owner, list_object_privileges
+from gpudb.session.authorization.privileges import get_current_role, is_owner, may_call
 from gpudb.session.context import Context
 
 
@@ -21,12 +24,13 @@ def _iter_rows(context: Context) -> Iterator[Mapping[str, object]]:
     catalog, role = context.transaction.catalog, get_current_role(context)
     for routine in catalog.routines.values():
         model = routine.model
-        if model is None or model.output == PROBABILITY or "X" not in list_object_privileges(catalog, role, routine):
+        if model is None or model.output == PROBABILITY or not may_call(catalog, role, routine):
             continue
         content = catalog.find_relation_by_oid(model.content) if model.content else None
+        owned = is_owner(catalog, role, routine)
         features = [
             {"name": each.name, "type": str(argument.type)}
-            | ({} if each.categories is None else {"categories": list(each.categories)})
+            | ({} if each.categories is None or not owned else {"categories": list(each.categories)})
             for each, argument in zip(model.features, routine.inputs, strict=True)
         ]
         yield {
@@ -47,8 +51,8 @@ def _iter_rows(context: Context) -> Iterator[Mapping[str, object]]:
             "parameters": _to_json(dict(model.parameters)),
             "library": model.library,
             "bytes": sum(file.bytes for file in content.files) if isinstance(content, Table) else 0,
-            "snapshots": _to_json(dict(model.snapshots)),
-            "training_query": model.query if is_owner(catalog, role, routine) else None,
+            "snapshots": _to_json(dict(model.snapshots)) if owned else None,
+            "training_query": model.query if owned else None,
         }
 
 

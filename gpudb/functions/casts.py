@@ -11,7 +11,7 @@ from gpudb.functions.cast_datetimes import to_date, to_interval, to_time, to_tim
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.inet import to_network
 from gpudb.functions.let_binding import bind_values, call_lookup, render_error
-from gpudb.functions.matrices import from_matrix, to_matrix
+from gpudb.functions.matrix_casts import from_matrix, to_matrix
 from gpudb.functions.money import to_money
 from gpudb.functions.multirange_lists import from_range
 from gpudb.functions.operands import ScaledSql, pack, unpack

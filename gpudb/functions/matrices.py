@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.casts import cast
 from gpudb.functions.let_binding import bind_values
 from gpudb.functions.operands import pack
 from gpudb.functions.records import pack_record
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import FLOAT8, INT8, SqlType
-from gpudb.types.facts import FLOATS, INTEGERS, STRINGS
+from gpudb.types.facts import FLOATS, INTEGERS
 
-ELEMENTS = frozenset({"int4", "int8", "float4", "float8"})
-"""Types of a matrix's elements."""
 _STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
 """The running statement's number, with which functions ask whether it is cancelled."""
-
-
-def to_matrix(sql: str, source: SqlType) -> str | None:
-    """Returns a matrix of its text or of an array of one or two dimensions; None for other types."""
-    if source.name in STRINGS:
-        return f"pg_matrix_in({sql})"
-    if source.name == "matrix":
-        return sql
-    if source.element is None or source.element.name not in ELEMENTS:
-        return None
-    if source.dims > 2:
-        raise FeatureNotSupported(f"a matrix of an array of {source.dims} dimensions is not supported")
-    return f"pg_matrix_of_lists({sql})"
-
-
-def from_matrix(sql: str, target: SqlType) -> str | None:
-    """Returns a matrix as an array of two dimensions; None for other types than arrays of elements."""
-    if target.element is None or target.element.name not in ELEMENTS:
-        return None
-    if target.dims != 2:
-        raise FeatureNotSupported(f"a matrix as an array of {target.dims} dimensions is not supported")
-    return f"pg_matrix_to_{target.element.name}({sql})"
-
 
 # ---- rows and columns of a query
 
@@ -59,8 +35,6 @@ declare("matrix_sum", lambda o: f"pg_matrix_sum_all({o.call('list', o.sql[0])})"
 
 def _unnest(operands: Operands) -> str:
     """Returns the rows of a matrix as records of the columns of a column definition list."""
-    from gpudb.functions.casts import cast  # imported late: casts import this module
-
     item = operands.result
     if not item.fields:
         raise FeatureNotSupported("matrix_unnest is supported in FROM, with a column definition list")

@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 from gpudb.errors import InvalidText, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
+from gpudb.types.facts import FLOATS
+from gpudb.values.float_columns import format_float_column
 from gpudb.values.matrix import (
     ELEMENT_TYPES,
     Matrix,
@@ -123,10 +125,8 @@ def format_matrix_column(column: pa.Array) -> pa.StringArray:
 
 def _format_group(name: str, matrices: list[Matrix]) -> list[str]:
     """Formats matrices of one element type."""
-    from gpudb.values.text_columns import format_text_column  # imported late: it formats columns of every type
-
     elements = pa.array(np.concatenate([matrix.reshape(-1) for matrix in matrices]))
-    words = format_text_column(SqlType(name), elements)
+    words = format_float_column(elements) if name in FLOATS else pc.cast(elements, pa.string())
     if pc.sum(pc.binary_length(words)).as_py() + 3 * len(words) > _MAX_TEXT:
         raise SqlError.of("program_limit_exceeded", "the text of matrices is longer than 2 GiB")
     rows = _join(words, np.repeat([m.shape[1] for m in matrices], [m.shape[0] for m in matrices]), ",")

@@ -19,11 +19,12 @@ from gpudb.errors import SqlError
 from gpudb.types import SqlType
 from gpudb.values import datetime_columns
 from gpudb.values.arrow_columns import round_decimals
+from gpudb.values.float_columns import format_float_column
 from gpudb.values.inet import format_network_column
 from gpudb.values.interval import format_interval
 from gpudb.values.matrix_forms import format_matrix_column
 from gpudb.values.money import format_money_column
-from gpudb.values.numbers import format_float4, format_float8, format_numeric
+from gpudb.values.numbers import format_numeric
 from gpudb.values.range_columns import format_range_column, propagate_nulls
 from gpudb.values.record_columns import format_record_column
 from gpudb.values.timetz import format_timetz_column
@@ -78,7 +79,7 @@ def format_text_column(
             )
         return _format_carried_numerics(column)
     if pa.types.is_floating(arrow_type):
-        return _format_floats(column)
+        return format_float_column(column)
     if pa.types.is_boolean(arrow_type):
         return pc.if_else(column, "t", "f")
     if pa.types.is_decimal(arrow_type):
@@ -117,27 +118,6 @@ def cast_to_string(column: pa.Array) -> pa.StringArray:
         return column if column.type == pa.string() else pc.cast(column, pa.string())
     except pa.ArrowInvalid as error:
         raise SqlError.of("program_limit_exceeded", "the rows of a batch exceed 2 GiB") from error
-
-
-def _format_floats(column: pa.Array) -> pa.StringArray:
-    text = pc.cast(column, pa.string())
-    values = column.to_numpy(zero_copy_only=False)
-    single = column.type != pa.float64()
-    size = np.abs(values)
-    # where Arrow and PostgreSQL choose the same notation
-    is_same = ((size > 1.0001e-4) & (size < (1e6 if single else 1e10))) | (size == 0)
-    if is_same.all():
-        return text
-    other = ~is_same
-    if column.null_count:
-        other &= pc.is_valid(column).to_numpy(zero_copy_only=False)
-    numbers = values[other].tolist()
-    if not single and ((size[other] > 1.0001e-4) & (size[other] < 1e15)).all():
-        words = [word.removesuffix(".0") for word in map(repr, numbers)]
-    else:
-        words = list(map(format_float4 if single else format_float8, numbers))
-    replaced = pa.array(words, pa.string())
-    return pc.replace_with_mask(text, pa.array(other), replaced)
 
 
 def _format_decimals(column: pa.Array) -> pa.StringArray:
@@ -264,7 +244,7 @@ def _format_lists(
 
 
 def _format_vectors(column: pa.ListArray) -> pa.StringArray:
-    joined = pc.binary_join(replace_items(column, _format_floats(column.flatten())), ",")
+    joined = pc.binary_join(replace_items(column, format_float_column(column.flatten())), ",")
     return pc.binary_join_element_wise("[", joined, "]", "")
 
 

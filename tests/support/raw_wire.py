@@ -102,7 +102,7 @@ class RawClient:
     """A socket that sends and receives messages; every wait is limited to ten seconds."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self.socket = socket.create_connection(address, timeout=10)
+        self.socket = socket.create_connection(address, timeout=60)
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)

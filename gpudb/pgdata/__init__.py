@@ -60,9 +60,10 @@ def load_table(name: str) -> Table:
 
 def load_added(name: str) -> Table:
     """Returns the rows alone that gpudb adds to a table of PostgreSQL's, with all of its columns."""
-    table = load_table(name)
-    lines = parse_table(files(__name__).joinpath("added", f"{name}.tsv").read_text(encoding="utf-8")).lines
-    return Table(table.columns, table.lines[len(table.lines) - len(lines) :])
+    with files(__name__).joinpath(f"{name}.tsv").open(encoding="utf-8") as file:
+        columns = tuple(file.readline().rstrip("\n").split("\t"))
+    text = files(__name__).joinpath("added", f"{name}.tsv").read_text(encoding="utf-8")
+    return Table(columns, _complete(name, columns, text))
 
 
 def _complete(name: str, columns: tuple[str, ...], text: str) -> list[list[str]]:

@@ -67,8 +67,13 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerPr
 
     def start(count: int) -> Launcher:
         _configure()
-        # The host computes few rows, which wait for more threads longer than they gain by them.
-        environment = {**kernel_cache_variables(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
+        environment = {
+            **kernel_cache_variables(cache_folder()),
+            # CuPy's reductions do without CUB, whose headers take five seconds to compile for each.
+            "CUPY_ACCELERATORS": "",
+            # The host computes few rows, which wait for more threads longer than they gain by them.
+            "POLARS_MAX_THREADS": str(_HOST_THREADS),
+        }
         directory = PrivateDirectory()
         return LocalLauncher(GpuWorkers(count, devices, environment, directory.path), directory)
 

@@ -21,12 +21,8 @@ _LOG = logging.getLogger(__name__)
 
 
 def kernel_cache_variables(root: Path) -> dict[str, str]:
-    """Returns the environment variables for the kernel caches of CuPy, libcudf and the driver.
-
-    CuPy's reductions do without CUB, whose headers take five seconds to compile for each.
-    """
+    """Returns the environment variables for the kernel caches of CuPy, libcudf and the driver."""
     return {
-        "CUPY_ACCELERATORS": "",
         "CUPY_CACHE_DIR": str(root / "cupy"),
         "LIBCUDF_KERNEL_CACHE_PATH": str(root / "libcudf"),
         "CUDA_CACHE_PATH": str(root / "cuda"),
@@ -35,8 +31,6 @@ def kernel_cache_variables(root: Path) -> dict[str, str]:
 
 class WarmUp:
     """Computes every common operator over some rows, one after the other. Errors are only logged.
-
-    Without rows or further plans nothing follows.
 
     Each is a piece of work of its own, so that a statement that waits for the same queue waits for one of them at most.
     """

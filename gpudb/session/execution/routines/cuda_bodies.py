@@ -11,18 +11,15 @@ from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.plcuda.source import CudaFunction, check_types
 from gpudb.plpgsql.context import add_context, register_frame
-from gpudb.plpgsql.records import column_values
 from gpudb.processes.child import ChildProcess
 from gpudb.session.context import Context
-from gpudb.session.execution.routines.literals import get_literal_value, make_table
-from gpudb.sql.bound import Expr
-from gpudb.types import SqlType
+from gpudb.session.execution.routines.column_calls import ColumnCalls
 
 _MODULE = "gpudb.plcuda.child"
 _MEGABYTE = 1 << 20
 
 
-class CudaLanguage:
+class CudaLanguage(ColumnCalls):
     """PL/CUDA (see `languages.Language`)."""
 
     def check(self, context: Context, routine: Routine) -> None:
@@ -32,26 +29,6 @@ class CudaLanguage:
         function = _define(routine)
         check_types(function)
         _get_child(context).call("check", (function,), context.cancel.check)
-
-    def call(
-        self, context: Context, routine: Routine, types: Sequence[SqlType], args: Sequence[Expr], *, is_atomic: bool
-    ) -> pa.Table:
-        """Calls a function with literals."""
-        return self._call(context, routine, [get_literal_value(context, arg) for arg in args])
-
-    def _call(self, context: Context, routine: Routine, values: Sequence[object]) -> pa.Table:
-        given = make_table([each.type for each in routine.inputs], [values])
-        columns = [each.combine_chunks() for each in given.columns]
-        return pa.table([self.call_columns(context, routine, columns, 1)], names=["k1"])
-
-    def call_value(self, context: Context, routine: Routine, values: Sequence[object]) -> object:
-        """Calls a function with values."""
-        column = self._call(context, routine, values).column(0).combine_chunks()
-        return column_values(routine.result, column, context.session.settings["timezone"])[0]
-
-    def takes_columns(self, routine: Routine) -> bool:
-        """Whether calls are handed whole columns: always."""
-        return True
 
     def call_columns(self, context: Context, routine: Routine, arguments: Sequence[pa.Array], count: int) -> pa.Array:
         """Calls a function for the rows of columns."""

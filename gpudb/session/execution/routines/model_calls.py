@@ -12,12 +12,10 @@ from gpudb.catalog.models import Model
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, InternalError, SqlError
-from gpudb.plpgsql.records import column_values
 from gpudb.processes.pool import ProcessPool
 from gpudb.session.context import Context
+from gpudb.session.execution.routines.column_calls import ColumnCalls
 from gpudb.session.execution.routines.languages import TriggerCalls
-from gpudb.session.execution.routines.literals import get_literal_value, make_table
-from gpudb.sql.bound import Expr
 from gpudb.storage.iceberg.chunked_content import read_content
 from gpudb.types import BOOL, SqlType
 
@@ -33,31 +31,11 @@ COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetens
 """Kinds of models whose result is NULL where a feature is."""
 
 
-class ModelLanguage:
+class ModelLanguage(ColumnCalls):
     """The bodies that CREATE MODEL makes (see `languages.Language`)."""
 
     def check(self, context: Context, routine: Routine) -> None:
         """Does nothing: training has made the body."""
-
-    def call(
-        self, context: Context, routine: Routine, types: Sequence[SqlType], args: Sequence[Expr], *, is_atomic: bool
-    ) -> pa.Table | None:
-        """Scores one row of literals."""
-        values = [get_literal_value(context, arg) for arg in args]
-        return pa.table([self._call(context, routine, values)], names=["k1"])
-
-    def call_value(self, context: Context, routine: Routine, values: Sequence[object]) -> object:
-        """Scores one row of values."""
-        found = self._call(context, routine, values)
-        return column_values(routine.result, found, context.session.settings["timezone"])[0]
-
-    def _call(self, context: Context, routine: Routine, values: Sequence[object]) -> pa.Array:
-        given = make_table([each.type for each in routine.inputs], [values])
-        return self.call_columns(context, routine, [each.combine_chunks() for each in given.columns], 1)
-
-    def takes_columns(self, routine: Routine) -> bool:
-        """Always."""
-        return True
 
     def call_columns(self, context: Context, routine: Routine, arguments: Sequence[pa.Array], count: int) -> pa.Array:
         """Scores rows in a child process, which 57014 ends."""

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gpudb.errors import FeatureNotSupported
+from gpudb.analytics.libraries import load_library
 
 _GPU = Path("/dev/nvidiactl")
 
@@ -34,20 +33,16 @@ class Library:
 
 
 @cache
-def load_library() -> Library:
+def load_estimators() -> Library:
     """Returns cuML or scikit-learn; 0A000 if neither is installed."""
     if _GPU.exists() and find_spec("cuml") is not None:
-        root = import_module("cuml")
-        root.set_global_output_type("numpy")
+        load_library("cuml").set_global_output_type("numpy")
         return _gather("cuml", "cluster", "decomposition", "linear_model", "neighbors")
-    if find_spec("sklearn") is None:
-        message = "this function needs scikit-learn, which is not installed"
-        raise FeatureNotSupported(message, hint="Install gpudb[analytics].")
     return _gather("sklearn", "cluster", "decomposition", "linear_model", "neighbors")
 
 
 def _gather(package: str, *modules: str) -> Library:
-    cluster, decomposition, linear, neighbors = (import_module(f"{package}.{each}") for each in modules)
+    cluster, decomposition, linear, neighbors = (load_library(f"{package}.{each}") for each in modules)
     return Library(
         package,
         cluster.KMeans,

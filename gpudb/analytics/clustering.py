@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudb.analytics.backend import load_library, quiet
+from gpudb.analytics.backend import load_estimators, quiet
 from gpudb.analytics.rows import Floats, sample_rows, sort_rows
 from gpudb.errors import SqlError
 
@@ -57,7 +57,7 @@ def kmeans(matrix: Floats, k: int, *, iterations: int = 300, seed: int = 0, weig
         raise SqlError.of("invalid_parameter_value", "seed must be between 0 and 4294967295")
     if weights is not None and ((weights < 0).any() or not weights.any()):
         raise SqlError.of("invalid_parameter_value", "weights must not be negative, and not all of them 0")
-    library = load_library()
+    library = load_estimators()
     model = library.KMeans(
         n_clusters=k, init=_draw_centers(matrix, k, seed, weights), n_init=1, max_iter=iterations, random_state=seed
     )
@@ -112,7 +112,7 @@ def dbscan(matrix: Floats, eps: float, min_samples: int = 5) -> Labels:
     labels = np.full(len(matrix), NOISE, np.int32)
     if len(matrix):
         order = sort_rows(matrix)
-        model = load_library().DBSCAN(eps=eps, min_samples=min_samples)
+        model = load_estimators().DBSCAN(eps=eps, min_samples=min_samples)
         with quiet():
             labels[order] = np.asarray(model.fit_predict(matrix[order])).astype(np.int32)
     return labels

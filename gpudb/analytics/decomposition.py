@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpudb.analytics.backend import load_library, quiet
+from gpudb.analytics.backend import load_estimators, quiet
 from gpudb.analytics.rows import Floats
 from gpudb.errors import SqlError
 
@@ -36,7 +36,7 @@ def pca(matrix: Floats, components: int) -> Components:
         message = "components must be between 1 and the number of features, and of rows"
         detail = f"components is {components}, and there are {features} features and {rows} rows without NULLs."
         raise SqlError.of("invalid_parameter_value", message, detail=detail)
-    model = load_library().PCA(n_components=components, random_state=0)
+    model = load_estimators().PCA(n_components=components, random_state=0)
     centred = matrix - matrix.mean(axis=0)  # the libraries' covariances lose digits to great means
     with quiet():
         model.fit(centred)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpudb.analytics.backend import load_library, quiet
+from gpudb.analytics.backend import load_estimators, quiet
 from gpudb.analytics.rows import Floats, Integers
 from gpudb.errors import SqlError
 
@@ -28,7 +28,7 @@ def nearest_neighbors(matrix: Floats, points: Floats, k: int, metric: str = "euc
         raise SqlError.of("invalid_parameter_value", message)
     if not len(points):
         return np.empty((0, k), np.int64), np.empty((0, k))
-    model = load_library().NearestNeighbors(n_neighbors=k, metric=metric)
+    model = load_estimators().NearestNeighbors(n_neighbors=k, metric=metric)
     with quiet():
         model.fit(matrix)
         distances, places = model.kneighbors(points)

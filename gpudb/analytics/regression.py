@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.analytics.backend import load_library, quiet
+from gpudb.analytics.backend import load_estimators, quiet
+from gpudb.analytics.libraries import load_library
 from gpudb.analytics.rows import Floats, Integers, Scaling
 from gpudb.errors import SqlError
 
@@ -39,9 +40,7 @@ def least_squares(matrix: Floats, target: Floats, names: list[str], weights: Flo
     22023 for fewer rows than coefficients, for features that depend linearly on those before them (named by `names`),
     and for negative weights.
     """
-    load_library()  # for SciPy, which comes with it
-    from scipy.special import stdtr
-
+    stdtr = load_library("scipy.special").stdtr
     if weights is not None:
         if (weights < 0).any():
             raise SqlError.of("invalid_parameter_value", "weights must not be negative")
@@ -103,7 +102,7 @@ def ridge(matrix: Floats, target: Floats, alpha: float, scaling: Scaling) -> Flo
         raise SqlError.of("invalid_parameter_value", "alpha must be at least 0 and finite")
     if not len(matrix):
         raise SqlError.of("invalid_parameter_value", "there are no rows without NULLs")
-    model = load_library().Ridge(alpha=alpha)
+    model = load_estimators().Ridge(alpha=alpha)
     with quiet():
         model.fit(scaling.apply(matrix), target)
     coefficients: Floats = _in_units(model.coef_, model.intercept_, scaling)[0]
@@ -136,7 +135,7 @@ def logistic(matrix: Floats, codes: Integers, c: float, iterations: int, scaling
     if len(classes) < 2:
         message = f"a logistic regression needs two classes or more, and there are {len(classes)}"
         raise SqlError.of("invalid_parameter_value", message)
-    model = load_library().LogisticRegression(C=c, max_iter=iterations)
+    model = load_estimators().LogisticRegression(C=c, max_iter=iterations)
     with quiet():
         model.fit(scaling.apply(matrix), codes)
     fitted = _in_units(model.coef_, model.intercept_, scaling)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudb.errors import NumericOutOfRange, SqlError
-from gpudb.values import exact_integers
+from gpudb.exact import overflow
 from gpudb.values.matrix import ELEMENT_TYPES, Matrix, check_size, get_element_type
 
 Poll = Callable[[], None]
@@ -173,7 +173,7 @@ def _multiply_integers(one: Matrix, other: Matrix, poll: Poll) -> Matrix:
         error = bound * (one.shape[1] + 2) * 2.0**-52
         np.abs(estimate, out=estimate)
         doubtful = np.flatnonzero((estimate + error >= _INT64_END).any(axis=1))
-        if (estimate - error >= _INT64_END).any() or not exact_integers.products_fit(one[doubtful], other, poll):
+        if (estimate - error >= _INT64_END).any() or not overflow.products_fit(one[doubtful], other, poll):
             raise _out_of_range(_INT8)
     return _multiply_rows(one, other, poll)
 
@@ -317,7 +317,7 @@ def summarize(matrix: Matrix, axis: int, *, mean: bool) -> Matrix:
         return _check_overflow(found / matrix.shape[axis], matrix)
     if matrix.dtype.kind == "f":
         return _check_overflow(found, matrix)
-    if np.abs(found).max() >= _INT64_END / 2 and not exact_integers.sums_fit(matrix, axis):
+    if np.abs(found).max() >= _INT64_END / 2 and not overflow.sums_fit(matrix, axis):
         raise _out_of_range(_INT8)
     exact: Matrix = matrix.sum(axis=axis, dtype=_INT8, keepdims=True)
     return exact

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn import cluster
 from sklearn.metrics import adjusted_rand_score
 
-from gpudb.analytics import backend, clustering, rows
+from gpudb.analytics import backend, clustering, libraries, rows
 from gpudb.errors import SqlError
 
 
@@ -144,8 +144,11 @@ def test_scaling() -> None:
 
 
 def test_without_a_library_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "find_spec", lambda name: None)
-    backend.load_library.cache_clear()
+    def refuse(name: str) -> None:
+        raise ImportError(f"no {name}")
+
+    monkeypatch.setattr(libraries, "import_module", refuse)
+    backend.load_estimators.cache_clear()
     with pytest.raises(SqlError) as caught:
         clustering.dbscan(np.ones((3, 1)), 1.0)
     assert (caught.value.sqlstate, caught.value.hint) == ("0A000", "Install gpudb[analytics].")

@@ -11,12 +11,11 @@ from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.plcuda.source import CudaFunction, check_types
 from gpudb.plpgsql.context import add_context, register_frame
-from gpudb.processes.child import ChildProcess
 from gpudb.session.context import Context
+from gpudb.session.execution.routines.children import get_child
 from gpudb.session.execution.routines.column_calls import ColumnCalls
 
 _MODULE = "gpudb.plcuda.child"
-_MEGABYTE = 1 << 20
 
 
 class CudaLanguage(ColumnCalls):
@@ -28,12 +27,12 @@ class CudaLanguage(ColumnCalls):
             raise FeatureNotSupported("PL/CUDA functions take and return single values")
         function = _define(routine)
         check_types(function)
-        _get_child(context).call("check", (function,), context.cancel.check)
+        get_child(context, _MODULE).call("check", (function,), context.cancel.check)
 
     def call_columns(self, context: Context, routine: Routine, arguments: Sequence[pa.Array], count: int) -> pa.Array:
         """Calls a function for the rows of columns."""
         try:
-            found: pa.Array = _get_child(context).call(
+            found: pa.Array = get_child(context, _MODULE).call(
                 "call_columns", (_define(routine), tuple(arguments), count), context.cancel.check
             )
             return found
@@ -45,10 +44,6 @@ class CudaLanguage(ColumnCalls):
 def _define(routine: Routine) -> CudaFunction:
     parameters = tuple((each.name, each.type) for each in routine.inputs)
     return CudaFunction(routine.name, parameters, routine.result, routine.body, routine.strict)
-
-
-def _get_child(context: Context) -> ChildProcess:
-    return context.session.processes.get(_MODULE, int(context.session.settings["gpudb.function_memory"]) * _MEGABYTE)
 
 
 def _describe(frame: FrameType) -> str:

@@ -58,10 +58,13 @@ class Language(Protocol):
     def begin_trigger(
         self, context: Context, routine: Routine, row: SqlType, variables: Mapping[str, object]
     ) -> TriggerCalls:
-        """Returns calls of a trigger function for rows of the type `row`; `variables` are those that PL/pgSQL has."""
+        """Returns calls of a trigger function for rows of the type `row`; `variables` are those that PL/pgSQL has.
+
+        Only a language whose traits say that it has triggers has this.
+        """
 
     def run_block(self, context: Context, routine: Routine, *, is_atomic: bool) -> None:
-        """Runs the block of DO."""
+        """Runs the block of DO. Only a language whose traits say that it has blocks has this."""
 
 
 _LANGUAGES: Mapping[str, tuple[str, str]] = {

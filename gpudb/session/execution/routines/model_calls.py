@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -11,11 +11,10 @@ from gpudb.analytics.scoring import Scoring
 from gpudb.catalog.models import Model
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table
-from gpudb.errors import FeatureNotSupported, InternalError, SqlError
+from gpudb.errors import InternalError, SqlError
 from gpudb.processes.pool import ProcessPool
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.column_calls import ColumnCalls
-from gpudb.session.execution.routines.languages import TriggerCalls
 from gpudb.storage.iceberg.chunked_content import read_content
 from gpudb.types import BOOL, SqlType
 
@@ -55,16 +54,6 @@ class ModelLanguage(ColumnCalls):
             return found.cast(result)
         except pa.ArrowInvalid:
             raise SqlError.of("numeric_value_out_of_range", f"{routine.result} out of range") from None
-
-    def begin_trigger(
-        self, context: Context, routine: Routine, row: SqlType, variables: Mapping[str, object]
-    ) -> TriggerCalls:
-        """0A000."""
-        raise FeatureNotSupported("models are no trigger functions")
-
-    def run_block(self, context: Context, routine: Routine, *, is_atomic: bool) -> None:
-        """0A000."""
-        raise FeatureNotSupported("models have no blocks")
 
 
 def make_scoring(model: Model, key: str) -> Scoring:

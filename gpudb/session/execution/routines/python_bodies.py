@@ -21,6 +21,7 @@ from gpudb.plpgsql.records import column_values
 from gpudb.plpython.definitions import VECTORS, Definition
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
+from gpudb.session.execution.routines.children import get_child
 from gpudb.session.execution.routines.languages import BLOCK, TRIGGER
 from gpudb.session.execution.routines.literals import get_literal_value, make_table
 from gpudb.session.execution.routines.procedural import SessionHost
@@ -35,7 +36,6 @@ MODULE = "gpudb.plpython.child"
 """What the process of a session serves."""
 _MARKER = re.compile(r"\s*#\s*vectorized(?:\s+(\w+))?\s*$", re.MULTILINE)
 _MAX_LEVEL = 100
-_MEGABYTE = 1 << 20
 
 
 class PythonLanguage:
@@ -50,7 +50,7 @@ class PythonLanguage:
             raise FeatureNotSupported("parameters and results of PL/Python functions cannot be domains")
         if definition.vectors and (routine.returns_set or len(definition.outputs) != 1 or routine.kind == "p"):
             raise FeatureNotSupported("a vectorised function returns one value for each row")
-        _get_child(context).call("check", (definition,), context.cancel.check)
+        get_child(context, MODULE).call("check", (definition,), context.cancel.check)
 
     def call(
         self, context: Context, routine: Routine, types: Sequence[SqlType], args: Sequence[Expr], *, is_atomic: bool
@@ -142,11 +142,6 @@ def _read_vectors(context: Context, body: str) -> str:
     return form
 
 
-def _get_child(context: Context) -> Any:
-    limit = int(context.session.settings["gpudb.function_memory"]) * _MEGABYTE
-    return context.session.processes.get(MODULE, limit)
-
-
 def _run(context: Context, routine: Routine, name: str, arguments: tuple[Any, ...], *, is_atomic: bool) -> Any:
     """Calls a function of the process in the session of one call."""
     if context.level >= _MAX_LEVEL:
@@ -157,7 +152,7 @@ def _run(context: Context, routine: Routine, name: str, arguments: tuple[Any, ..
     answers = PythonHost(host, routine)
     try:
         with act_as(context.session, routine.owner if routine.definer else None):
-            return _get_child(context).call(name, arguments, context.cancel.check, answers.answer)
+            return get_child(context, MODULE).call(name, arguments, context.cancel.check, answers.answer)
     except GpudbError as error:
         add_context(error, error.__traceback__)
         raise

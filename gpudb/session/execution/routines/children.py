@@ -1,0 +1,14 @@
+"""The child processes of a session that run bodies of its routines."""
+
+from __future__ import annotations
+
+from gpudb.processes.child import ChildProcess
+from gpudb.session.context import Context
+
+_MEGABYTE = 1 << 20
+
+
+def get_child(context: Context, module: str) -> ChildProcess:
+    """Returns the session's child that serves a module; one that starts has `gpudb.function_memory` for its data."""
+    limit = int(context.session.settings["gpudb.function_memory"]) * _MEGABYTE
+    return context.session.processes.get(module, limit)

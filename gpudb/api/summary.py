@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
+from gpudb.types.facts import NUMBERS
 
-_NUMBERS = frozenset("int2 int4 int8 float4 float8 numeric".split())
-_ORDERED = _NUMBERS | frozenset("text varchar bpchar date time timestamp timestamptz interval money".split())
+_ORDERED = NUMBERS | frozenset("text varchar bpchar date time timestamp timestamptz interval money".split())
 _NAMES = ("count", "nulls", "mean", "std", "min", "25%", "50%", "75%", "max")
 
 
@@ -45,13 +45,13 @@ def _aggregate(type_: SqlType, column: str, name: str) -> str | None:
             return f"count({column})"
         case "nulls":
             return None
-        case "mean" if type_.name in _NUMBERS or type_.name == "bool":
+        case "mean" if type_.name in NUMBERS or type_.name == "bool":
             return f"avg({number})::float8"
-        case "std" if type_.name in _NUMBERS:
+        case "std" if type_.name in NUMBERS:
             return f"stddev_samp({column})::float8"
         case "min" | "max" if type_.name in _ORDERED:
             return f"{name}({column})::text"
-        case "25%" | "50%" | "75%" if type_.name in _NUMBERS:
+        case "25%" | "50%" | "75%" if type_.name in NUMBERS:
             return f"percentile_cont({int(name[:-1]) / 100}) WITHIN GROUP (ORDER BY {column}::float8)"
     return None
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
+from gpudb.types.facts import INTEGERS, fits_integer
 from gpudb.values import format_text, parse_text
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.text_columns import format_text_column
 
-_INTEGERS = {"int2": 15, "int4": 31, "int8": 63}
 _PLAIN = frozenset("bool int2 int4 int8 float4 float8 oid text varchar".split())
 _OWN = frozenset("bool int2 int4 int8 float4 float8 oid numeric bytea text varchar name".split())
 _MAX_DIMENSIONS = 6
@@ -71,7 +71,7 @@ def to_value(item: SqlType, found: Any, zone: str) -> Any:
     name, kind = item.name, type(found)
     if name == "bool" and item.user is None:
         return bool(found)
-    if kind is int and (bits := _INTEGERS.get(name)) is not None and -(1 << bits) <= found < 1 << bits:
+    if kind is int and name in INTEGERS and fits_integer(found, name):
         return found
     if kind is float and name == "float8":
         return found

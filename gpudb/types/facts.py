@@ -14,6 +14,11 @@ INTEGERS = frozenset(INTEGER_BITS)
 FLOATS = frozenset({"float4", "float8"})
 EXACT_NUMBERS = INTEGERS | {"numeric"}
 """Numbers without rounding errors."""
+NUMBERS = EXACT_NUMBERS | FLOATS
+WITHOUT_CLASSES = frozenset({"json", "matrix"})
+"""Types without a default operator class: no operation groups, sorts or indexes their values."""
+EQUAL_BY_FUNCTION = frozenset({"matrix"})
+"""Types of which equal values may differ in what represents them: only the function of `=` tells."""
 STRINGS = frozenset({"text", "varchar", "bpchar", "name", "char", "cstring", "unknown"})
 OIDS = frozenset({"oid", "xid", "cid", "xid8"})
 """Unsigned integers of the system catalog."""

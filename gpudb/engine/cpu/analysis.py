@@ -10,8 +10,9 @@ from gpudb.catalog.tables import Column, ColumnStatistics, Table
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.functions import equality
 from gpudb.storage.iceberg.scan import scan_sql
+from gpudb.types.facts import WITHOUT_CLASSES
 
-_UNEQUAL = frozenset({"json", "jsonpath", "matrix"})
+_UNEQUAL = WITHOUT_CLASSES | {"jsonpath"}
 """Types without equality."""
 
 

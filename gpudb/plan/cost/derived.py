@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudb.plan.cost.profile import ColumnProfile
 from gpudb.sql import bound
-from gpudb.types.facts import EXACT_NUMBERS, FLOATS, INTEGERS
+from gpudb.types.facts import INTEGERS, NUMBERS
 
 _UNIT_DAYS = {
     "minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 28.0, "quarter": 90.0, "year": 365.0,
@@ -24,7 +24,6 @@ _CYCLE_LENGTHS = {
 """Number of values of a field that repeats."""
 _DAY_LENGTHS = {"date": 1.0, "timestamp": 86_400e6, "timestamptz": 86_400e6}
 """Length of a day in the units of a column's range."""
-_NUMBERS = EXACT_NUMBERS | FLOATS
 
 
 def max_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
@@ -34,7 +33,7 @@ def max_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
             return columns[index].distinct
         case bound.Cast(arg=arg, type=kind):
             found = max_values(arg, columns)
-            between = _range(arg, columns) if kind.name in INTEGERS and arg.type.name in _NUMBERS else None
+            between = _range(arg, columns) if kind.name in INTEGERS and arg.type.name in NUMBERS else None
             # Rounding may reach the next integer at both ends.
             return found if between is None else min(found, math.floor(between[1]) - math.floor(between[0]) + 2)
         case bound.Call(args=(bound.Constant(value=str(unit)), arg)) if expr.function.name in {"extract", "date_part"}:

@@ -37,9 +37,8 @@ from gpudb.sql.parse.parser import RawStatement, inner, parse
 from gpudb.sql.traverse import walk
 from gpudb.storage.iceberg.chunked_content import COLUMNS, iter_chunks
 from gpudb.types import BOOL, FLOAT8, INT4, TEXT, SqlType
+from gpudb.types.facts import INTEGERS, NUMBERS
 
-_NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric"})
-_INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name"})
 _REL = 1_000_000
 
@@ -220,7 +219,7 @@ def _bind_rows(context: Context, statement: CreateModel, kind: str, objective: s
         index = names.index(target)
         own = query.columns[index].type
         task = find_task(kind, objective, has_numbers=_is_number(own))
-        own = FLOAT8 if task == "regression" else own if own.name in _INTEGERS or own == BOOL else TEXT
+        own = FLOAT8 if task == "regression" else own if own.name in INTEGERS or own == BOOL else TEXT
         _check_target(query.columns[index], task)
         targets.append(_cast(Reference(_REL, index, query.columns[index].type, target), own))
     outputs = tuple(OutputColumn(f"k{number}", each.type) for number, each in enumerate(targets, 1))
@@ -232,7 +231,7 @@ def _cast(expr: Expr, item: SqlType) -> Expr:
 
 
 def _is_number(item: SqlType | None) -> bool:
-    return item is not None and item.name in _NUMBERS
+    return item is not None and item.name in NUMBERS
 
 
 def _is_text(item: SqlType) -> bool:
@@ -242,7 +241,7 @@ def _is_text(item: SqlType) -> bool:
 def _find_feature_type(name: str, item: SqlType) -> SqlType:
     """Returns the type of the argument for a feature of a type; 0A000."""
     if item.element is None:
-        if item.name in _NUMBERS:
+        if item.name in NUMBERS:
             return FLOAT8
         if item == BOOL:
             return BOOL
@@ -257,7 +256,7 @@ def _check_target(column: OutputColumn, task: str) -> None:
     if task == "regression" and not _is_number(item):
         message = f'the target of a regression is a number, but column "{column.name}" is of type {item}'
         raise SqlError.of("datatype_mismatch", message)
-    if task == "classification" and not (item.name in _INTEGERS or item == BOOL or _is_text(item)):
+    if task == "classification" and not (item.name in INTEGERS or item == BOOL or _is_text(item)):
         message = f'classes of type {item} are not supported (column "{column.name}")'
         raise FeatureNotSupported(message, hint="Cast the target to text or to an integer.")
 

@@ -22,13 +22,13 @@ from gpudb.session.routines.create_routine import parameter_type
 from gpudb.sql.parse.model_statements import CreateModel
 from gpudb.sql.parse.parser import inner, parse, present
 from gpudb.types import BOOL, TEXT, SqlType
+from gpudb.types.facts import FLOATS, INTEGERS
 
 ENDED = frozenset({"53200", "58000"})
 """What a call raises whose process a library has ended, as some do for a damaged file."""
 _MAX_BYTES = 1 << 30
 _PIECE_BYTES = 16 << 20
-_FRACTIONS = frozenset({"float8", "float4"})
-_NUMBERS = _FRACTIONS | {"int8", "int4", "int2"}
+_NUMBERS = FLOATS | INTEGERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ def _read_signature(context: Context, statement: CreateModel) -> tuple[tuple[Arg
 
 def _find_output(result: SqlType) -> str:
     """Returns what a model is to give for a result's type: value, vector, label or text; 0A000."""
-    if result.element is not None and result.element.name in _FRACTIONS:
+    if result.element is not None and result.element.name in FLOATS:
         return "vector"
     if result.element is None:
-        if result.name in _FRACTIONS:
+        if result.name in FLOATS:
             return "value"
         if result.name in _NUMBERS or result == BOOL:
             return "label"

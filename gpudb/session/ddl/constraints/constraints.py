@@ -26,6 +26,7 @@ from gpudb.sql.bound import Call, Expr
 from gpudb.sql.parse.parser import inner, strings
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
+from gpudb.types.facts import WITHOUT_CLASSES
 
 Definition = tuple[Any, str | None]
 """A Constraint message, and the name of its column if it is a column constraint."""
@@ -197,7 +198,7 @@ def check_key_columns(table: Table, names: Sequence[str], what: str) -> None:
 
 def check_default_class(kind: SqlType, method: str) -> None:
     """42704 for a type whose values an index cannot compare: json, matrix and arrays of them."""
-    if kind.name.lstrip("_") in {"json", "matrix"}:
+    if kind.name.lstrip("_") in WITHOUT_CLASSES:
         message = f'data type {kind} has no default operator class for access method "{method}"'
         hint = "You must specify an operator class for the index or define a default operator class for the data type."
         raise SqlError.of("undefined_object", message, hint=hint)

@@ -34,7 +34,7 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.traverse import has_subquery, has_volatile, reads_columns
 from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
-from gpudb.types.facts import VECTORS
+from gpudb.types.facts import EQUAL_BY_FUNCTION, VECTORS
 
 
 def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
@@ -186,7 +186,7 @@ def bind_in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: boo
     functions = {function.oid for function, _, _ in pairs}
     lefts = [a for _, a, _ in pairs]
     if len(functions) == 1 and all(each == lefts[0] for each in lefts):
-        if lefts[0].type.name == "matrix":
+        if lefts[0].type.name in EQUAL_BY_FUNCTION:
             array = Array(tuple(b for _, _, b in pairs), lefts[0].type.plain.array)
             return bind_any_array(binder, "<>" if negated else "=", lefts[0], array, negated)
         return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
@@ -239,13 +239,18 @@ def bind_any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bo
     if types[1].name != "record" and array.type.plain != types[1].array.plain:
         array = coerce(binder, array, types[1].array)
     items = _get_items(array)
-    if items and types[0].name == types[1].name != "matrix" and (name, every) in {("=", False), ("<>", True)}:
+    by_function = types[0].name in EQUAL_BY_FUNCTION
+    if items and not by_function and types[0].name == types[1].name and (name, every) in _MEMBERSHIPS:
         return InList(converted, items, every)
-    if items and types[0].name == "matrix" and has_volatile(converted) and not has_subquery(array):
+    if items and by_function and has_volatile(converted) and not has_subquery(array):
         rel = -binder.new_rel()
         once = Column(rel, 0, converted.type)
         return Let(rel, (converted,), AnyArray(_get_function(candidate), once, array, every), BOOL)
     return AnyArray(_get_function(candidate), converted, array, every)
+
+
+_MEMBERSHIPS = {("=", False), ("<>", True)}
+"""The operators, each with whether it is for all items, that IN and NOT IN stand for."""
 
 
 def _get_items(array: Expr) -> tuple[Expr, ...]:
@@ -278,7 +283,7 @@ def bind_distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -
                 return Constant(not negated, BOOL)
             return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
     function, a, b = compare(binder, "=", left, right)
-    if a.type.name == "matrix":
+    if a.type.name in EQUAL_BY_FUNCTION:
         return _build_distinct_by_function(binder, function, a, b, negated)
     kinds = a.type.name, b.type.name
     if kinds[0] != kinds[1] and set(kinds) <= set(_DATETIMES):

@@ -16,6 +16,7 @@ from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Expr, SortKey
 from gpudb.sql.parse.parser import inner, strings
 from gpudb.types import TEXT, UNKNOWN, SqlType
+from gpudb.types.facts import WITHOUT_CLASSES
 
 # Operators of ORDER BY … USING: whether they sort descending
 _ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
@@ -53,11 +54,11 @@ def build_sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
 
 def find_ordering_error(item: SqlType) -> UndefinedFunction | None:
     """Returns 42883 for a type without an ordering operator, or with a field of such a type."""
-    if item.name.lstrip("_") in {"json", "matrix"}:
+    if item.name.lstrip("_") in WITHOUT_CLASSES:
         message = f"could not identify an ordering operator for type {item}"
         return UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
     for _, field in item.fields:
-        if field.name.lstrip("_") in {"json", "matrix"}:
+        if field.name.lstrip("_") in WITHOUT_CLASSES:
             return UndefinedFunction(f"could not identify a comparison function for type {field}")
         if (error := find_ordering_error(field)) is not None:
             return error

@@ -33,6 +33,7 @@ from gpudb.sql.bound import (
     Test,
 )
 from gpudb.types import BOOL
+from gpudb.types.facts import EQUAL_BY_FUNCTION
 
 _EXISTS_HINT = "Use EXISTS with a condition for each column."
 _PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -44,7 +45,7 @@ def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every
     _check_width(len(items), query)
     if name not in _PLAIN or (len(items) > 1 and (name, every) not in {("=", False), ("<>", True)}):
         return _bind_by_aggregates(binder, name, left, query, every)
-    if any(column.type.name == "matrix" for column in query.columns):
+    if any(column.type.name in EQUAL_BY_FUNCTION for column in query.columns):
         if len(items) > 1:
             raise FeatureNotSupported("a row with a matrix is not searched in a subquery", hint=_EXISTS_HINT)
         # Membership is found by hashes and bytes, which equal matrices need not share

@@ -16,8 +16,7 @@ from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select
 from gpudb.sql.parse.parser import changes_data, parse
 from gpudb.types import FLOAT8, INT4, TEXT, SqlType
-
-_NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float4", "float8"})
+from gpudb.types.facts import NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Text:
         expr: Expr = self.read(place)
         if expr.type.name == "bool":
             expr = coerce(self.binder, expr, INT4, "e")
-        elif expr.type.name not in _NUMBERS:
+        elif expr.type.name not in NUMBERS:
             message = f'column "{self.columns[place].name}" of the query of {self.function} is of type {expr.type}'
             raise SqlError.of("datatype_mismatch", f"{message}, not a number", position=0)
         return coerce(self.binder, expr, FLOAT8, "e")
@@ -78,7 +77,7 @@ class Text:
             if len(set(found)) < len(found):
                 raise SqlError.of("duplicate_column", f"a column is named twice for {self.function}", position=0)
             return found
-        found = [n for n, each in enumerate(self.columns) if each.type.name in _NUMBERS and n not in without]
+        found = [n for n, each in enumerate(self.columns) if each.type.name in NUMBERS and n not in without]
         if not found:
             message = f"the query of {self.function} has no columns of numbers to compute with"
             raise SqlError.of("invalid_parameter_value", message, position=0)

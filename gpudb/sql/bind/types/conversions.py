@@ -9,6 +9,7 @@ from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import Expr
 from gpudb.types import BOOL, SqlType
+from gpudb.types.facts import WITHOUT_CLASSES
 
 
 def is_coercible(source: SqlType, target: SqlType, context: str) -> bool:
@@ -46,7 +47,7 @@ def coerce_condition(binder: Binder, expr: Expr, clause: str) -> Expr:
 def check_equality(types: Iterable[SqlType], what: str = "an equality operator") -> None:
     """Raises 42883 for a type without an equality by which rows can be grouped: json, matrix."""
     for item in types:
-        if item.name.lstrip("_") in {"json", "matrix"}:
+        if item.name.lstrip("_") in WITHOUT_CLASSES:
             raise UndefinedFunction(f"could not identify {what} for type {item}")
         if item.fields:
             check_equality((field for _, field in item.fields), what)

@@ -90,7 +90,7 @@ lock: ## resolve requirements.lock, requirements-gpu.lock and requirements-cu12.
 	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
 		--universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
-		--python-version 3.12 --python-platform x86_64-manylinux_2_28 --extra cu13 \
+		--python-version 3.12 --python-platform x86_64-manylinux_2_28 --extra cu13 --extra analytics-cu13 \
 		-c requirements.lock pyproject.toml -o requirements-gpu.lock
 	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
 		--python-version 3.12 --python-platform x86_64-manylinux_2_28 --extra cu12 \

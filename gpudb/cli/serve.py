@@ -80,9 +80,9 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
         traces = _open_traces(settings, logs)
         hba = _load_rules(settings)
         database = _open_database(settings, gpus, opened)
-        if traces is not None and database.cluster is not None:
-            database.cluster.measure_exchanges()
-        wait = logs.enter_context(closing(SignalWait())).wait
+        if traces is not None:
+            _measure_exchanges(database)
+        waiting = logs.enter_context(closing(SignalWait()))
         if http is not None:
             opened.callback(http.collector.detach)
         _start_backups(settings, database, opened)
@@ -103,23 +103,46 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
             opened.callback(http.readiness.drain)
             http.collector.attach(database, server)
             http.readiness.opened(database)
-        warming = time.monotonic() + WARM_AFTER_S
-        _prepare_process()
+        _warm(database, http, signals, waiting)
         opened.callback(gc.unfreeze)  # what is left at the exit is told by libraries as leaked
-        if not wait(signals.stop, max(warming - time.monotonic(), 0.0)):
-            database.cpu.warm()
-            if http is not None:
-                http.readiness.warmed()
-        wait(signals.stop)
+        waiting.wait(signals.stop)
 
 
-def _prepare_process() -> None:
-    """Imports what the first statement of most kinds would import, and exempts all that a start leaves in memory from
-    garbage collection: a full collection of it would interrupt statements for a quarter of a second.
+def _measure_exchanges(database: Database) -> None:
+    """Lets the workers measure what they fetch from each other, once they have started."""
+
+    def measure() -> None:
+        if database.cluster is not None:
+            database.cluster.measure_exchanges()
+
+    if database.cluster_start is not None:
+        database.cluster_start.on_end(measure)
+
+
+def _warm(database: Database, http: HttpServer | None, signals: Signals, waiting: SignalWait) -> None:
+    """Loads what first statements need, and returns once the workers run. Raises why they could not start.
+
+    What a start leaves in memory is exempt from garbage collection: a full collection of it would interrupt statements
+    for a quarter of a second.
     """
     from gpudb.session.dispatch import import_handlers
 
+    warming = time.monotonic() + WARM_AFTER_S
+    started, start = threading.Event(), database.cluster_start
+    if start is not None:
+        start.on_end(started.set)
+        start.on_end(waiting.wake)
     import_handlers()
+    waiting.wait(signals.stop, started, seconds=max(warming - time.monotonic(), 0.0))
+    if not signals.stop.is_set() and (start is None or start.error is None):
+        database.cpu.warm()
+        if http is not None:
+            http.readiness.warmed()
+    if start is not None:
+        waiting.wait(signals.stop, started)
+        if start.error is not None:
+            raise start.error
+        log_step("statements run on the workers")
     gc.collect()
     gc.freeze()
 
@@ -146,7 +169,7 @@ def _open_database(settings: Settings, gpus: Sequence[str], opened: ExitStack) -
     from gpudb import memory
     from gpudb.session.database import Database
 
-    database = Database(settings.data_dir, settings, gpus=gpus)
+    database = Database(settings.data_dir, settings, gpus=gpus, waits=False)
     opened.callback(database.close)
     memory.set_limit(database.cpu.memory_limit, database.cpu.threads)
     return database

@@ -1,4 +1,4 @@
-"""Starts the cluster of a database: its own workers, or those of a Dask scheduler that it joins, by its settings."""
+"""The cluster of a database: its own workers, or those of a Dask scheduler that it joins, by its settings."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ TWIN_WORKERS = 2
 """Number of the twin engine's workers, unless the settings have another."""
 
 
-def start_cluster(embedded: CpuEngine, settings: EngineSettings, gpus: Sequence[str]) -> ClusterEngine | None:
-    """Starts the workers before the embedded engine, one on each GPU; None without workers.
+def select_cluster(settings: EngineSettings, gpus: Sequence[str]) -> str | None:
+    """Returns the name of the engine that the workers will be, one on each GPU; None without workers."""
+    if settings.scheduler:
+        return "twin" if settings.engine == "twin" else "gpu"
+    return "gpu" if gpus else "twin" if settings.engine == "twin" else None
+
+
+def start_cluster(embedded: CpuEngine, settings: EngineSettings, gpus: Sequence[str]) -> ClusterEngine:
+    """Starts the workers before the embedded engine, and returns once they are ready.
 
     Errors: 55006 for workers in use, 08001 for a scheduler that does not answer, F0000 for its certificates. Imports
     here, since Dask and dask-sql take seconds.
     """
-    if not (gpus or settings.scheduler or settings.engine == "twin"):
-        return None
     processes = _select_processes(settings, gpus)
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine

@@ -24,7 +24,7 @@ class RoutedEngine:
 
     def run(self, request: Request) -> Stream:
         """Starts a query. A fallback sends a NOTICE; 0A000 if fallback is off."""
-        if not _reads_tables(request.query):
+        if not reads_tables(request.query):
             self._check_node(request)
             return self._embedded.run(request)
         try:
@@ -37,7 +37,7 @@ class RoutedEngine:
 
     def share(self, request: Request) -> SharedRows:
         """Runs a query on the cluster alone (see `protocol.Engine`)."""
-        if not _reads_tables(request.query):
+        if not reads_tables(request.query):
             raise FeatureNotSupported("rows are shared from the memory of workers, and the query reads none of theirs")
         try:
             return self._cluster.share(request)
@@ -46,7 +46,7 @@ class RoutedEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns the plan of the engine that runs the query; after a fallback it contains the reason."""
-        if not _reads_tables(request.query):
+        if not reads_tables(request.query):
             self._check_node(request)
             return self._embedded.explain(request, analyze=analyze)
         try:
@@ -75,7 +75,7 @@ class RoutedEngine:
         self._embedded.close()
 
 
-def _reads_tables(query: bound.Query) -> bool:
+def reads_tables(query: bound.Query) -> bool:
     """Whether a query reads tables or files alone: system relations and registered frames are in this process."""
     known = query.prepared.get(_READS_TABLES)
     return query.prepared.put(_READS_TABLES, _finds_tables(query)) if known is None else known

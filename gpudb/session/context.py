@@ -58,12 +58,11 @@ class SessionCounts:
 
 
 class DatabaseServices(Protocol):
-    """What statements use of the database. `members` is None without workers."""
+    """What statements use of the database."""
 
     store: Store
     cpu: CpuEngine
     engine: Engine
-    members: Membership | None
     started: dt.datetime
     configuration_loaded: dt.datetime
     system_settings: SystemSettings
@@ -72,6 +71,10 @@ class DatabaseServices(Protocol):
     statements: StatementTotals
     statistics: StatementStatistics
     query_log: QueryLog
+
+    @property
+    def members(self) -> Membership | None:
+        """The workers, once they have started; None without workers. Raises why they could not start."""
 
     def count_sessions(self, oid: int | None = None) -> SessionCounts:
         """Returns what the sessions in the database of an OID, or in all, were and did since the start."""

@@ -18,9 +18,10 @@ from gpudb.catalog.roles import Role
 from gpudb.catalog.secured_objects import get_database
 from gpudb.config.database import EMBEDDED, DatabaseSettings
 from gpudb.engine.cpu.engine import CpuEngine
-from gpudb.engine.opening import start_cluster
+from gpudb.engine.opening import select_cluster, start_cluster
 from gpudb.engine.protocol import Engine
 from gpudb.engine.routing import RoutedEngine
+from gpudb.engine.starting import ClusterStart, StartingEngine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.observe.activity_reset import ActivityReset
@@ -58,7 +59,7 @@ class Database:
     """The open databases of a data directory. Without `data_dir` it is a temporary one, deleted when this closes.
 
     `gpus` are the indices of the GPUs that its workers run on. Without them it has workers only of the engine twin, or
-    those of a scheduler.
+    those of a scheduler. These have started when it is made; without `waits` statements over tables wait for them.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Database:
         settings: DatabaseSettings = EMBEDDED,
         *,
         gpus: Sequence[str] = (),
+        waits: bool = True,
     ) -> None:
         self.store = Store(data_dir, settings)
         set_sampler(sample_column)
@@ -75,9 +77,11 @@ class Database:
             self.cpu = CpuEngine(settings.memory_limit, self.store.spill, temp_limit=settings.temp_file_limit)
             self.store.followers.append(self.cpu.follow)
             log_step("the storage is open")
-            self.cluster: ClusterEngine | None = start_cluster(self.cpu, settings, gpus)
-            self.engine: Engine = self.cpu if self.cluster is None else RoutedEngine(self.cluster, self.cpu)
-            self.members: Membership | None = None if self.cluster is None else self.cluster.members
+            self.engine: Engine = self.cpu
+            self.cluster: ClusterEngine | None = None
+            self.cluster_start = self._start_cluster(settings, gpus)
+            if waits and self.cluster_start is not None:
+                self.cluster_start.wait()
         except BaseException:
             self.store.close()
             raise
@@ -107,6 +111,26 @@ class Database:
         self._pids = itertools.count(1000)
         self._closed = False
         self._notifications = self.store.open_notifications(self._deliver)
+
+    def _start_cluster(self, settings: DatabaseSettings, gpus: Sequence[str]) -> ClusterStart | None:
+        name = select_cluster(settings, gpus)
+        if name is None:
+            return None
+
+        def start() -> ClusterEngine:
+            cluster = start_cluster(self.cpu, settings, gpus)
+            self.cluster, self.engine = cluster, RoutedEngine(cluster, self.cpu)
+            return cluster
+
+        starting = ClusterStart(start)
+        self.engine = StartingEngine(starting, self.cpu, name)
+        starting.begin()
+        return starting
+
+    @property
+    def members(self) -> Membership | None:
+        """The workers, once they have started; None without workers. Raises why they could not start."""
+        return None if self.cluster_start is None else self.cluster_start.wait().members
 
     def session(
         self,

@@ -130,7 +130,7 @@ def _add_statements(families: _Families, database: Database) -> None:
             families.add("gpudb_fallbacks_total", count, construct)
         families.add("gpudb_statement_rows_total", totals.rows)
         families.add("gpudb_statement_result_bytes_total", totals.bytes)
-        if database.members is not None:
+        if database.cluster is not None:
             families.add("gpudb_worker_spilled_bytes_total", totals.spilled)
 
 
@@ -165,12 +165,13 @@ def _add_storage(families: _Families, database: Database) -> None:
 
 
 def _add_workers(families: _Families, database: Database) -> None:
-    if database.members is None:
+    if database.cluster is None:
         return
-    states = database.members.list_heartbeats()
+    members = database.cluster.members
+    states = members.list_heartbeats()
     families.add("gpudb_workers_ready", len(states))
-    families.add("gpudb_workers_expected", database.members.count)
-    scheduler = database.members.describe_scheduler()
+    families.add("gpudb_workers_expected", members.count)
+    scheduler = members.describe_scheduler()
     families.add("gpudb_scheduler_connected", float(scheduler.connected))
     families.add("gpudb_scheduler_workers", scheduler.workers)
     for number, _, heartbeat in states:

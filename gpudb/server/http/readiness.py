@@ -8,6 +8,7 @@ from __future__ import annotations
 from gpudb.session.database import Database
 
 STARTING = "the catalog is not open yet"
+WORKERS_STARTING = "the workers are starting"
 WARMING = "the system catalog is being loaded"
 DRAINING = "the server is shutting down"
 
@@ -38,8 +39,11 @@ class Readiness:
         database = self._database
         if database is None:
             return STARTING
-        if database.members is not None:
-            present, expected = len(database.members.list_heartbeats()), database.members.count
+        if database.cluster is None and database.cluster_start is not None:
+            return WORKERS_STARTING
+        if database.cluster is not None:
+            members = database.cluster.members
+            present, expected = len(members.list_heartbeats()), members.count
             if present < expected:
                 return f"{present} of {expected} workers are ready"
         return None if self._warm else WARMING

@@ -52,11 +52,13 @@ def test_workers_and_fallbacks_are_measured(server: Program) -> None:
 def test_a_missing_worker_makes_the_server_unready() -> None:
     """A worker that dies is back within milliseconds here, so its absence is made up."""
     members = SimpleNamespace(count=2, list_heartbeats=lambda: present)
-    database: Any = SimpleNamespace(members=members)
+    database: Any = SimpleNamespace(cluster=None, cluster_start=object())
     readiness = Readiness()
     assert readiness.find_obstacle() == "the catalog is not open yet"
     readiness.opened(database)
     readiness.warmed()
+    assert readiness.find_obstacle() == "the workers are starting"
+    database.cluster = SimpleNamespace(members=members)
     present: list[int] = [0]
     assert readiness.find_obstacle() == "1 of 2 workers are ready"
     present = [0, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from gpudb.engine.gpu.cluster.launcher import Launcher, LocalLauncher
 from gpudb.engine.gpu.cluster.private_directory import PrivateDirectory
 from gpudb.engine.gpu.cluster.security import create_security, load_security
 from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder
+from gpudb.engine.gpu.lower.expressions.host_fallback import THREADS_VARIABLE
 from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
 
 SILENT_SECONDS = 2.0
@@ -73,6 +75,7 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerPr
             "CUPY_ACCELERATORS": "",
             # The host computes few rows, which wait for more threads longer than they gain by them.
             "POLARS_MAX_THREADS": str(_HOST_THREADS),
+            THREADS_VARIABLE: str(max(_HOST_THREADS, len(os.sched_getaffinity(0)) // count)),
         }
         directory = PrivateDirectory()
         return LocalLauncher(GpuWorkers(count, devices, environment, directory.path), directory)

@@ -5,6 +5,7 @@ bytes        are libcudf strings, whose encoding it does not inspect
 dates        are 32-bit days: cudf-polars treats integers cast to dates as if they had 64 bits
 floats       NaN equals itself and is greater than all, as in Polars and PostgreSQL; libcudf compares as IEEE does
 months       adding a constant number of months is libcudf's `add_calendrical_months`
+characters   beyond ASCII are replaced only in columns that have some: libcudf compares each with every replaced one
 LIKE         a regular expression of LIKE's shape (`lower.functions.text`) is libcudf's `like`
 slices       a mask is read as that of a column which begins where the mask does (see `masks`)
 sorts        by several keys of fixed width, or by a float, are radix sorts (see `algorithms.radix_sort`)
@@ -126,6 +127,10 @@ def _register_expressions() -> None:
             shape = _to_like_pattern(pattern.value) if isinstance(pattern, expr.Literal) else None
             if shape is not None:
                 return Like(dtype, shape, value)
+        if name == _NODES.StringFunction.ReplaceMany:
+            value, old, new = (translator.translate_expr(n=n, schema=schema) for n in node.input)
+            if isinstance(old, expr.LiteralColumn) and not any(map(str.isascii, old.value.to_list())):
+                return ReplaceCharacters(dtype, value, old, new)
         if name == _NODES.TemporalFunction.OffsetBy:
             value, by = (translator.translate_expr(n=n, schema=schema) for n in node.input)
             months = _MONTHS.fullmatch(str(by.value)) if isinstance(by, expr.Literal) else None
@@ -204,6 +209,33 @@ class Like(expr.Expr):  # type: ignore[misc]
         """Called by cudf-polars."""
         value = self.children[0].evaluate(frame, **context)
         return Column(plc.strings.contains.like(value.obj, self.pattern, "\\", stream=frame.stream), dtype=self.dtype)
+
+
+class ReplaceCharacters(expr.Expr):  # type: ignore[misc]
+    """Texts with some characters beyond ASCII replaced by others."""
+
+    _non_child = ("dtype",)
+
+    def __init__(self, dtype: Any, value: Any, old: Any, new: Any) -> None:
+        self.dtype = dtype
+        self.children = (value, old, new)
+        self.is_pointwise = True
+
+    def do_evaluate(self, frame: Any, **context: Any) -> Any:
+        """Called by cudf-polars."""
+        value, old, new = (each.evaluate(frame, **context).obj for each in self.children)
+        if not _is_ascii(value, frame.stream):
+            value = plc.strings.replace.replace_multiple(value, old, new, stream=frame.stream)
+        return Column(value, dtype=self.dtype)
+
+
+def _is_ascii(texts: Any, stream: Any) -> bool:
+    def add(counts: Any) -> Any:
+        total = plc.reduce.reduce(counts, plc.aggregation.sum(), plc.DataType(plc.TypeId.INT64), stream=stream)
+        return total.to_py(stream=stream)
+
+    attributes = plc.strings.attributes
+    return bool(add(attributes.count_bytes(texts, stream)) == add(attributes.count_characters(texts, stream)))
 
 
 class IntRange(expr.Expr):  # type: ignore[misc]

@@ -1,17 +1,21 @@
 """Evaluation on the host, by DuckDB's functions, of expressions that have no lowering.
 
-The columns that such an expression reads go to DuckDB in slices, and its values come back as physical columns: a step
-between two lazy frames. So a function is implemented once, and a worker on a GPU uses the host's implementation. An
-expression is sent as a whole, so that CASE and AND guard their parts against errors in rows that do not reach them.
+The columns that such an expression reads go to DuckDB in slices, several at a time, and its values come back as
+physical columns: a step between two lazy frames. So a function is implemented once, and a worker on a GPU uses the
+host's implementation. An expression is sent as a whole, so that CASE and AND guard their parts against errors in rows
+that do not reach them.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,6 +28,7 @@ from gpudb.duckdb.output_casts import cast_output, output_type
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.dictionary import Dictionary, take
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.lower.expressions.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.lower.expressions.sort_keys import sort_key
 from gpudb.engine.gpu.lower.expressions.text_codes import NO_TEXTS, TEXTS, CodedTexts
@@ -35,11 +40,13 @@ from gpudb.sql.traverse import is_volatile, walk
 from gpudb.storage.iceberg.column_layout import render_restored, stored_duckdb_type
 from gpudb.types import INT8, SqlType
 
+_T = TypeVar("_T")
 SLICE_ROWS = 1 << 18
 """Rows of a slice sent to the host."""
 REPEATED_ROWS = 1 << 10
 """Least rows of a frame of which equal ones are evaluated once."""
-_MEMORY = "1GiB"
+THREADS_VARIABLE = "GPUDB_FUNCTION_THREADS"
+"""The environment variable with the number of slices that a worker evaluates at a time; Polars' threads without it."""
 _UTC = {"UTC", "ETC/UTC", "GMT", "ETC/GMT"}
 _NOT_PER_ROW = (
     bound.Aggregate, bound.Window, bound.Grouping, bound.SetReturning, bound.ScalarSubquery, bound.ArraySubquery,
@@ -184,7 +191,7 @@ class HostStep:
         return columns.rename({suffix: self.name + suffix for suffix in columns.columns})
 
     def _evaluate_slices(self, frame: pl.DataFrame) -> pl.DataFrame:
-        parts = [self._evaluate_slice(frame.slice(start, SLICE_ROWS)) for start in range(0, frame.height, SLICE_ROWS)]
+        parts = _map_slices(frame.height, lambda start: self._evaluate_slice(frame.slice(start, SLICE_ROWS)))
         return pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
 
     def _evaluate_slice(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -259,24 +266,29 @@ class HostRows:
         """Returns the number of result rows for each of the frame's rows, and all result rows in that order."""
         counts = [pl.Series(dtype=pl.Int64)]
         parts = [pl.DataFrame(schema=physical_columns(self.kind))]
-        for start in range(0, frame.height, SLICE_ROWS):
-            part = frame.slice(start, SLICE_ROWS)
-            table, selected = _input_table(part, self.columns)
-            table = table.append_column("g", pa.array(np.arange(part.height)))
-            values = f"SELECT f.g AS v0, {self.sql} AS v1 FROM (SELECT g, {selected} FROM input_rows) AS f"
-            places, rows = _evaluate(values, table, (INT8, self.kind), self.timezone)
-            counts.append(pl.Series(np.bincount(places[""].to_numpy(), minlength=part.height)))
+        made = _map_slices(frame.height, lambda start: self._evaluate_slice(frame.slice(start, SLICE_ROWS)))
+        for count, rows in made:
+            counts.append(count)
             parts.append(rows)
         return pl.concat(counts), pl.concat(parts)
+
+    def _evaluate_slice(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+        table, selected = _input_table(frame, self.columns)
+        table = table.append_column("g", pa.array(np.arange(frame.height)))
+        values = f"SELECT f.g AS v0, {self.sql} AS v1 FROM (SELECT g, {selected} FROM input_rows) AS f"
+        places, rows = _evaluate(values, table, (INT8, self.kind), self.timezone)
+        return pl.Series(np.bincount(places[""].to_numpy(), minlength=frame.height)), rows
 
 
 def restore_columns(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     """Converts a column in its storage representation (`storage.iceberg.column_layout`) to physical columns."""
-    parts = [pl.DataFrame(schema=physical_columns(kind))]
-    for start in range(0, len(array), SLICE_ROWS):
+    values = f"SELECT {render_restored(kind, 'c')} AS v0 FROM input_rows"
+
+    def restore_slice(start: int) -> pl.DataFrame:
         table = pa.table({"c": _copy(array.slice(start, SLICE_ROWS))})
-        parts += _evaluate(f"SELECT {render_restored(kind, 'c')} AS v0 FROM input_rows", table, (kind,), "UTC")
-    return pl.concat(parts)
+        return _evaluate(values, table, (kind,), "UTC")[0]
+
+    return pl.concat([pl.DataFrame(schema=physical_columns(kind)), *_map_slices(len(array), restore_slice)])
 
 
 def repeat_text_value(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
@@ -284,6 +296,38 @@ def repeat_text_value(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
     quoted = text.replace("'", "''")
     value = render_restored(kind, f"CAST('{quoted}' AS {stored_duckdb_type(kind)})")
     return _evaluate(f"SELECT {value} AS v0 FROM input_rows", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
+
+
+def _map_slices(rows: int, evaluate: Callable[[int], _T]) -> list[_T]:
+    """Evaluates every slice, given its first row, on all of this process's threads for functions.
+
+    Raises the error of the first slice that has one, and StatementEnded once the statement has ended.
+    """
+    starts = range(0, rows, SLICE_ROWS)
+
+    def evaluate_unless_ended(start: int) -> _T:
+        check_stop()
+        return evaluate(start)
+
+    if len(starts) <= 1:
+        return [evaluate_unless_ended(start) for start in starts]
+    context = copy_context()
+    running = [_threads().submit(context.copy().run, evaluate_unless_ended, start) for start in starts]
+    try:
+        return [each.result() for each in running]
+    finally:
+        for each in running:
+            each.cancel()
+
+
+@cache
+def _count_threads() -> int:
+    return int(os.environ.get(THREADS_VARIABLE, 0)) or pl.thread_pool_size()
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_count_threads(), thread_name_prefix="functions")
 
 
 def _copy(array: Any) -> Any:
@@ -326,8 +370,8 @@ def _evaluate(
 @cache
 def _instance() -> Instance:
     """Returns this process's DuckDB for functions, without tables."""
-    threads = pl.thread_pool_size()
-    instance = Instance({"python_enable_replacements": False, "memory_limit": _MEMORY, "threads": threads})
+    threads = _count_threads()  # each has a slice and its values
+    instance = Instance({"python_enable_replacements": False, "memory_limit": f"{threads}GiB", "threads": threads})
     instance.define()
     return instance
 

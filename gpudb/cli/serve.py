@@ -128,21 +128,19 @@ def _warm(database: Database, http: HttpServer | None, signals: Signals, waiting
     from gpudb.session.dispatch import import_handlers
 
     warming = time.monotonic() + WARM_AFTER_S
-    started, start = threading.Event(), database.cluster_start
-    if start is not None:
-        start.on_end(started.set)
-        start.on_end(waiting.wake)
     import_handlers()
-    waiting.wait(signals.stop, started, seconds=max(warming - time.monotonic(), 0.0))
-    if not signals.stop.is_set() and (start is None or start.error is None):
+    if database.cluster_start is not None:
+        started = threading.Event()
+        database.cluster_start.on_end(started.set)
+        database.cluster_start.on_end(waiting.wake)
+        waiting.wait(signals.stop, started)
+        if database.cluster_start.error is not None:
+            raise database.cluster_start.error
+        log_step("statements run on the workers")
+    if not waiting.wait(signals.stop, seconds=max(warming - time.monotonic(), 0.0)):
         database.cpu.warm()
         if http is not None:
             http.readiness.warmed()
-    if start is not None:
-        waiting.wait(signals.stop, started)
-        if start.error is not None:
-            raise start.error
-        log_step("statements run on the workers")
     gc.collect()
     gc.freeze()
 

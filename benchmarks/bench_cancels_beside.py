@@ -13,6 +13,7 @@ import argparse
 import random
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from statistics import median, quantiles
 
@@ -51,9 +52,9 @@ class Clients:
             self._answers = {sql: connection.execute(sql.encode()).fetchall() for sql in SHORT}
         self.faults: list[str] = []
 
-    def run(self, until: threading.Event) -> list[float]:
-        """Runs them until an event is set; the seconds of every statement."""
-        times: list[float] = []
+    def run(self, until: threading.Event) -> list[tuple[float, str]]:
+        """Runs them until an event is set; the seconds of every statement, and its text."""
+        times: list[tuple[float, str]] = []
         threads = [threading.Thread(target=self._work, args=(number, until, times)) for number in range(CLIENTS)]
         for thread in threads:
             thread.start()
@@ -61,7 +62,7 @@ class Clients:
             thread.join()
         return times
 
-    def _work(self, number: int, until: threading.Event, times: list[float]) -> None:
+    def _work(self, number: int, until: threading.Event, times: list[tuple[float, str]]) -> None:
         chance = random.Random(number)
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             while not until.is_set():
@@ -72,12 +73,12 @@ class Clients:
                 except psycopg.Error as error:
                     self.faults.append(f"{error.sqlstate} {error} in {sql}")
                     continue
-                times.append(time.perf_counter() - started)
+                times.append((time.perf_counter() - started, sql))
                 if found != self._answers[sql]:
                     self.faults.append(f"{found[:2]} instead of {self._answers[sql][:2]} in {sql}")
 
 
-def cancel(dsn: str, count: int) -> tuple[list[float], int]:
+def cancel(dsn: str, count: int, heavy: Sequence[str]) -> tuple[list[float], int]:
     """Runs heavy statements, each cancelled at a drawn moment: seconds to their ends, and how many ended before."""
     chance, ends, early = random.Random(1), [], 0
     with closing(psycopg.connect(dsn, autocommit=True)) as connection:
@@ -91,7 +92,7 @@ def cancel(dsn: str, count: int) -> tuple[list[float], int]:
             timer = threading.Timer(chance.uniform(0.01, LONGEST_S), tell)
             timer.start()
             try:
-                connection.execute(chance.choice(HEAVY).encode())
+                connection.execute(chance.choice(heavy).encode())
                 early += 1
             except psycopg.errors.QueryCanceled:
                 ends.append(time.perf_counter() - told[0])
@@ -109,7 +110,9 @@ def main() -> int:
     parser.add_argument("--cancels", type=int, default=200)
     parser.add_argument("--alone", type=float, default=15.0, help="seconds of the part without cancels")
     parser.add_argument("--machine", help="keep the results under this label, such as h200x1")
+    parser.add_argument("--heavy", type=int, choices=range(len(HEAVY)), help="only this heavy statement")
     options = parser.parse_args()
+    heavy = HEAVY if options.heavy is None else HEAVY[options.heavy :][:1]
     with gpudb_server(engine=options.engine, workers=options.workers) as server:
         for statement in TABLES.format(rows=options.rows).split(";"):
             server.query_none(statement)
@@ -123,7 +126,7 @@ def main() -> int:
 
         def cancel_all() -> None:
             try:
-                found.append(cancel(server.dsn, options.cancels))
+                found.append(cancel(server.dsn, options.cancels, heavy))
             finally:
                 over.set()
 
@@ -132,7 +135,16 @@ def main() -> int:
         beside = clients.run(over)
         canceller.join()
     rows = []
-    for case, times in (("short alone", alone), ("short beside cancels", beside), ("cancel to end", found[0][0])):
+    for sql in SHORT:
+        spent = [sorted(seconds for seconds, text in part if text == sql) or [0.0] for part in (alone, beside)]
+        shown = ", beside ".join(f"{1000 * times[len(times) * 99 // 100]:.1f}" for times in spent)
+        print(f"99 % of {sql[:70]}: alone {shown} ms")
+    cases = {
+        "short alone": [seconds for seconds, _ in alone],
+        "short beside cancels": [seconds for seconds, _ in beside],
+        "cancel to end": found[0][0],
+    }
+    for case, times in cases.items():
         p99 = quantiles(times, n=100)[98]
         rows += [Row(f"{case} median", f"gpudb {options.engine}", median(times), min(times), len(times), options.rows)]
         rows += [Row(f"{case} p99", f"gpudb {options.engine}", p99, min(times), len(times), options.rows)]

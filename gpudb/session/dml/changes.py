@@ -13,6 +13,7 @@ from gpudb.session.context import Context
 from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning
 from gpudb.session.dml.outcomes import TableChange
+from gpudb.session.dml.policy_checks import check_new_rows
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.queries.queries import fetch_query, run_query
 from gpudb.session.objects.relations import lock_table
@@ -40,8 +41,9 @@ def insert(context: Context) -> Result:
     batches: Iterable[pa.RecordBatch] = iter(stream)
     if bound.returning is not None:
         batches = _record(batches, rows)
+    allowed = check_new_rows(context, bound.check, bound.table, batches)
     try:
-        count = context.transaction.append(bound.table.oid, check_batches(context, bound.table, batches))
+        count = context.transaction.append(bound.table.oid, check_batches(context, bound.table, allowed))
     finally:
         stream.close()
     check_inserted(context, bound.table)

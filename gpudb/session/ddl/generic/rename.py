@@ -20,6 +20,7 @@ from gpudb.session.ddl.databases.schemas import rename_relations, rename_schema
 from gpudb.session.ddl.foreign_data.foreign_objects import rename_foreign_object
 from gpudb.session.ddl.indexes.indexes import rename_index
 from gpudb.session.ddl.parse_nodes import command_kind, object_kind
+from gpudb.session.ddl.policies import rename_policy
 from gpudb.session.ddl.roles.roles import rename_role
 from gpudb.session.ddl.tables.generated_columns import rename_in_expressions as renamed_references
 from gpudb.session.ddl.tables.identity import assign_sequences
@@ -98,6 +99,7 @@ _RENAMES: Mapping[str, Callable[[Context, Any, str, str], Result]] = {
     "ROLE": lambda context, node, what, new: rename_role(context, node.subname, new),
     "DATABASE": lambda context, node, what, new: rename_database(context, node.subname, new),
     **dict.fromkeys(KINDS, rename_routine),
+    "POLICY": lambda context, node, what, new: rename_policy(context, node, new),
     "TRIGGER": lambda context, node, what, new: rename_trigger(context, node, new),
     "DOMCONSTRAINT": lambda context, node, what, new: rename_domain_constraint(context, node),
     **dict.fromkeys(("TYPE", "DOMAIN"), lambda context, node, what, new: rename_type(context, node, what)),

@@ -27,6 +27,7 @@ from gpudb.session.ddl.constraints.foreign_keys import dependent_keys, drop_fore
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
 from gpudb.session.ddl.partitions.alter_partitions import ATTACHING, alter_with_partitions
 from gpudb.session.ddl.partitions.partitions import attach_index
+from gpudb.session.ddl.policies import SWITCHING, switch_row_security
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.tables.create_table import column_definition
 from gpudb.session.ddl.tables.distribution import alter_distribution, check_not_distributed_by
@@ -121,6 +122,9 @@ def alter_table(context: Context) -> Result:
             continue
         if isinstance(current, View) and action in ENABLING:
             enable_trigger(context, current, step)
+            continue
+        if action in SWITCHING and current is not None:
+            switch_row_security(context, current, action)
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')

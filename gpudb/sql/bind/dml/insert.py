@@ -127,7 +127,7 @@ def _build_insert(binder: Binder, node: Any, changed: ChangeTarget, scope: Scope
         conflict = bind_on_conflict(binder, changed, node.relation, node.on_conflict_clause, scope)
         if conflict is not None and ctes:
             conflict = replace(conflict, conflicts=replace(conflict.conflicts, ctes=ctes))
-    return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict)
+    return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict, changed.rel)
 
 
 def get_width(node: Any) -> int:

@@ -65,6 +65,7 @@ from gpudb.sql.bound.expressions import (
     Test,
 )
 from gpudb.sql.bound.queries import (
+    ALL_ROWS,
     Cte,
     OutputColumn,
     Query,
@@ -95,6 +96,7 @@ from gpudb.sql.bound.subqueries import (
 )
 
 __all__ = [
+    "ALL_ROWS",
     "CHANGED",
     "NEW_ROWS",
     "OLD_ROWS",

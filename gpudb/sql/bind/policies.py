@@ -45,7 +45,7 @@ class _Fresh(list[tuple[str, Expr]]):
     """Columns of a scope that are a new object whenever they are looked up, so that each has one parse node."""
 
     def __iter__(self) -> Iterator[tuple[str, Expr]]:
-        return ((name, replace(expr)) for name, expr in super().__iter__())  # type: ignore[type-var]
+        return ((name, replace(expr)) for name, expr in super().__iter__())
 
 
 def list_references(binder: Binder, table: Table, node: Any) -> tuple[list[tuple[str, Any]], Expr]:

@@ -36,6 +36,7 @@ from gpudb.session.objects.names import (
     target_schema,
     truncate_identifier,
 )
+from gpudb.session.objects.policies import rename_in_policies
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.results import Result
@@ -89,8 +90,11 @@ def _rename_relation(context: Context, node: Any, what: str, new: str) -> Result
     else:
         _check_kind(relation, what)
         check_name_free(catalog, relation.schema, new)
+        if isinstance(relation, Table) and relation.policies:
+            policies = rename_in_policies(context, relation, replace(relation, name=new))
+            put_relation(context, replace(relation, policies=policies))
         moved = {(relation.schema, relation.name): (relation.schema, new)}
-        context.transaction.set_catalog(rename_relations(catalog, moved))
+        context.transaction.set_catalog(rename_relations(context.transaction.catalog, moved))
     return Result(tag)
 
 
@@ -149,6 +153,7 @@ def _rename_column(context: Context, relation: Table, column: Column, new: str) 
         distribution = replace(distribution, columns=spread)
     altered = replace(relation, columns=columns, primary_key=key, distribution=distribution)
     altered = replace(altered, partitioned_by=partitioned_by)
+    altered = replace(altered, policies=rename_in_policies(context, relation, altered, column.name))
     altered = replace(altered, triggers=rename_trigger_columns(relation, column.name, new))
     put_relation(context, replace(altered, constraints=constraints_after_rename(relation, column.name, new)))
     catalog = context.transaction.catalog

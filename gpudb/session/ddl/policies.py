@@ -141,6 +141,8 @@ def switch_row_security(context: Context, relation: Relation, action: str) -> No
 
 def _find_table(context: Context, node: Any) -> Table:
     """The table of a policy, which the current role owns; 42P01, 42501, 42809."""
+    if node.schemaname:
+        context.session.check_schema(node.schemaname)
     relation = resolve_range(context, node)
     if relation is None:
         check_not_system(context, node.schemaname, node.relname)
@@ -196,7 +198,7 @@ def _read_roles(context: Context, nodes: Any) -> tuple[int, ...]:
         if len(specs) > 1:
             hint = "All roles are members of the PUBLIC role."
             message = "ignoring specified roles other than PUBLIC"
-            context.notice(message, severity="WARNING", sqlstate="42601", hint=hint)
+            context.notice(message, severity="WARNING", sqlstate="22023", hint=hint)
         return (PUBLIC,)
     catalog = context.transaction.catalog
     return tuple(dict.fromkeys(resolve_role(context.session, catalog, spec).oid for spec in specs)) or (PUBLIC,)

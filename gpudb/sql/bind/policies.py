@@ -8,27 +8,31 @@ from typing import Any
 
 from gpudb.catalog.row_types import get_row_type
 from gpudb.catalog.tables import Table
+from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.scope import NamespaceItem, Scope
+from gpudb.sql.bind.scope import POLICIES, NamespaceItem, Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import Column, Expr
 from gpudb.sql.parse.parser import inner, kind
 
-_CLAUSE = "policy expressions"
-
 
 def bind_policy_condition(binder: Binder, table: Table, node: Any, columns: Sequence[Column | None]) -> Expr:
-    """Binds a condition (a Node) over a table whose columns `columns` stand for; one that is None cannot be named."""
-    scope = Scope(clause=_CLAUSE)
-    seen = tuple(
-        (column.name, expr) for column, expr in zip(table.columns, columns, strict=True) if expr is not None
-    )
+    """Binds a condition (a Node) over a table whose columns `columns` stand for; one that is None cannot be named.
+
+    As in PostgreSQL, errors have no position.
+    """
+    scope = Scope(clause=POLICIES)
+    seen = tuple((column.name, expr) for column, expr in zip(table.columns, columns, strict=True) if expr is not None)
     row = get_row_type(table) if len(seen) == len(table.columns) else None
     scope.add((NamespaceItem(table.name, seen, table.schema, row_type=row, oid=table.catalog_oid),), seen)
     scope.rels |= {expr.rel for _, expr in seen}
-    return coerce_condition(binder, bind_expression(binder, scope, node), "POLICY")
+    try:
+        return coerce_condition(binder, bind_expression(binder, scope, node), "POLICY")
+    except GpudbError as error:
+        error.position = 0
+        raise
 
 
 def bind_stored_condition(binder: Binder, table: Table, text: str, columns: Sequence[Column | None]) -> Expr:
@@ -52,7 +56,7 @@ def list_references(binder: Binder, table: Table, node: Any) -> tuple[list[tuple
     """Returns the column and the parse node of each reference of a condition to its table, and the bound condition."""
     rel = binder.new_rel()
     fresh: Any = _Fresh((each.name, Column(rel, n, each.type, each.name)) for n, each in enumerate(table.columns))
-    scope = Scope(clause=_CLAUSE)
+    scope = Scope(clause=POLICIES)
     scope.items = [NamespaceItem(table.name, fresh, table.schema, row_type=get_row_type(table), oid=table.catalog_oid)]
     scope.columns = fresh
     scope.rels.add(rel)

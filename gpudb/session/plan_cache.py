@@ -27,8 +27,8 @@ class Plan:
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
     been evaluated. `uses_layout` is whether the layout of carried numerics changes it, `scale` the layout in which it
     last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement
-    and each value of row_security, as far as asked. `row_locks` are the locks to take before it runs, `catalog_version` is
-    the version of the catalog that it was bound to.
+    and each value of row_security, as far as asked. `row_locks` are the locks to take before it runs, `catalog_version`
+    is the version of the catalog that it was bound to.
     """
 
     statement: RawStatement

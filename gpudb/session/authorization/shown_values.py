@@ -16,7 +16,8 @@ def hide_values(catalog: Catalog, role: str, accesses: Accesses | None, error: G
     """Takes the values that a role may not see out of an error's detail, as PostgreSQL does.
 
     Of a row, the columns remain that the statement assigns or the role may read. A key is shown if the role may read
-    all of its columns. Under row level security nothing is shown. `accesses` are those of the statement, None for a check that no statement waits for.
+    all of its columns. Under row level security nothing is shown. `accesses` are those of the statement, None for a
+    check that no statement waits for.
     """
     shown = error.shown
     if shown is None or is_superuser(catalog, role):

@@ -58,7 +58,7 @@ def find_expression_users(catalog: Catalog, routine: Routine) -> list[Expression
 
 
 def remove_expressions(context: Context, users: Sequence[ExpressionUser]) -> None:
-    """Removes defaults, checks and policies that call a function; 0A000 for a generated column, which has values of its own."""
+    """Removes defaults, checks and policies that call a function; 0A000 for a generated column, which has values."""
     for user in users:
         table = context.transaction.table(user.table.oid)
         if isinstance(user.part, Check):

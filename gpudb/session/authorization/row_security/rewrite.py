@@ -40,8 +40,8 @@ from gpudb.sql.bound import (
     Delete,
     Derived,
     Expr,
-    From,
     FrameScan,
+    From,
     Insert,
     Join,
     Merge,
@@ -297,7 +297,7 @@ class RowSecurity:
 
 
 def _scan_old_rows(binder: Binder, rel: int, table: Table) -> tuple[From, Expr]:
-    """Returns the stored rows of a table, as relation `rel`, whose positions are in OLD_ROWS, and their numbers there."""
+    """Returns the stored rows of a table whose positions are in OLD_ROWS, as relation `rel`, and their numbers."""
     frame, width = binder.new_rel(), len(table.columns)
     places = [Column(frame, n, each.type, each.name) for n, each in enumerate((*ROW_ID, _NUMBER))]
     own = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))

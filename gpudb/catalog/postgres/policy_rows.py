@@ -6,6 +6,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.policies import PUBLIC
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
+from gpudb.catalog.postgres.dependencies import list_relations_in
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.secured_objects import get_database
 from gpudb.catalog.tables import Table
@@ -22,6 +23,8 @@ def add_policies(rows: SystemRows, catalog: Catalog, table: Table) -> None:
         )  # fmt: skip
         rows.describe(oids.PG_POLICY, each.oid, 0, each.comment)
         rows.depend(oids.PG_POLICY, each.oid, 0, oids.PG_CLASS, table.oid, 0, "a")
+        for oid in dict.fromkeys(oid for text in each.texts for oid in list_relations_in(text, catalog)):
+            rows.depend(oids.PG_POLICY, each.oid, 0, oids.PG_CLASS, oid, 0, "n")
         for role in each.roles:
             if role != PUBLIC:
                 rows.add(

@@ -38,12 +38,11 @@ def authorize_for_cache(context: Context, bound: Statement, accesses: Accesses) 
     """Returns such a statement, and whether it depends on the role, on row_security and on the catalog alone, so that
     callers may keep it for as long as these stay the same.
     """
-    check_accesses(context, accesses)
-    _check_scans(context, bound, accesses)
     policies = RowSecurity(context, bound, accesses)
-    result = policies.apply()
-    for each in policies.added:
+    result = policies.apply()  # as in PostgreSQL, errors about policies precede those about privileges
+    for each in (accesses, *policies.added):
         check_accesses(context, each)
+    _check_scans(context, bound, accesses)
     return result, policies.cacheable
 
 

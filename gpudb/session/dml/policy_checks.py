@@ -27,6 +27,21 @@ def check_new_rows(
         yield batch
 
 
+def note_violations(
+    context: Context, check: RowCheck | None, table: Table, batches: Iterable[pa.RecordBatch], found: list[SqlError]
+) -> Iterator[pa.RecordBatch]:
+    """Yields batches, and notes the error of the first row that a view rejects: constraints precede it."""
+    for batch in batches:
+        if not found:
+            try:
+                list(check_new_rows(context, check, table, [batch]))
+            except SqlError as error:
+                if error.sqlstate != VIEW_CHECK:
+                    raise
+                found.append(error)
+        yield batch
+
+
 def check_old_rows(context: Context, check: RowCheck | None, table: Table, positions: pa.Table) -> None:
     """Checks the stored rows that have some positions: files and numbers in them."""
     if check is not None and positions.num_rows:

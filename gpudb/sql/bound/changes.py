@@ -65,11 +65,11 @@ class OnConflict(TreeNode):
 class Insert(TreeNode):
     """INSERT: `query` returns every column of the table, in order, defaults included.
 
-    Here as in every change, `target` is the number of the relation that stands for the target, and `check` is about
-    each new row.
+    Here as in every change, `target` is the number of the relation that stands for the target, `check` is about
+    each new row, and `view_check` about each written one.
     """
 
-    children = ("query", "on_conflict", "returning", "check")
+    children = ("query", "on_conflict", "returning", "check", "view_check")
 
     table: Table
     query: Query
@@ -77,6 +77,7 @@ class Insert(TreeNode):
     on_conflict: OnConflict | None = None
     target: int = 0
     check: RowCheck | None = None
+    view_check: RowCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Update(TreeNode):
     reads; of a view with INSTEAD OF triggers also every old column. `named` are the columns that SET names.
     """
 
-    children = ("query", "returning", "check")
+    children = ("query", "returning", "check", "view_check")
 
     table: Table
     query: Query
@@ -95,6 +96,7 @@ class Update(TreeNode):
     named: frozenset[str] | None = None
     target: int = 0
     check: RowCheck | None = None
+    view_check: RowCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)

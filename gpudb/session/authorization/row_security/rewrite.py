@@ -25,6 +25,7 @@ from gpudb.session.context import Context
 from gpudb.sql.accesses import Accesses, RelationAccess
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.on_conflict import scan_proposed
+from gpudb.sql.bind.dml.row_checks import build_row_check
 from gpudb.sql.bind.dml.targets import ROW_ID
 from gpudb.sql.bind.expressions.operators import apply_operator, conjunction, disjunction
 from gpudb.sql.bind.policies import bind_stored_condition
@@ -34,7 +35,6 @@ from gpudb.sql.bound import (
     POLICY_CHECK,
     ROW_NUMBER,
     SUBQUERIES,
-    Case,
     Column,
     Constant,
     Delete,
@@ -49,15 +49,13 @@ from gpudb.sql.bound import (
     RowCheck,
     Scan,
     Select,
-    SortKey,
     Statement,
-    Test,
     Update,
     WithChanges,
 )
 from gpudb.sql.fallibility import has_leaky_conditions
 from gpudb.sql.traverse import has_subquery, replace_nodes, walk
-from gpudb.types import BOOL, INT4, INT8, TEXT
+from gpudb.types import BOOL, INT8, TEXT
 
 _NUMBER = OutputColumn(ROW_NUMBER, INT8)
 _WITH_TABLES = (Scan, Insert, Update, Delete, Merge)
@@ -232,22 +230,11 @@ class RowSecurity:
         rel, distinct = binder.new_rel(), list(dict.fromkeys(conditions))
         columns = [Column(rel, place, each.type, each.name) for place, each in enumerate(table.columns)]
         tests = [self._bind(table, columns, each, role) for each in distinct]
-        failed: tuple[Expr, ...] = tuple(Test(test, "TRUE", True) for test in tests)
-        which = Case(tuple((test, Constant(n, INT4)) for n, test in enumerate(failed)), Constant(None, INT4), INT4)
-        number: Expr = Column(rel, len(table.columns), INT8, ROW_NUMBER)
-        source: From = scan_proposed(rel, table)
-        if stored:
-            source, number = _scan_old_rows(binder, rel, table)
-        query = Select(
-            (OutputColumn(ROW_NUMBER, INT8), OutputColumn("check", INT4)),
-            (number, which),
-            source,
-            disjunction(failed),
-            order_by=(SortKey(number, False, False),),
-            limit=Constant(1, INT8),
-        )
+        number, source = Column(rel, len(table.columns), INT8, ROW_NUMBER), scan_proposed(rel, table)
         errors = tuple(_describe(message, table, each.policy) for each in distinct)
-        return RowCheck(query, errors)
+        if stored:
+            return build_row_check(*_scan_old_rows(binder, rel, table), tests, errors)
+        return build_row_check(source, number, tests, errors)
 
     # ---- conditions
 
@@ -296,7 +283,7 @@ class RowSecurity:
         return self._binder
 
 
-def _scan_old_rows(binder: Binder, rel: int, table: Table) -> tuple[From, Expr]:
+def _scan_old_rows(binder: Binder, rel: int, table: Table) -> tuple[From, Column]:
     """Returns the stored rows of a table whose positions are in OLD_ROWS, as relation `rel`, and their numbers."""
     frame, width = binder.new_rel(), len(table.columns)
     places = [Column(frame, n, each.type, each.name) for n, each in enumerate((*ROW_ID, _NUMBER))]

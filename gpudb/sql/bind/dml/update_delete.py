@@ -20,6 +20,7 @@ from gpudb.sql.bind.dml.targets import (
     bind_returning,
     bind_target,
 )
+from gpudb.sql.bind.dml.view_checks import bind_view_check
 from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import conjunction
@@ -65,7 +66,7 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     result = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
     named = list_updated(table, assigned)
     returning = bind_returning(binder, changed, node, scope, ctes, others)
-    return Update(table, result, returning, named, changed.rel)
+    return Update(table, result, returning, named, changed.rel, view_check=bind_view_check(binder, changed))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:

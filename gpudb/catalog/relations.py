@@ -46,6 +46,11 @@ class View:
         """Whether the view's conditions precede those of the query that reads it."""
         return self._is_on("security_barrier")
 
+    @property
+    def check_option(self) -> str:
+        """`local` or `cascaded`: which conditions must hold for rows that are written through the view; or empty."""
+        return dict(each.partition("=")[::2] for each in self.options).get("check_option", "").lower()
+
     def _is_on(self, name: str) -> bool:
         texts = dict(each.partition("=")[::2] for each in self.options)
         return texts.get(name, "").lower() in {"true", "on", "yes", "1"}

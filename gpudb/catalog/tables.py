@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.partitions import PartitionBound, PartitionKey, PartitionTree
+from gpudb.catalog.policies import Policy
 from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
@@ -287,6 +288,8 @@ class Table:
     A partitioned table has kind `p` and is `partitioned_by` a key; in the catalog it has no files, and as statements
     read it those of its partitions and a `tree` (`partition_trees.assemble`). A partition of another table has a
     `partition_bound`, and its columns have the field ids of that table's.
+    `policies` are in the order of their names; with `row_security` they apply to all roles but the owner, and with
+    `forces_row_security` to the owner too.
     """
 
     oid: int
@@ -316,6 +319,9 @@ class Table:
     primary_key_comment: str | None = None
     partitioned_by: PartitionKey | None = None
     partition_bound: PartitionBound | None = None
+    policies: tuple[Policy, ...] = ()
+    row_security: bool = False
+    forces_row_security: bool = False
     tree: PartitionTree | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -126,7 +126,7 @@ _CLASSES = {
     "pg_class": 1259, "pg_type": 1247, "pg_namespace": 2615, "pg_constraint": 2606, "pg_proc": 1255,
     "pg_database": 1262,
     "pg_operator": 2617, "pg_am": 2601, "pg_collation": 3456, "pg_cast": 2605, "pg_authid": 1260, "pg_language": 2612,
-    "pg_tablespace": 1213, "pg_trigger": 2620, "pg_rewrite": 2618, "pg_extension": 3079,
+    "pg_tablespace": 1213, "pg_trigger": 2620, "pg_policy": 3256, "pg_rewrite": 2618, "pg_extension": 3079,
 }  # fmt: skip
 declare("obj_description(oid,name)", lambda o: _render_description(o, "sys_description"))
 declare("obj_description(oid)", _make_macro_call("sys_any_description"))
@@ -185,7 +185,8 @@ declare(
     " FROM (SELECT unnest({0}) AS t, generate_subscripts({0}, 1) AS i) AS u)",
 )
 declare("nameconcatoid", "left({0} || '_' || {1}, 63)")
-declare("row_security_active", "false")
+declare("row_security_active(oid)", "sys_row_security({0})")
+declare("row_security_active(text)", "sys_row_security(pg_to_regclass({0}))")
 declare("pg_indexam_progress_phasename", "CAST(NULL AS VARCHAR)")
 declare(
     "pg_options_to_table",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpudb.session.context import Context, Handler
 from gpudb.session.copy.copy_statement import copy
 from gpudb.session.cursors import statements as cursors
-from gpudb.session.ddl import sequences, triggers
+from gpudb.session.ddl import policies, sequences, triggers
 from gpudb.session.ddl.databases import databases, extensions, initial_settings, schemas
 from gpudb.session.ddl.foreign_data import foreign_objects
 from gpudb.session.ddl.foreign_data.register_table import call_procedure
@@ -50,6 +50,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterForeignServerStmt": foreign_objects.alter_server,
     "AlterObjectSchemaStmt": rename.set_schema,
     "AlterOwnerStmt": schemas.change_owner,
+    "AlterPolicyStmt": policies.alter_policy,
     "AlterRoleSetStmt": initial_settings.alter_role_set,
     "AlterRoleStmt": roles.alter_role,
     "AlterSeqStmt": sequences.alter_sequence,
@@ -72,6 +73,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "CreateForeignTableStmt": foreign_tables.create_foreign_table,
     "CreateFunctionStmt": create_routine.create_routine,
     "CreateRoleStmt": roles.create_role,
+    "CreatePolicyStmt": policies.create_policy,
     "CreateSchemaStmt": schemas.create_schema,
     "CreateSeqStmt": sequences.create_sequence,
     "CreateStmt": create_table.create_table,

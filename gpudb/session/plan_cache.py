@@ -26,9 +26,9 @@ class Plan:
 
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
     been evaluated. `uses_layout` is whether the layout of carried numerics changes it, `scale` the layout in which it
-    last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement, as
-    far as asked. `row_locks` are the locks to take before it runs, `catalog_version` is
-    the version of the catalog that it was bound to.
+    last succeeded if that is not its own. `authorized` is the plan to run for each role that may run the statement
+    and each value of row_security, as far as asked. `row_locks` are the locks to take before it runs, `catalog_version`
+    is the version of the catalog that it was bound to.
     """
 
     statement: RawStatement
@@ -42,7 +42,7 @@ class Plan:
     accesses: Accesses = field(default_factory=Accesses, repr=False)
     row_locks: tuple[RowLock, ...] = ()
     catalog_version: int = -1
-    authorized: dict[str, Plan] = field(default_factory=dict, repr=False, compare=False)
+    authorized: dict[tuple[str, str], Plan] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Key(NamedTuple):

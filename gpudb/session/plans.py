@@ -8,7 +8,7 @@ from time import perf_counter
 
 from gpudb.errors import SqlError
 from gpudb.functions.carried import LAYOUT, bind_in_layout
-from gpudb.session.authorization.authorize import authorize
+from gpudb.session.authorization.authorize import authorize_for_cache
 from gpudb.session.context import Context, Dispatcher, SessionState
 from gpudb.session.execution.binding.binding import bind_statement
 from gpudb.session.execution.binding.wide_parameters import wide_parameters
@@ -130,25 +130,33 @@ class Plans:
         if not plan.checked:
             check_statement_constants(context, plan.bound)
             plan.checked = True
-        context.session_calls = plan.session_calls
         session.transactions.bound_statements += 1
         session.accesses = plan.accesses
         # The plan belongs to one version of the catalog, so what a role may do with it does not change
-        allowed = plan.authorized.get(session.user) or self._authorize(context, plan)
+        allowed = self._authorize(context, plan)
+        context.session_calls = allowed.session_calls
         return self._lock_rows(context, allowed) if allowed.row_locks else allowed
 
     def _lock_rows(self, context: Context, plan: Plan) -> Plan:
         """Takes the locks of a plan; returns it, or another one for what the transaction sees from now on."""
         if self._dispatcher.lock_rows(context, plan.row_locks):
             again = self.bind(context, context.parameter_oids)
-            plan = again.authorized.get(self._session.user) or self._authorize(context, again)
+            plan = self._authorize(context, again)
         return self._dispatcher.skip_locked(context, plan)
 
     def _authorize(self, context: Context, plan: Plan) -> Plan:
         """Returns the plan of a statement that the current role may run, and remembers it; 42501."""
-        bound = authorize(context, plan.bound, plan.accesses)
-        result = plan if bound is plan.bound else replace(plan, bound=bound)
-        plan.authorized[self._session.user] = result
+        key = self._session.user, self._session.settings["row_security"]
+        known = plan.authorized.get(key)
+        if known is not None:
+            return known
+        bound, cacheable = authorize_for_cache(context, plan.bound, plan.accesses)
+        result = plan
+        if bound is not plan.bound:
+            drawing = any(has_session_calls(query) for query in iter_queries(bound))
+            result = replace(plan, bound=bound, session_calls=drawing)
+        if cacheable:
+            plan.authorized[key] = result
         return result
 
     def remember_scale(self, context: Context, scale: int) -> None:

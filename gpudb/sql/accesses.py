@@ -146,6 +146,13 @@ class Accesses:
                 _Layer(layer.access, columns) for layer, (_, columns) in zip(known, layers, strict=False)
             ]
 
+    def find_access(self, rel: int) -> RelationAccess | None:
+        """Returns the access of the table that relation `rel` stands for, below a view if the statement names one."""
+        if rel in self._columns:
+            return self._columns[rel][0]
+        layers = self._targets.get(rel)
+        return layers[-1].access if layers else None
+
     def add_columns(self, rel: int, access: RelationAccess, names: Sequence[str]) -> None:
         """Lets relation `rel` stand for the rows of an accessed relation."""
         self._columns[rel] = access, tuple(names)

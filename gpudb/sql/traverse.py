@@ -17,6 +17,7 @@ KINDS = tree.kinds_of(
     bound.Frame,
     bound.Cte,
     bound.OnConflict,
+    bound.RowCheck,
     bound.WithChanges,
 )
 """Every class of nodes of bound trees."""

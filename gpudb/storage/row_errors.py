@@ -63,6 +63,11 @@ def missing_partition(table: Table, name: str, columns: Sequence[Column], batch:
     )
 
 
+def view_violation(message: str, table: Table, batch: pa.RecordBatch, row: int, zone: str) -> SqlError:
+    """Returns 44000 for a row of a batch of the table's columns that the CHECK OPTION of a view rejects."""
+    return SqlError.of("with_check_option_violation", message, **_describe_row(table, batch, row, zone))
+
+
 def _describe_row(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -> dict[str, Any]:
     """Returns the detail about a row, and its values."""
     values = dict(zip((column.name for column in table.columns), _format_row(table, batch, row, zone), strict=True))

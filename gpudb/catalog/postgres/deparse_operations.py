@@ -44,6 +44,8 @@ def _deparse(node: Any) -> str:
         case "boolean_test":
             test = pg.BoolTestType.Name(node.boolean_test.booltesttype).replace("_", " ")
             return f"({_deparse(node.boolean_test.arg)} {test})"
+    if node.WhichOneof("node") == "sqlvalue_function":
+        return _deparse_plainly(node).upper()
     return _deparse_plainly(node)
 
 

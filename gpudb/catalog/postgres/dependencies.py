@@ -22,6 +22,12 @@ def list_referenced_relations(view: Relation, catalog: Catalog) -> list[int]:
     return list(oids_)
 
 
+def list_relations_in(expression: str, catalog: Catalog) -> list[int]:
+    """Returns the OIDs of the relations that a stored expression names in its subqueries, without duplicates."""
+    found = (catalog.relation(*name) for name in _list_names(f"SELECT {expression}"))
+    return list(dict.fromkeys(each.oid for each in found if each is not None))
+
+
 @lru_cache(1024)
 def _list_names(query: str) -> tuple[tuple[str, str], ...]:
     return tuple(_iterate_range_variables(postgast.parse(query)))

@@ -4,6 +4,7 @@
 --   pg_temp      OID of the session's temporary schema, or 0
 --   pg_reach     OIDs of the roles that the current role reaches, as in role_reach
 --   pg_superuser whether the current role is a superuser
+--   pg_bypassrls whether policies never restrict the current role
 --   pg_schemas   OIDs of schemas by name, if the statement looks names up
 --   pg_relations names of relations by the texts of their OIDs, if the statement shows expressions
 --   pg_grants    privileges of the current role by object, if the statement asks for them
@@ -337,6 +338,11 @@ CREATE MACRO sys_updatable(x) AS CASE WHEN x IN (SELECT u.oid FROM pg_class AS u
         FROM updatable_columns AS uc WHERE uc.oid = x) END;
 CREATE MACRO sys_updatable_column(x, n) AS n > 0 AND (x IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r')
     OR EXISTS (SELECT 1 FROM updatable_columns AS uc WHERE uc.oid = x AND uc.number = n));
+-- Whether policies restrict the rows of a relation for the current role.
+CREATE MACRO sys_row_security(x) AS CASE WHEN x IS NOT NULL THEN coalesce((SELECT first(rs.relrowsecurity
+        AND NOT getvariable('pg_bypassrls')
+        AND (rs.relforcerowsecurity OR NOT list_contains(getvariable('pg_reach').usage, rs.relowner)))
+    FROM pg_class AS rs WHERE rs.oid = x), false) END;
 CREATE MACRO sys_rows(x) AS coalesce((SELECT first(ss.row_count) FROM relation_sizes AS ss WHERE ss.oid = x), 0);
 CREATE MACRO sys_all_bytes() AS CAST(coalesce((SELECT sum(ss.bytes) FROM relation_sizes AS ss), 0) AS BIGINT);
 CREATE MACRO sys_half(n) AS (n + sign(n)) // 2;

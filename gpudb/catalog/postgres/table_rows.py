@@ -9,6 +9,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
 from gpudb.catalog.postgres.partition_rows import add_partition, deparse_bound
+from gpudb.catalog.postgres.policy_rows import add_policies
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
@@ -49,6 +50,8 @@ def add_relation(
         relnatts=len(relation.columns),
         relhasrules=query is not None,
         relhastriggers=triggers,
+        relrowsecurity=table is not None and table.row_security,
+        relforcerowsecurity=table is not None and table.forces_row_security,
         relispopulated=table is None or table.populated,
         relreplident="d" if table is not None and table.foreign is None else "n",
         relacl=show_acl(relation.acl),
@@ -67,6 +70,7 @@ def add_relation(
     if table is not None:
         add_partition(rows, catalog, table)
         add_constraints(rows, catalog, table, namespace, owner)
+        add_policies(rows, catalog, table)
     add_triggers(rows, relation)
     if query is not None:
         rows.add(

@@ -147,6 +147,7 @@ class SystemCatalog:
             f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
             f"SET VARIABLE pg_database = {quote_literal(catalog.database)};"
             f"SET VARIABLE pg_superuser = {superuser};"
+            f"SET VARIABLE pg_bypassrls = {_bypasses_policies(catalog, user)};"
             f"SET VARIABLE pg_reach = {_reach(catalog, user)}"
         )
         looks_up = _LOOKS_UP_NAMES.search(text) is not None
@@ -290,6 +291,7 @@ class SystemCatalog:
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
                 "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_database = ''; SET VARIABLE pg_superuser = false;"
+                "SET VARIABLE pg_bypassrls = false;"
                 f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')};"
                 "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]));"
                 "SET VARIABLE pg_schemas = CAST(MAP {} AS MAP(VARCHAR, BIGINT));"
@@ -339,6 +341,11 @@ def _keep_columns(query: Query, numbers: Sequence[int]) -> tuple[Query, Sequence
 def _is_superuser(catalog: Catalog, name: str) -> str:
     role = catalog.roles.get(name)
     return "true" if role is not None and role.superuser else "false"
+
+
+def _bypasses_policies(catalog: Catalog, name: str) -> str:
+    role = catalog.roles.get(name)
+    return "true" if role is not None and (role.superuser or role.bypassrls) else "false"
 
 
 def _reach(catalog: Catalog, name: str) -> str:

@@ -23,6 +23,7 @@ from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
 from gpudb.plan.optimize.prune_empty import prune_empty
 from gpudb.plan.optimize.push_down_filters import push_down_filters
+from gpudb.plan.optimize.remove_barriers import remove_barriers
 from gpudb.plan.optimize.share_subplans import share_subplans
 from gpudb.plan.optimize.split_distinct import Mergeable, split_distinct
 from gpudb.plan.tree.nodes import Aggregate, Node
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     Rule("query", defer_columns),
     Rule("query", order_joins),
     Rule("query", share_subplans),
+    Rule("query", remove_barriers),
     Rule("query", prune_columns),
     Rule("query", merge_projects),
     Rule("request", fold_constants, needs="evaluate"),

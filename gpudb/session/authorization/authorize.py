@@ -16,6 +16,7 @@ from gpudb.session.authorization.privileges import (
     list_object_privileges,
     make_denied_error,
 )
+from gpudb.session.authorization.row_security.rewrite import RowSecurity
 from gpudb.session.authorization.system_relations import get_system_kind, may_access_system_relation
 from gpudb.session.context import Context
 from gpudb.session.identity import Identity
@@ -28,13 +29,21 @@ def authorize(context: Context, bound: Statement, accesses: Accesses) -> Stateme
     """Returns a bound statement that the current role may run; 42501 if it may not.
 
     This is the one place where the privileges of SELECT, INSERT, UPDATE, DELETE, MERGE and of everything that runs them
-    are checked. The returned statement is the one to run: it may differ from `bound`, so that policies which restrict
-    rows or mask columns have their place here. The answer depends on the role and the catalog alone, so callers may
-    keep it for as long as both stay the same.
+    are checked. The returned statement is the one to run: where policies restrict rows it differs from `bound`.
     """
-    check_accesses(context, accesses)
+    return authorize_for_cache(context, bound, accesses)[0]
+
+
+def authorize_for_cache(context: Context, bound: Statement, accesses: Accesses) -> tuple[Statement, bool]:
+    """Returns such a statement, and whether it depends on the role, on row_security and on the catalog alone, so that
+    callers may keep it for as long as these stay the same.
+    """
+    policies = RowSecurity(context, bound, accesses)
+    result = policies.apply()  # as in PostgreSQL, errors about policies precede those about privileges
+    for each in (accesses, *policies.added):
+        check_accesses(context, each)
     _check_scans(context, bound, accesses)
-    return bound
+    return result, policies.cacheable
 
 
 def _check_scans(context: Context, bound: Statement, accesses: Accesses) -> None:

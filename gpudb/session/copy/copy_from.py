@@ -16,6 +16,7 @@ from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.authorization.authorize import check_accesses, check_named_relation
+from gpudb.session.authorization.row_security.refusals import refuse_row_security
 from gpudb.session.context import Context
 from gpudb.session.copy.object_files import Input, open_object_input
 from gpudb.session.copy.rejects import find_rejects_table, list_columns, store_rejects
@@ -84,6 +85,7 @@ def resolve_target(context: Context, node: Any) -> tuple[Table, tuple[Column, ..
     table = context.transaction.table(relation.oid)
     columns = choose_columns(table, strings(node.attlist))
     check_named_relation(context, binder.accesses, table, "a", inserted=[column.name for column in columns])
+    refuse_row_security(context, table, "COPY FROM", "Use INSERT statements instead.")
     return table, columns
 
 

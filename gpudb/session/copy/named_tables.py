@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.authorize import check_named_relation
+from gpudb.session.authorization.row_security.refusals import refuse_row_security
 from gpudb.session.context import Context
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
@@ -22,4 +23,5 @@ def find_named_table(context: Context, name: str, privileges: str) -> Table:
     if relation.is_elsewhere:
         raise SqlError.of("feature_not_supported", f'cannot insert into foreign table "{relation.name}"')
     check_named_relation(context, binder.accesses, relation, privileges, [c.name for c in relation.columns])
+    refuse_row_security(context, relation, "changing a whole table by a function is", "Use INSERT statements instead.")
     return context.transaction.table(relation.oid)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.authorize import authorize
 from gpudb.session.authorization.privileges import check_column_types
 from gpudb.session.context import Context
 from gpudb.session.objects.names import check_column_name
@@ -66,9 +66,11 @@ def bind_stored_query(context: Context, binder: Binder, node: Any, what: str) ->
     if source.DESCRIPTOR.name != "SelectStmt":
         raise FeatureNotSupported(f"{what} EXECUTE is not supported")
     query = bind_query(binder, source, None)
-    if not node.into.skip_data:
-        check_accesses(context, binder.accesses)
-    return query
+    if node.into.skip_data:
+        return query
+    allowed = authorize(context, query, binder.accesses)
+    assert isinstance(allowed, Query)
+    return allowed
 
 
 def stored_columns(context: Context, query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:

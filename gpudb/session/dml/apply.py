@@ -20,6 +20,7 @@ from gpudb.catalog.triggers import BEFORE, DELETE, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import Batches, TableChange
+from gpudb.session.dml.policy_checks import check_new_rows
 from gpudb.session.dml.references import (
     find_key_changes,
     find_missing_keys,
@@ -59,6 +60,8 @@ def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after
     key_changes = find_key_changes(context, changes)
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         _write_table(context, oid, [change for table, change in changes if table.oid == oid])
+    for table, change in changes:
+        list(check_new_rows(context, change.view_check, table, (*change.inserted, *change.updated)))
     _enforce_references(context, before, changes, key_changes, after)
 
 

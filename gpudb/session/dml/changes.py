@@ -9,10 +9,12 @@ import pyarrow as pa
 from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import BEFORE, DELETE, INSERT, UPDATE, has_event
+from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning
 from gpudb.session.dml.outcomes import TableChange
+from gpudb.session.dml.policy_checks import check_new_rows, note_violations
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.queries.queries import fetch_query, run_query
 from gpudb.session.objects.relations import lock_table
@@ -40,10 +42,15 @@ def insert(context: Context) -> Result:
     batches: Iterable[pa.RecordBatch] = iter(stream)
     if bound.returning is not None:
         batches = _record(batches, rows)
+    violations: list[SqlError] = []
+    allowed = check_batches(context, bound.table, check_new_rows(context, bound.check, bound.table, batches))
+    noted = note_violations(context, bound.view_check, bound.table, allowed, violations)
     try:
-        count = context.transaction.append(bound.table.oid, check_batches(context, bound.table, batches))
+        count = context.transaction.append(bound.table.oid, noted)
     finally:
         stream.close()
+    if violations:
+        raise violations[0]
     check_inserted(context, bound.table)
     return _result(context, bound, count, rows, {})
 
@@ -107,6 +114,7 @@ def _compute(
     earlier = [change for table, change in changes if table.oid == bound.table.oid]
     fire_before_statement(context, bound)
     change = compute_change(context, bound, frames, earlier)
+    change.view_check = bound.view_check if isinstance(bound, Insert | Update) else None
     changes.append((bound.table, change))
     return change
 

@@ -14,6 +14,7 @@ from gpudb.session.context import Context
 from gpudb.session.dml.apply import append_rows
 from gpudb.session.dml.on_conflict import resolve_conflicts
 from gpudb.session.dml.outcomes import Batches, TableChange, exclude_removed
+from gpudb.session.dml.policy_checks import check_new_rows, check_old_rows
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_rows, fire_before_update, has_before_rows
 from gpudb.session.triggers.rows import as_rows, put_rows, rename_rows
@@ -31,6 +32,7 @@ def compute_change(context: Context, bound: DataChange, frames: Frames, earlier:
             rows = as_rows(bound.table, fetch_query(context, bound.query, frames).to_batches())
             if bound.table.triggers:
                 rows, _ = fire_before_rows(context, bound.table, INSERT, rows, None, None, append_rows)
+            list(check_new_rows(context, bound.check, bound.table, rows.to_batches()))
             if bound.on_conflict is not None:
                 change = resolve_conflicts(context, bound, rows.to_batches(), frames, earlier)
                 change.events = (UPDATE, INSERT) if bound.on_conflict.update else (INSERT,)
@@ -73,12 +75,13 @@ def _update(context: Context, bound: Update, found: pa.Table) -> TableChange:
     rows = _rows(found, 2)
     if table.kind == "v":
         return TableChange(found.num_rows, rows, events=(UPDATE,), named=bound.named)
-    positions = _positions(found, 0)
+    positions, new = _positions(found, 0), _rows(found, 2, width)
+    list(check_new_rows(context, bound.check, table, new))
     return TableChange(
         found.num_rows,
         rows,
         positions,
-        _rows(found, 2, width),
+        new,
         assigned=assigned,
         updated_positions=positions,
         events=(UPDATE,),
@@ -89,6 +92,8 @@ def _update(context: Context, bound: Update, found: pa.Table) -> TableChange:
 def _merge(context: Context, bound: Merge, found: pa.Table) -> TableChange:
     action = found.column(0)
     removed = _positions(found.filter(pc.not_equal(action, _INSERT)), 1)
+    for what, check in ((_UPDATE, bound.updated_check), (_DELETE, bound.deleted_check)):
+        check_old_rows(context, check, bound.table, _positions(found.filter(pc.equal(action, what)), 1))
     if removed.group_by(["file", "row"]).aggregate([]).num_rows < removed.num_rows:
         message = "MERGE command cannot affect row a second time"
         hint = "Ensure that not more than one source row matches any one target row."
@@ -100,6 +105,8 @@ def _merge(context: Context, bound: Merge, found: pa.Table) -> TableChange:
         action = found.column(0)
         removed = _positions(found.filter(pc.not_equal(action, _INSERT)), 1)
     updated, inserted = (_rows(found.filter(pc.equal(action, what)), 3) for what in (_UPDATE, _INSERT))
+    list(check_new_rows(context, bound.update_check, bound.table, updated))
+    list(check_new_rows(context, bound.insert_check, bound.table, inserted))
     deleted = _positions(found.filter(pc.equal(action, _DELETE)), 1)
     updated_positions = _positions(found.filter(pc.equal(action, _UPDATE)), 1)
     return TableChange(

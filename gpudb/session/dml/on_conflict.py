@@ -13,6 +13,7 @@ from gpudb.catalog.triggers import UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange, exclude_removed
+from gpudb.session.dml.policy_checks import check_new_rows, check_old_rows
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_update, has_before_rows
@@ -57,6 +58,7 @@ def resolve_conflicts(
         raise _second_time()
     _check_updated_once(firsts[0], blocked, conflicts)
     allowed = conflicts.filter(conflicts.column(3))
+    check_old_rows(context, conflict.old_check, bound.table, allowed.select([1, 2]))
     assigned: frozenset[str] | None = conflict.assigned
     updated = allowed.select(range(4, allowed.num_columns)).rename_columns(names).cast(schema)
     if has_before_rows(context, bound.table, UPDATE, conflict.assigned):
@@ -66,6 +68,7 @@ def resolve_conflicts(
         found, kept = fire_before_update(context, bound.table, found, 0, None, conflict.assigned)
         allowed, assigned = allowed.filter(pa.array(kept)), None
         updated = found.select(range(2, found.num_columns)).rename_columns(names)
+    list(check_new_rows(context, conflict.new_check, bound.table, updated.to_batches()))
     inserted = proposed.filter(pa.array(~blocked))
     affected = pa.concat_tables([inserted, updated])
     numbers = np.concatenate([np.flatnonzero(~blocked), allowed.column(0).to_numpy()])

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.sql.bound import RowCheck
+
 Batches = list[pa.RecordBatch]
 
 
@@ -19,8 +21,7 @@ class TableChange:
     `deleted` of those that are not replaced. `updated` are the new versions of rows, in the order of their old
     `updated_positions`; `inserted` are new rows. `assigned` are the columns in which a new version may differ from the
     old one; None means all. `events` are those for which the statement-level triggers fire, in
-    order, and `named` the columns
-    that an UPDATE names; None means all.
+    order, and `named` the columns that an UPDATE names; None means all. `view_check` is about the written rows.
     """
 
     count: int
@@ -33,6 +34,7 @@ class TableChange:
     updated_positions: pa.Table | None = None
     events: tuple[str, ...] = ()
     named: frozenset[str] | None = None
+    view_check: RowCheck | None = None
 
     def may_update(self, columns: Iterable[str]) -> bool:
         """Whether a new version may have another value in one of the columns."""

@@ -23,6 +23,7 @@ from gpudb.session.objects.dependents import (
     relation_names,
     views_over,
 )
+from gpudb.session.objects.policies import PolicyUse, policies_over
 from gpudb.sql.parse.parser import parse
 
 
@@ -39,6 +40,10 @@ def drop_with_dependents(context: Context, relations: list[Relation], cascade: b
         assert isinstance(current, Table)
         remaining = tuple(each for each in current.constraints if each.oid != foreign)
         catalog = catalog.put(replace(current, constraints=remaining))
+    for use in removal.policies:
+        user = catalog.find_relation_by_oid(use.table.oid)
+        if isinstance(user, Table):
+            catalog = catalog.put(replace(user, policies=tuple(p for p in user.policies if p.oid != use.policy.oid)))
     for routine in removal.routines.values():
         catalog = catalog.drop(routine)
     for relation in removal.relations.values():
@@ -62,6 +67,7 @@ class _Removal:
         self.foreign_keys: list[tuple[int, int]] = []
         self.routines: dict[str, Routine] = {}
         self.defaults: list[tuple[int, str]] = []
+        self.policies: list[PolicyUse] = []
 
     def visit(self, relation: Relation) -> None:
         """Adds the dependents of a relation that is dropped."""
@@ -92,6 +98,10 @@ class _Removal:
                 user_on = f"type {qualified_name(self._context, relation)}" if _uses_rows(routine, relation) else on
                 self.dependents.append(Dependent(f"{routine.noun} {routine.identity}", user_on))
                 self.routines[routine.key] = routine
+        for use in policies_over(self._catalog, relation):
+            if use.table.oid not in self.relations and use not in self.policies:
+                self.policies.append(use)
+                self.dependents.append(use.describe(self._context, on))
         for view in views_over(self._catalog, relation):
             if view.oid not in self.relations:
                 self.relations[view.oid] = view

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.policies import Policy
 from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Index, Table
@@ -82,6 +83,7 @@ def _change_relation(relation: Table | View, renames: Renames) -> Relation:
         changes["triggers"] = tuple(_change_trigger(each, renames) for each in relation.triggers)
     if isinstance(relation, Table):
         changes["columns"] = tuple(_change_column(each, renames) for each in relation.columns)
+        changes["policies"] = tuple(_change_policy(each, renames) for each in relation.policies)
         changes["constraints"] = tuple(_change_constraint(each, renames) for each in relation.constraints)
     return replace(relation, **changes)
 
@@ -104,6 +106,10 @@ def _change_constraint(constraint: Any, renames: Renames) -> Any:
 
 def _change_trigger(trigger: Trigger, renames: Renames) -> Trigger:
     return replace(trigger, condition=_change(trigger.condition, renames))
+
+
+def _change_policy(policy: Policy, renames: Renames) -> Policy:
+    return replace(policy, using=_change(policy.using, renames), check=_change(policy.check, renames))
 
 
 def _change_routine(routine: Routine, renames: Renames) -> Routine:

@@ -65,6 +65,9 @@ def _iter_local(
                 yield found.oid, 0, f"owner of {describe(found)}"
         elif found.acl is not None and _names_role(found.acl, role.name):
             yield found.oid, 0, f"privileges for {describe(found)}"
+        for policy in found.policies if isinstance(found, Table) else ():
+            if role.oid in policy.roles:
+                yield policy.oid, 0, f"target of policy {policy.name} on {describe(found)}"
         if isinstance(found, Table | View):
             for number, column in enumerate(found.columns, 1):
                 if column.acl is not None and _names_role(column.acl, role.name) and found.owner != role.name:

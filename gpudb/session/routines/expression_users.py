@@ -1,4 +1,4 @@
-"""Expressions of tables that call a function: defaults, checks and generated columns depend on it."""
+"""Expressions of tables that call a function: defaults, checks, policies and generated columns depend on it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.policies import Policy
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Table
 from gpudb.errors import FeatureNotSupported
@@ -19,16 +20,18 @@ from gpudb.sql.parse.parser import strings
 
 @dataclass(frozen=True, slots=True)
 class ExpressionUser:
-    """A column or a CHECK of a table whose expression calls a function."""
+    """A column, a CHECK or a policy of a table whose expression calls a function."""
 
     table: Table
-    part: Column | Check
+    part: Column | Check | Policy
 
     def describe(self, context: Context, on: str) -> Dependent:
         """Names it as messages do."""
         table = describe_relation(context, self.table)
         if isinstance(self.part, Check):
             return Dependent(f"constraint {self.part.name} on {table}", on)
+        if isinstance(self.part, Policy):
+            return Dependent(f"policy {self.part.name} on {table}", on)
         kind = "column" if self.part.generated is not None else "default value for column"
         return Dependent(f"{kind} {self.part.name} of {table}", on)
 
@@ -41,10 +44,11 @@ def find_expression_users(catalog: Catalog, routine: Routine) -> list[Expression
     alone = sum(each.name == routine.name for each in catalog.routines.values()) == 1
     found = []
     for table in sorted(catalog.tables(), key=lambda each: each.oid):
-        parts: list[tuple[Column | Check, str | None]] = [
+        parts: list[tuple[Column | Check | Policy, str | None]] = [
             (column, column.generated if column.generated is not None else column.default) for column in table.columns
         ]
         parts += [(check, check.expression) for check in table.checks]
+        parts += [(policy, f"ROW({', '.join(policy.texts)})") for policy in table.policies]
         found += [
             ExpressionUser(table, part)
             for part, text in parts
@@ -54,12 +58,15 @@ def find_expression_users(catalog: Catalog, routine: Routine) -> list[Expression
 
 
 def remove_expressions(context: Context, users: Sequence[ExpressionUser]) -> None:
-    """Removes defaults and checks that call a function; 0A000 for a generated column, which has values of its own."""
+    """Removes defaults, checks and policies that call a function; 0A000 for a generated column, which has values."""
     for user in users:
         table = context.transaction.table(user.table.oid)
         if isinstance(user.part, Check):
             kept = tuple(each for each in table.constraints if each.oid != user.part.oid)
             put_relation(context, replace(table, constraints=kept))
+            continue
+        if isinstance(user.part, Policy):
+            put_relation(context, replace(table, policies=tuple(p for p in table.policies if p.oid != user.part.oid)))
             continue
         if user.part.generated is not None:
             message = "DROP … CASCADE of a function that a generated column calls is not supported"

@@ -18,7 +18,7 @@ from gpudb.catalog.models import CONTENT_SCHEMA, LANGUAGE, PROBABILITY, Feature,
 from gpudb.catalog.routines import Argument, Routine
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
-from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.authorize import authorize
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import run_query
@@ -192,7 +192,9 @@ def _bind_rows(context: Context, statement: CreateModel, kind: str, objective: s
     """Binds the training query, which the current role may run; 42703 without the target, 0A000 for other types."""
     binder = context.binder()
     query = bind_query(binder, context.statement.node, None)
-    check_accesses(context, binder.accesses)
+    allowed = authorize(context, query, binder.accesses)
+    assert isinstance(allowed, Query)
+    query = allowed
     target = statement.target
     if (target is None) is not (kind == "kmeans"):
         message = (

@@ -14,6 +14,7 @@ from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query, RowLock
 from gpudb.sql.parse.parser import expression_location, position
+from gpudb.sql.traverse import walk
 from gpudb.types import UNKNOWN, SqlType, type_by_oid
 
 MAX_PARAMETERS = 65535
@@ -162,6 +163,12 @@ class Binder(ABC):
         """Returns a new number for a WITH query."""
         self._ctes += 1
         return self._ctes
+
+    def number_after(self, node: Any) -> None:
+        """Lets new relations and WITH queries have other numbers than those of a bound tree."""
+        for each in walk(node):
+            self._rels = max(self._rels, abs(getattr(each, "rel", 0)), abs(getattr(each, "item", 0)))
+            self._ctes = max(self._ctes, getattr(each, "cte", 0), getattr(each, "number", 0))
 
     def locate(self, error: GpudbError, location: int) -> GpudbError:
         """Returns the error with the position of a byte offset in the statement's text."""

@@ -155,7 +155,8 @@ class Scope:
 
 STORED_CLAUSES = frozenset({"DEFAULT expressions", "column generation expressions"})
 """Clauses of expressions that the catalog stores with a table, except CHECK."""
-LASTING_CLAUSES = STORED_CLAUSES | {"CHECK", "index expressions", "index predicates"}
+POLICIES = "policy expressions"
+LASTING_CLAUSES = STORED_CLAUSES | {POLICIES, "CHECK", "index expressions", "index predicates"}
 """Clauses of all expressions that the catalog stores."""
 
 

@@ -21,13 +21,17 @@ from gpudb.sql.bound.calls import (
 from gpudb.sql.bound.changes import (
     CHANGED,
     NEW_ROWS,
+    OLD_ROWS,
+    POLICY_CHECK,
     ROW_NUMBER,
+    VIEW_CHECK,
     DataChange,
     Delete,
     Insert,
     Merge,
     OnConflict,
     Part,
+    RowCheck,
     Statement,
     Update,
     WithChanges,
@@ -61,6 +65,7 @@ from gpudb.sql.bound.expressions import (
     Test,
 )
 from gpudb.sql.bound.queries import (
+    ALL_ROWS,
     Cte,
     OutputColumn,
     Query,
@@ -91,10 +96,14 @@ from gpudb.sql.bound.subqueries import (
 )
 
 __all__ = [
+    "ALL_ROWS",
     "CHANGED",
     "NEW_ROWS",
+    "OLD_ROWS",
+    "POLICY_CHECK",
     "ROW_NUMBER",
     "SUBQUERIES",
+    "VIEW_CHECK",
     "Aggregate",
     "AnyArray",
     "AnySubquery",
@@ -140,6 +149,7 @@ __all__ = [
     "Part",
     "Query",
     "Row",
+    "RowCheck",
     "RowLock",
     "ScalarSubquery",
     "Scan",

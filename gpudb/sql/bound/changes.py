@@ -17,6 +17,28 @@ NEW_ROWS = "gpudb new rows"
 
 ROW_NUMBER = "gpudb$row"
 
+OLD_ROWS = "gpudb old rows"
+"""The frame of rows that are about to be changed: each one's file and number in it, then its number from 0."""
+
+
+POLICY_CHECK, VIEW_CHECK = "42501", "44000"
+"""The SQLSTATEs of a row that a policy rejects, and of one that a view's CHECK OPTION rejects."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck(TreeNode):
+    """Conditions that rows must meet before they are written, or changed: those of policies, or of a view.
+
+    `query` reads the frame NEW_ROWS, or OLD_ROWS for stored rows, and returns a row's number and the position of a
+    condition: those of the first row that does not meet all, and of its first one; no row if there is none. `errors`
+    are the SQLSTATE and the message of each condition.
+    """
+
+    children = ("query",)
+
+    query: Query
+    errors: tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class OnConflict(TreeNode):
@@ -28,25 +50,34 @@ class OnConflict(TreeNode):
     whether WHERE accepts the row, and every new column; columns outside `assigned` keep their values.
     """
 
-    children = ("conflicts",)
+    children = ("conflicts", "old_check", "new_check")
     apart = ("same_keys",)
 
     update: bool
     same_keys: Query
     conflicts: Query
     assigned: frozenset[str] = frozenset()
+    old_check: RowCheck | None = None
+    new_check: RowCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Insert(TreeNode):
-    """INSERT: `query` returns every column of the table, in order, defaults included."""
+    """INSERT: `query` returns every column of the table, in order, defaults included.
 
-    children = ("query", "on_conflict", "returning")
+    Here as in every change, `target` is the number of the relation that stands for the target, `check` is about
+    each new row, and `view_check` about each written one.
+    """
+
+    children = ("query", "on_conflict", "returning", "check", "view_check")
 
     table: Table
     query: Query
     returning: Select | None = None
     on_conflict: OnConflict | None = None
+    target: int = 0
+    check: RowCheck | None = None
+    view_check: RowCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +88,15 @@ class Update(TreeNode):
     reads; of a view with INSTEAD OF triggers also every old column. `named` are the columns that SET names.
     """
 
-    children = ("query", "returning")
+    children = ("query", "returning", "check", "view_check")
 
     table: Table
     query: Query
     returning: Select | None = None
     named: frozenset[str] | None = None
+    target: int = 0
+    check: RowCheck | None = None
+    view_check: RowCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +112,7 @@ class Delete(TreeNode):
     table: Table
     query: Query
     returning: Select | None = None
+    target: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +121,22 @@ class Merge(TreeNode):
 
     Each has the action (1 insert, 2 update, 3 delete), the file and number of the stored row (NULL for an insert), and
     every column: the new ones, or the old ones of a delete. An update keeps the columns that are not `assigned`.
-    `events` are those of its WHEN clauses: INSERT, UPDATE, DELETE.
+    `events` are those of its WHEN clauses: INSERT, UPDATE, DELETE. The checks are about the rows that it inserts, the
+    new rows of updates, and the stored rows that it updates or deletes.
     """
 
-    children = ("query", "returning")
+    children = ("query", "returning", "insert_check", "update_check", "updated_check", "deleted_check")
 
     table: Table
     query: Query
     returning: Select | None = None
     assigned: frozenset[str] = frozenset()
     events: tuple[str, ...] = ()
+    target: int = 0
+    insert_check: RowCheck | None = None
+    update_check: RowCheck | None = None
+    updated_check: RowCheck | None = None
+    deleted_check: RowCheck | None = None
 
 
 DataChange = Insert | Update | Delete | Merge

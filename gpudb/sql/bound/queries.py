@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from gpudb.sql.bound import Expr, From, SortKey
 
 
+ALL_ROWS = (1 << 63) - 1
+"""The LIMIT that no result reaches: no engine moves a condition from above it to below it."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
     """An output column of a query; `table_oid` and `number` identify an unchanged column of a table."""

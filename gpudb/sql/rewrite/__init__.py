@@ -13,6 +13,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import deparse, parse
 from gpudb.sql.rewrite.ask_current_role import ask_current_role
+from gpudb.sql.rewrite.compare_names_as_texts import compare_names_as_texts
 from gpudb.sql.rewrite.expand_stars import expand_stars
 from gpudb.sql.rewrite.inline_subqueries import inline_subqueries
 from gpudb.sql.rewrite.move_on_to_where import move_on_to_where
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     Rule("engine query", inline_subqueries),
     Rule("engine query", move_on_to_where),
     Rule("engine query", ask_current_role),
+    Rule("engine query", compare_names_as_texts),
 )
 """All rewrite rules, in the order in which they apply."""
 

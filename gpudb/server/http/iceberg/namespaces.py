@@ -9,6 +9,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError
 from gpudb.session.authorization.privileges import list_object_privileges
+from gpudb.session.authorization.row_security.applicable import has_row_security
 from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.store import Store
 
@@ -33,9 +34,16 @@ def list_tables(store: Store, catalog: Catalog, role: str, schema: str) -> list[
 
 
 def load_table(store: Store, catalog: Catalog, role: str, schema: str, name: str) -> dict[str, Any]:
-    """Returns the committed metadata of a table, and its file; 42P01 if there is none that the role may read."""
+    """Returns the committed metadata of a table, and its file; 42P01 if there is none that the role may read, and
+    42501 if policies restrict the rows that it sees.
+    """
     for table in _iter_tables(store, catalog, role):
-        if (table.schema, table.name) == (schema, name) and (state := store.find_state(table)) is not None:
+        if (table.schema, table.name) != (schema, name):
+            continue
+        if has_row_security(catalog, role, table):
+            message = f'policies restrict the rows of table "{name}", whose files are not for role "{role}"'
+            raise SqlError.of("insufficient_privilege", message, hint="Read the table with SQL.")
+        if (state := store.find_state(table)) is not None:
             metadata = state.metadata.model_dump(mode="json", by_alias=True, exclude_none=True)
             properties = metadata.get("properties", {})
             metadata["properties"] = {

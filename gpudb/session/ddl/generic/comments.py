@@ -14,6 +14,7 @@ from gpudb.session.ddl.databases.extensions import comment_on_extension
 from gpudb.session.ddl.foreign_data.foreign_objects import comment_on_foreign_object
 from gpudb.session.ddl.indexes.indexes import comment_on_index
 from gpudb.session.ddl.parse_nodes import object_kind
+from gpudb.session.ddl.policies import comment_on_policy
 from gpudb.session.ddl.roles.roles import comment_on_role
 from gpudb.session.ddl.triggers import comment_on_trigger
 from gpudb.session.ddl.types.alter_drop_types import comment_on_type
@@ -51,6 +52,8 @@ def comment(context: Context) -> Result:
         return _on_constraint(context, node, text)
     if what == "TRIGGER":
         return comment_on_trigger(context, strings(inner(node.object).items), text)
+    if what == "POLICY":
+        return comment_on_policy(context, strings(inner(node.object).items), text)
     if what == "INDEX":
         comment_on_index(context, strings(inner(node.object).items), text)
         return Result("COMMENT")

@@ -16,6 +16,7 @@ from gpudb.session.ddl.databases.extensions import drop_extensions
 from gpudb.session.ddl.foreign_data.foreign_objects import drop_foreign_objects
 from gpudb.session.ddl.indexes.indexes import drop_index, find_index
 from gpudb.session.ddl.parse_nodes import object_kind
+from gpudb.session.ddl.policies import drop_policies
 from gpudb.session.ddl.triggers import drop_triggers
 from gpudb.session.ddl.types.alter_drop_types import drop_types, drop_with_users
 from gpudb.session.objects.dependents import (
@@ -48,6 +49,8 @@ def drop(context: Context) -> Result:
         return drop_routines(context, node, what)
     if what == "TRIGGER":
         return drop_triggers(context, node)
+    if what == "POLICY":
+        return drop_policies(context, node)
     if what == "EXTENSION":
         return drop_extensions(context, node)
     what = what.replace("MATVIEW", "MATERIALIZED VIEW").replace("FOREIGN_TABLE", "FOREIGN TABLE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
 from gpudb.catalog.grants import revoke
 from gpudb.catalog.model import FIRST_USER_OID, Database, Schema
 from gpudb.catalog.relations import Sequence, View
+from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import (
     SecuredObject,
@@ -30,6 +32,7 @@ from gpudb.session.ddl.foreign_data.foreign_objects import drop_foreign_object
 from gpudb.session.ddl.generic.drop import drop_schema
 from gpudb.session.ddl.privileges.default_privileges import with_default
 from gpudb.session.ddl.types.alter_drop_types import drop_with_users
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
@@ -70,6 +73,7 @@ def drop_owned(context: Context) -> Result:
             what = f"cannot drop objects owned by role {role.name}"
             raise _pinned_error(f"{what} because they are required by the database system")
         _revoke_all(context, role.name)
+        _remove_from_policies(context, role)
     owned = [found for role in roles for found in _list_owned(context, role.name)]
     _drop(context, [found for found in owned if not isinstance(found, Database)], cascade=cascade)
     return Result("DROP OWNED")
@@ -114,6 +118,14 @@ def _revoke_all(context: Context, role: str) -> None:
             catalog = catalog.drop(grant)
     if catalog is not context.transaction.catalog:
         context.transaction.set_catalog(catalog)
+
+
+def _remove_from_policies(context: Context, role: Role) -> None:
+    """Takes a role out of policies, and drops those that are for no other one."""
+    for table in list(context.transaction.catalog.tables()):
+        if any(role.oid in each.roles for each in table.policies):
+            left = (replace(p, roles=tuple(oid for oid in p.roles if oid != role.oid)) for p in table.policies)
+            put_relation(context, replace(table, policies=tuple(each for each in left if each.roles)))
 
 
 def _without(role: str, owner: str, acl: Acl) -> Acl:

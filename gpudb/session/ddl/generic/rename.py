@@ -20,6 +20,7 @@ from gpudb.session.ddl.databases.schemas import rename_relations, rename_schema
 from gpudb.session.ddl.foreign_data.foreign_objects import rename_foreign_object
 from gpudb.session.ddl.indexes.indexes import rename_index
 from gpudb.session.ddl.parse_nodes import command_kind, object_kind
+from gpudb.session.ddl.policies import rename_policy
 from gpudb.session.ddl.roles.roles import rename_role
 from gpudb.session.ddl.tables.generated_columns import rename_in_expressions as renamed_references
 from gpudb.session.ddl.tables.identity import assign_sequences
@@ -35,6 +36,7 @@ from gpudb.session.objects.names import (
     target_schema,
     truncate_identifier,
 )
+from gpudb.session.objects.policies import rename_in_policies
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.results import Result
@@ -88,8 +90,11 @@ def _rename_relation(context: Context, node: Any, what: str, new: str) -> Result
     else:
         _check_kind(relation, what)
         check_name_free(catalog, relation.schema, new)
+        if isinstance(relation, Table) and relation.policies:
+            policies = rename_in_policies(context, relation, replace(relation, name=new))
+            put_relation(context, replace(relation, policies=policies))
         moved = {(relation.schema, relation.name): (relation.schema, new)}
-        context.transaction.set_catalog(rename_relations(catalog, moved))
+        context.transaction.set_catalog(rename_relations(context.transaction.catalog, moved))
     return Result(tag)
 
 
@@ -98,6 +103,7 @@ _RENAMES: Mapping[str, Callable[[Context, Any, str, str], Result]] = {
     "ROLE": lambda context, node, what, new: rename_role(context, node.subname, new),
     "DATABASE": lambda context, node, what, new: rename_database(context, node.subname, new),
     **dict.fromkeys(KINDS, rename_routine),
+    "POLICY": lambda context, node, what, new: rename_policy(context, node, new),
     "TRIGGER": lambda context, node, what, new: rename_trigger(context, node, new),
     "DOMCONSTRAINT": lambda context, node, what, new: rename_domain_constraint(context, node),
     **dict.fromkeys(("TYPE", "DOMAIN"), lambda context, node, what, new: rename_type(context, node, what)),
@@ -147,6 +153,7 @@ def _rename_column(context: Context, relation: Table, column: Column, new: str) 
         distribution = replace(distribution, columns=spread)
     altered = replace(relation, columns=columns, primary_key=key, distribution=distribution)
     altered = replace(altered, partitioned_by=partitioned_by)
+    altered = replace(altered, policies=rename_in_policies(context, relation, altered, column.name))
     altered = replace(altered, triggers=rename_trigger_columns(relation, column.name, new))
     put_relation(context, replace(altered, constraints=constraints_after_rename(relation, column.name, new)))
     catalog = context.transaction.catalog

@@ -27,6 +27,7 @@ from gpudb.session.ddl.constraints.foreign_keys import dependent_keys, drop_fore
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
 from gpudb.session.ddl.partitions.alter_partitions import ATTACHING, alter_with_partitions
 from gpudb.session.ddl.partitions.partitions import attach_index
+from gpudb.session.ddl.policies import SWITCHING, switch_row_security
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.tables.create_table import column_definition
 from gpudb.session.ddl.tables.distribution import alter_distribution, check_not_distributed_by
@@ -60,6 +61,7 @@ from gpudb.session.objects.dependents import (
     views_of_column,
 )
 from gpudb.session.objects.names import check_not_system, range_text, resolve_range
+from gpudb.session.objects.policies import policies_of_column, remove_policies
 from gpudb.session.objects.relations import find_column, lock_table, put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.objects.sequences import owned_sequences
@@ -121,6 +123,9 @@ def alter_table(context: Context) -> Result:
             continue
         if isinstance(current, View) and action in ENABLING:
             enable_trigger(context, current, step)
+            continue
+        if action in SWITCHING and current is not None:
+            switch_row_security(context, current, action)
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
@@ -237,10 +242,13 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     ]
     triggers = [each for name in dropped for each in triggers_of_column(table, name)]
     found += [Dependent(f"trigger {each.name} on {description}", what) for each in triggers]
+    policies = list(dict.fromkeys(use for name in dropped for use in policies_of_column(context, table, name)))
+    found += [use.describe(context, what) for use in policies]
     views: dict[int, Relation] = {}
     found += view_dependents(context, views_of_column(context, table, column.name), what, views)
     refuse_or_report(context, what, found, cascade=cascade)
     drop_foreign_keys(context, [each for each in keys if each[0].oid != table.oid])
+    remove_policies(context, policies)
     if views:
         drop_with_dependents(context, list(views.values()), True)
     table = context.transaction.table(table.oid)
@@ -308,6 +316,10 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if triggers:
         detail = f'trigger {triggers[0].name} on {describe_relation(context, table)} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used in a trigger definition", detail=detail)
+    policies = policies_of_column(context, table, column.name)
+    if policies:
+        detail = f'{policies[0].name(context)} depends on column "{column.name}"'
+        raise FeatureNotSupported("cannot alter type of a column used in a policy definition", detail=detail)
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
     if refers or any(column.name in f.referenced for _, f in referencing_keys(context.transaction.catalog, table.oid)):
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudb.catalog.tables import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
-from gpudb.session.authorization.authorize import check_accesses
+from gpudb.session.authorization.authorize import authorize
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import (
@@ -111,8 +111,9 @@ def _bind_stored_query(context: Context, table: Table) -> Query:
     binder.text, binder.search_path = table.query, (table.schema, "public")
     with binder.accesses.run_as(table.owner):
         result = bind_query(binder, parse(table.query)[0].node, None)
-    check_accesses(context, binder.accesses)
-    return result
+    allowed = authorize(context, result, binder.accesses)
+    assert isinstance(allowed, Query)
+    return allowed
 
 
 def _fill(context: Context, table: Table, query: Query) -> int:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.policies import Policy
 from gpudb.catalog.relations import Relation, Sequence, get_stored_query
+from gpudb.catalog.tables import Table
 from gpudb.sql.parse.parser import deparse, parse, strings
 
 
@@ -34,6 +36,8 @@ def keep_column_name(catalog: Catalog, relation: Relation, index: int, old: str)
 def _rewrite(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
     """Applies `change` to every RangeVar of a schema and name in stored queries."""
     for relation in list(catalog.relations.values()):
+        if isinstance(relation, Table) and relation.policies:
+            catalog = catalog.put(replace(relation, policies=_rewrite_policies(relation, name, change)))
         query = get_stored_query(relation)
         if query is None or isinstance(relation, Sequence):
             continue
@@ -41,6 +45,18 @@ def _rewrite(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], No
         if _change_ranges(node, name, change):
             catalog = catalog.put(replace(relation, query=deparse(node)))
     return catalog
+
+
+def _rewrite_policies(table: Table, name: tuple[str, str], change: Callable[[Any], None]) -> tuple[Policy, ...]:
+    """Applies `change` to every RangeVar of a schema and name in the subqueries of a table's policies."""
+
+    def rewritten(text: str | None) -> str | None:
+        if text is None:
+            return None
+        node = parse(f"SELECT {text}")[0].node
+        return deparse(node).removeprefix("SELECT ") if _change_ranges(node, name, change) else text
+
+    return tuple(replace(each, using=rewritten(each.using), check=rewritten(each.check)) for each in table.policies)
 
 
 def _change_ranges(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> int:

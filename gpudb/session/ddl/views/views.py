@@ -13,7 +13,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.authorization.privileges import check_column_types
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
-from gpudb.session.ddl.views.view_options import read_view_options, show_options
+from gpudb.session.ddl.views.view_options import check_updatable, read_view_options, show_options
 from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression
@@ -30,9 +30,10 @@ def create_view(context: Context) -> Result:
     """CREATE [OR REPLACE] [TEMPORARY] VIEW."""
     node: Any = context.statement.node
     context.check_writable("CREATE VIEW")
-    if node.with_check_option not in (0, pg.NO_CHECK_OPTION):
-        raise FeatureNotSupported("WITH CHECK OPTION of a view is not supported")
     options = show_options(read_view_options(node.options))
+    if node.with_check_option not in (0, pg.NO_CHECK_OPTION):
+        scope = "local" if node.with_check_option == pg.LOCAL_CHECK_OPTION else "cascaded"
+        options += (f"check_option={scope}",)
     temporary = node.view.relpersistence == "t"
     binder = context.binder()
     body = inner(node.query)
@@ -63,10 +64,12 @@ def create_view(context: Context) -> Result:
             for each in columns
         )
         view = replace(old, columns=columns, query=text, options=options)
+        check_updatable(context, view)
         put_relation(context, view)
         return Result("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
     view = View(oid, schema, name, columns, context.session.user, text, options=options)
+    check_updatable(context, view)
     context.transaction.set_catalog(catalog.put(view))
     return Result("CREATE VIEW")
 

@@ -11,7 +11,7 @@ from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.execution.locks_and_snapshots.lock_snapshots import refresh_after_lock
 from gpudb.session.plan_cache import Plan
-from gpudb.sql.bound import Constant, From, Join, RowLock, Scan, Select
+from gpudb.sql.bound import Constant, Derived, From, Join, RowLock, Scan, Select
 from gpudb.sql.traverse import replace_nodes
 from gpudb.types import BOOL
 
@@ -83,4 +83,4 @@ def _scans(source: From | None, rels: set[int]) -> bool:
     """Whether a FROM clause itself scans one of some tables."""
     if isinstance(source, Join):
         return _scans(source.left, rels) or _scans(source.right, rels)
-    return isinstance(source, Scan) and source.rel in rels
+    return isinstance(source, Scan | Derived) and source.rel in rels

@@ -16,6 +16,7 @@ from gpudb.sql.bind.dml.generated_columns import compute_generated
 from gpudb.sql.bind.dml.on_conflict import bind_on_conflict
 from gpudb.sql.bind.dml.part_assignments import assign_part
 from gpudb.sql.bind.dml.targets import assign, bind_column_default, bind_returning, bind_target, find_column
+from gpudb.sql.bind.dml.view_checks import bind_view_check
 from gpudb.sql.bind.dml.view_targets import ChangeTarget
 from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.select import bind_query
@@ -127,7 +128,8 @@ def _build_insert(binder: Binder, node: Any, changed: ChangeTarget, scope: Scope
         conflict = bind_on_conflict(binder, changed, node.relation, node.on_conflict_clause, scope)
         if conflict is not None and ctes:
             conflict = replace(conflict, conflicts=replace(conflict.conflicts, ctes=ctes))
-    return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict)
+    returning, check = bind_returning(binder, changed, node, scope, ctes), bind_view_check(binder, changed)
+    return Insert(table, query, returning, conflict, changed.rel, view_check=check)
 
 
 def get_width(node: Any) -> int:

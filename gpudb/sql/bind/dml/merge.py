@@ -78,7 +78,7 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     assigned = list_updated(table, (name for clause in clauses for name in clause.assigned))
     actions = {clause.action for clause in clauses}
     events = tuple(name for action, name in _EVENTS.items() if action in actions)
-    return Merge(table, generated, assigned=assigned, events=events)
+    return Merge(table, generated, assigned=assigned, events=events, target=rows.target)
 
 
 def _bind_target(binder: Binder, relation: Any) -> Table:
@@ -122,7 +122,7 @@ class _JoinedRows:
         self.access = access
         self._table = table
         self._outer = scope
-        target_rel = binder.new_rel()
+        self.target = target_rel = binder.new_rel()
         scan = Scan(target_rel, table, row_ids=True)
         binder.accesses.add_columns(target_rel, access, [column.name for column in table.columns])
         alias = node.relation.alias if node.relation.HasField("alias") else None

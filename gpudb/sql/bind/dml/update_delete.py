@@ -20,6 +20,7 @@ from gpudb.sql.bind.dml.targets import (
     bind_returning,
     bind_target,
 )
+from gpudb.sql.bind.dml.view_checks import bind_view_check
 from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import conjunction
@@ -64,7 +65,8 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     query = replace(_build_query(table, scan.rel, source, where, new, others, is_joined=is_joined), ctes=ctes)
     result = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
     named = list_updated(table, assigned)
-    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others), named)
+    returning = bind_returning(binder, changed, node, scope, ctes, others)
+    return Update(table, result, returning, named, changed.rel, view_check=bind_view_check(binder, changed))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
@@ -77,7 +79,7 @@ def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete
     is_joined = len(node.using_clause) > 0
     source = add_presence_columns(binder, source) or source
     query = replace(_build_query(table, scan.rel, source, where, old, others, is_joined=is_joined), ctes=ctes)
-    return Delete(table, query, bind_returning(binder, changed, node, scope, ctes, others))
+    return Delete(table, query, bind_returning(binder, changed, node, scope, ctes, others), changed.rel)
 
 
 def _bind_target(
@@ -124,6 +126,7 @@ def _build_scan(binder: Binder, changed: ChangeTarget) -> Scan | Derived:
     source: Scan | Derived = Scan(rel, table, row_ids=True)
     if changed.barriers:
         rel = binder.new_rel()
+        binder.accesses.add_target_rows(rel, changed.rel, changed.layers)
         source = Scan(rel, table, row_ids=True)
     for end in changed.barriers:
         tests = [_move(test, changed.rel, rel) for test in changed.where[begun:end]]

@@ -38,7 +38,7 @@ class ChangeTarget:
     `columns` are the names that the statement sees, over the columns of the table's relation `rel`; `where` are the
     conditions of the view, of those that it reads first. `layers` are the relation that the statement names and those
     below it, each with its columns over `rel`. `barriers` count the conditions up to each security barrier: no other
-    condition may see a row before these hold.
+    condition may see a row before these hold. `conditions` are those of each view, the lowest first.
     """
 
     table: Table
@@ -48,6 +48,19 @@ class ChangeTarget:
     view: View | None = None
     layers: tuple[tuple[Table | View, Columns], ...] = ()
     barriers: tuple[int, ...] = ()
+    conditions: tuple[tuple[View, tuple[Expr, ...]], ...] = ()
+
+    def list_checks(self) -> list[tuple[str, Expr]]:
+        """Returns the conditions that CHECK OPTIONs demand of written rows, those of the lowest view first, each with
+        the name of its view.
+        """
+        found: list[tuple[str, Expr]] = []
+        cascaded = False
+        for view, tests in reversed(self.conditions):
+            cascaded = cascaded or view.check_option == "cascaded"
+            if cascaded or view.check_option:
+                found += [(view.name, test) for test in tests]
+        return found[::-1]
 
     def column(self, name: str, verb: str) -> TableColumn | None:
         """Returns the table's column of a name; None without one, 0A000 for a computed one; `verb` is the verb."""
@@ -114,7 +127,8 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     layers = ((relation, view_columns), *result.layers)
     where = (*result.where, *own)
     barriers = (*result.barriers, len(where)) if relation.security_barrier else result.barriers
-    return ChangeTarget(table, rel, view_columns, where, relation, layers, barriers)
+    conditions = (*result.conditions, (relation, own))
+    return ChangeTarget(table, rel, view_columns, where, relation, layers, barriers, conditions)
 
 
 def _apply_defaults(table: Table, rel: int, view: View, view_columns: Columns) -> Table:

@@ -12,7 +12,7 @@ from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.hypothetical import NAMES, build_hypothetical
 from gpudb.sql.bind.expressions.operators import build_call
-from gpudb.sql.bind.scope import STORED_CLAUSES, Hypothetical, Scope, get_clause_name
+from gpudb.sql.bind.scope import POLICIES, STORED_CLAUSES, Hypothetical, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
@@ -34,6 +34,7 @@ _FORBIDDEN = frozenset(
         "RETURNING",
         "FILTER",
         "CHECK",
+        POLICIES,
         *STORED_CLAUSES,
     )
     + ("FROM clause of their own query level", "MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")

@@ -30,7 +30,7 @@ from gpudb.sql.bind.expressions.single_expressions import bind_single_expression
 from gpudb.sql.bind.expressions.user_aggregates import bind_user_aggregate
 from gpudb.sql.bind.expressions.variadic import expand_variadic
 from gpudb.sql.bind.expressions.windows import bind_window
-from gpudb.sql.bind.scope import LASTING_CLAUSES, STORED_CLAUSES, Scope, get_clause_name
+from gpudb.sql.bind.scope import LASTING_CLAUSES, POLICIES, STORED_CLAUSES, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bind.types.rows import is_row
@@ -381,7 +381,7 @@ LATERAL_HINT = "You might be able to move the set-returning function into a LATE
 _NO_SETS = (
     frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
     | STORED_CLAUSES
-    | {"trigger WHEN conditions"}
+    | {"trigger WHEN conditions", POLICIES}
 )
 
 

@@ -12,13 +12,12 @@ from gpudb.errors import SqlError, UndefinedTable
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.name_errors import Entry
 from gpudb.sql.bind.scope import Columns, NamespaceItem
-from gpudb.sql.bound import Column, Constant, From, OutputColumn, Query, SystemScan
+from gpudb.sql.bound import ALL_ROWS, Column, Constant, From, OutputColumn, Query, SystemScan
 from gpudb.sql.parse.parser import strings
 from gpudb.types import INT8, SqlType
 
 _HIDDEN = ("tableoid", "xmin")
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
-_ALL_ROWS = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def build_source(
 def build_barrier(query: Query) -> Query:
     """Returns the query of a security barrier view: no condition of a query over it sees a row that it hides."""
     # No engine moves a condition below a limit
-    return query if query.limit is not None else replace(query, limit=Constant(_ALL_ROWS, INT8))
+    return query if query.limit is not None else replace(query, limit=Constant(ALL_ROWS, INT8))
 
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:

@@ -85,7 +85,7 @@ class Transactions:
         return self._host.store.catalog(self._database) if current is None else current.catalog
 
     def begin(self, now: dt.datetime | None = None) -> Transaction:
-        """Returns the transaction; begins one if there is none."""
+        """Returns the transaction, with the rights of now; begins one if there is none."""
         if self.current is None:
             if self._settings["gpudb.fresh_reads"] == "on":
                 self._host.store.refresh()
@@ -96,6 +96,8 @@ class Transactions:
             self._settings.begin()
             if self._settings["default_transaction_read_only"] == "on":
                 self._settings.set("transaction_read_only", "on", local=True)
+        else:
+            self.current.take_rights()
         return self.current
 
     def fail(self) -> None:

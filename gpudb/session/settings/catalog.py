@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
@@ -49,7 +51,7 @@ def duration(name: str, most: int = 2**31 - 1) -> Check:
             number = parse_milliseconds(value)
         except ValueError:
             hint = 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".'
-            raise invalid_value(name, value, hint) from None
+            raise invalid_value(name, value, hint if re.match(r"\s*[+-]?[\d.]", value) else None) from None
         if number > most:
             message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. {most})'
             raise SqlError.of("invalid_parameter_value", message)
@@ -274,6 +276,14 @@ def check_initial_settings(settings: Mapping[str, str], *, superuser: bool) -> N
             check_permission(found, superuser=superuser)
 
 
+def _check_for_call(name: str, value: str, *, superuser: bool) -> str:
+    found = SETTINGS.get(name.lower())
+    if found is None:
+        return value
+    check_permission(found, superuser=superuser)
+    return found.check(value)
+
+
 SettingsSnapshot = tuple[dict[str, str], dict[str, str]]
 
 
@@ -295,11 +305,14 @@ class SettingValues:
         self._values = dict(self._defaults)
         self._last_reported: dict[str, str] = {}
         self._last_version = -1
+        self._calls: dict[tuple[object, ...], int] = {}
+        self._versions = count(1)
         self.version = 0
 
     def _update_values(self) -> None:
         self._values = {**self._defaults, **self._session, **self._local}
-        self.version += 1
+        self._calls.clear()
+        self.version = next(self._versions)
 
     def __getitem__(self, name: str) -> str:
         """The value of a setting; 42704. Clients may define names with a dot."""
@@ -359,6 +372,36 @@ class SettingValues:
             for key in values.keys() - _KEPT_BY_RESET_ALL:
                 del values[key]
         self._update_values()
+
+    @contextmanager
+    def within_call(self, values: Mapping[str, str], *, superuser: bool) -> Iterator[None]:
+        """Has the values of a routine's SET clauses while it runs: a SET inside outlives them, a SET LOCAL does not.
+
+        The same values over the same others have the same version in each call. 22023, and 42501 for a setting of
+        superusers unless the routine runs as one.
+        """
+        checked = {name.lower(): _check_for_call(name, value, superuser=superuser) for name, value in values.items()}
+        version, before, outside = self.version, self._values, {key: self._local.get(key) for key in checked}
+        call = (version, *checked.items())
+        inside = self._calls.get(call)
+        if inside is None:
+            inside = self._calls[call] = next(self._versions)
+        self._local.update(checked)
+        self._values, self.version = {**before, **checked}, inside
+        try:
+            yield
+        finally:
+            for key, value in outside.items():
+                if key not in self._local:
+                    continue  # a SET inside has replaced it
+                if value is None:
+                    del self._local[key]
+                else:
+                    self._local[key] = value
+            if self.version == inside:
+                self._values, self.version = before, version
+            else:
+                self._update_values()
 
     def begin(self) -> None:
         """Saves the values at the start of a transaction."""

@@ -32,6 +32,9 @@ def set_variable(context: Context) -> Result:
         return Result("RESET")
     if how == "VAR_SET_MULTI":
         if node.name == "TRANSACTION":
+            if not context.session.transactions.explicit and not context.level:
+                message = "SET TRANSACTION can only be used in transaction blocks"
+                context.notice(message, severity="WARNING", sqlstate="25P01")
             apply_modes(context, node.args)
         elif node.name == "SESSION CHARACTERISTICS":
             _set_characteristics(context, node.args)
@@ -68,6 +71,9 @@ def _set_characteristics(context: Context, options: Any) -> None:
         elif option.defname == "transaction_read_only":
             value = "on" if constant.ival.ival else "off"
             context.session.settings.set("default_transaction_read_only", value)
+        elif option.defname == "transaction_deferrable":
+            value = "on" if constant.ival.ival else "off"
+            context.session.settings.set("default_transaction_deferrable", value)
 
 
 def show_columns(name: str) -> tuple[ResultColumn, ...]:

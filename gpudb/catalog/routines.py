@@ -67,7 +67,8 @@ class Routine:
     A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); any other text is parsed at each call.
     `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc only.
     `rows_of` is the OID of the table whose rows it returns; the arguments then include that table's columns.
-    A `definer` (SECURITY DEFINER) routine runs with its owner's privileges.
+    A `definer` (SECURITY DEFINER) routine runs with its owner's privileges, and every routine with its `settings`,
+    names and values of its SET clauses.
     """
 
     oid: int
@@ -93,6 +94,7 @@ class Routine:
     definer: bool = False
     language: str = "sql"
     model: Model | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def inputs(self) -> tuple[Argument, ...]:

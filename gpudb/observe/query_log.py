@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gpudb.observe.batches import Batch
 from gpudb.observe.query_texts import MAX_TEXT, identify
-from gpudb.observe.redaction import redact_passwords
+from gpudb.observe.redaction import redact_credentials
 from gpudb.observe.statement import SUCCESSFUL, FinishedStatement
 from gpudb.storage.private_files import create_file
 
@@ -110,7 +110,7 @@ def _make_row(each: FinishedStatement, offset: float) -> tuple[object, ...]:
         str(each.role),
         getattr(each.role, "oid", 0),
         each.process_id,
-        redact_passwords(each.sql, failed=failed)[:MAX_TEXT],
+        redact_credentials(each.sql, failed=failed)[:MAX_TEXT],
         identify(each.sql).query_id,
         each.sqlstate,
         measures.get("engine"),

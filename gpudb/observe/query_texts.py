@@ -11,7 +11,8 @@ from typing import NamedTuple
 import postgast
 
 from gpudb.lru import LruCache
-from gpudb.observe.redaction import redact_passwords
+from gpudb.observe.redaction import may_have_credentials, redact_credentials
+from gpudb.values.credentials import hide_credentials
 
 MAX_TEXT = 1 << 16
 """Characters of a text that are kept."""
@@ -31,7 +32,7 @@ _known: LruCache[str, QueryText] = LruCache(_CACHED_TEXTS)
 def identify(sql: str) -> QueryText:
     """Returns the identity of a text."""
     if len(sql) > MAX_TEXT:
-        return QueryText(_hash(sql), "" if "password" in sql.lower() else sql[:MAX_TEXT])
+        return QueryText(_hash(sql), "" if may_have_credentials(sql) else hide_credentials(sql)[:MAX_TEXT])
     found = _known.get(sql)
     if found is None:
         found = _identify(sql)
@@ -42,9 +43,9 @@ def identify(sql: str) -> QueryText:
 def _identify(sql: str) -> QueryText:
     try:
         number = postgast.fingerprint(sql).fingerprint
-        text = postgast.normalize(redact_passwords(sql)).strip().removesuffix(";").rstrip()
+        text = postgast.normalize(redact_credentials(sql)).strip().removesuffix(";").rstrip()
     except (postgast.PgQueryError, RecursionError, ValueError):
-        return QueryText(_hash(sql), redact_passwords(sql, failed=False))
+        return QueryText(_hash(sql), redact_credentials(sql, failed=False))
     return QueryText(number - (1 << 64) if number >= 1 << 63 else number, text)
 
 

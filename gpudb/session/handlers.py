@@ -22,7 +22,7 @@ from gpudb.session.ddl.views import materialized_views, views
 from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.ownership.checks import CHECKS, authorize_definition
 from gpudb.session.results import Result
-from gpudb.session.routines import aggregates, create_routine
+from gpudb.session.routines import aggregates, alter_drop, create_routine
 from gpudb.session.statements import (
     alter_system,
     analyze,
@@ -48,6 +48,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterExtensionStmt": extensions.alter_extension,
     "AlterFdwStmt": foreign_objects.alter_wrapper,
     "AlterForeignServerStmt": foreign_objects.alter_server,
+    "AlterFunctionStmt": alter_drop.alter_routine,
     "AlterObjectSchemaStmt": rename.set_schema,
     "AlterOwnerStmt": schemas.change_owner,
     "AlterPolicyStmt": policies.alter_policy,

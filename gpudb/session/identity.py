@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.postgres.deparse import split_names
 from gpudb.catalog.roles import Role
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.state.role_names import RoleName, find_current_name
@@ -73,9 +74,7 @@ class Identity:
         key = self._versions, self.definer
         if self._search_path[0] != key:
             names = []
-            for part in self._settings["search_path"].split(","):
-                name = part.strip()
-                name = name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+            for name in split_names(self._settings["search_path"]):
                 names.append({"$user": self.user, "pg_temp": self.temporary_schema}.get(name, name))
             if self.temporary_schema not in names:
                 names.insert(0, self.temporary_schema)

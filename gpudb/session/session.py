@@ -53,6 +53,11 @@ from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
+_WITHOUT_SNAPSHOT = frozenset(
+    """TransactionStmt LockStmt VariableSetStmt VariableShowStmt ConstraintsSetStmt FetchStmt ListenStmt NotifyStmt
+    UnlistenStmt CheckPointStmt""".split()
+)
+"""Statements that read nothing, after which a transaction may still change its modes."""
 _TRAILING = "; \t\r\n"
 """Characters after a statement that its own text lacks."""
 _COMMENTS = {pg.SQL_COMMENT, pg.C_COMMENT}
@@ -268,6 +273,7 @@ class Session:
             raise FeatureNotSupported(f"{_leading_keywords(statement)} is not supported")
         cancel, started = self.running.begin()
         context = Context(self, statement, self.transactions.begin(started), cancel, parameters, oids, started, plan)
+        self.transactions.has_snapshot |= statement.kind not in _WITHOUT_SNAPSHOT
         try:
             result = self._handle(handler, context)
         except BaseException as error:

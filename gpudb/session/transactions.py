@@ -7,12 +7,12 @@ of several runs in an implicit transaction, which `sync` ends.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.secured_objects import get_database
-from gpudb.errors import GpudbError
+from gpudb.errors import GpudbError, SqlError
 from gpudb.session.mailbox import Mailbox, Notification
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.state.savepoints import SessionSavepoint
@@ -49,6 +49,7 @@ class Transactions:
     """The transactions of a session, of which `current` is open.
 
     `explicit` is whether BEGIN opened it, `failed` whether an error ended it, `started` when it began.
+    `has_snapshot` is whether a statement has run that reads or changes something.
     `bound_statements` counts its statements that were bound, the running one included. `commits` and `rollbacks` are
     those of the session.
     """
@@ -67,6 +68,10 @@ class Transactions:
         self.explicit = self.failed = False
         self.savepoints: list[SessionSavepoint] = []
         self.bound_statements = 0
+        self.has_snapshot = False
+        self._chained: Mapping[str, str] | None = None
+        self._first_modes: Mapping[str, str] | None = None
+        settings.check_mode = self._check_mode
         self.commits = self.rollbacks = 0
         self._host, self._database, self._process_id = host, database, process_id
         self._settings, self._mailbox, self._events = settings, mailbox, events
@@ -85,7 +90,7 @@ class Transactions:
         return self._host.store.catalog(self._database) if current is None else current.catalog
 
     def begin(self, now: dt.datetime | None = None) -> Transaction:
-        """Returns the transaction; begins one if there is none."""
+        """Returns the transaction, with the rights of now; begins one if there is none."""
         if self.current is None:
             if self._settings["gpudb.fresh_reads"] == "on":
                 self._host.store.refresh()
@@ -93,9 +98,12 @@ class Transactions:
             self.current.party = -self._process_id
             self.bound_statements = 0
             self.started = now or dt.datetime.now(dt.UTC)
+            self.has_snapshot = False
             self._settings.begin()
-            if self._settings["default_transaction_read_only"] == "on":
-                self._settings.set("transaction_read_only", "on", local=True)
+            self._settings.begin_modes(self._chained)
+            self._first_modes, self._chained = self._chained, None
+        else:
+            self.current.take_rights()
         return self.current
 
     def fail(self) -> None:
@@ -155,7 +163,40 @@ class Transactions:
         if sent:
             self._host.notify_others(get_database(self.catalog).oid, sent)
 
-    def restart(self, *, commit: bool) -> Transaction:
-        """Commits the implicit transaction or rolls it back, and begins another."""
+    def restart(self, *, commit: bool, chain: bool) -> Transaction:
+        """Commits the implicit transaction or rolls it back, and begins another, with `chain` in the same modes."""
+        modes = self._settings.modes() if chain else None
         self.end(commit=commit)
+        self._chained = modes
         return self.begin()
+
+    def end_and_chain(self, *, commit: bool) -> None:
+        """Commits the explicit transaction or rolls it back; the next one is explicit and has the same modes.
+
+        As in PostgreSQL, one that has failed has only the modes with which it began.
+        """
+        modes = self._first_modes if self.failed else self._settings.modes()
+        self.end(commit=commit)
+        self._chained, self.explicit = modes, True
+
+    def _check_mode(self, name: str, value: str) -> None:
+        """25001 for a mode that the transaction cannot take any more."""
+        if self._settings[name] == value and name != "transaction_deferrable":
+            return
+        if name == "transaction_read_only":
+            if value == "on":
+                return
+            if self.savepoints:
+                message = "cannot set transaction read-write mode inside a read-only transaction"
+            else:
+                message = "transaction read-write mode must be set before any query" if self.has_snapshot else ""
+        elif name == "transaction_isolation":
+            what = "SET TRANSACTION ISOLATION LEVEL must"
+            message = f"{what} not be called in a subtransaction" if self.savepoints else ""
+            message = f"{what} be called before any query" if self.has_snapshot else message
+        else:
+            what = "SET TRANSACTION [NOT] DEFERRABLE"
+            message = f"{what} must be called before any query" if self.has_snapshot else ""
+            message = f"{what} cannot be called within a subtransaction" if self.savepoints else message
+        if message:
+            raise SqlError.of("active_sql_transaction", message)

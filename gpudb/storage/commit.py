@@ -113,7 +113,9 @@ class Committer:
         if self._committed.is_closed:
             raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
         current = self._committed.catalog(transaction.base.database)
-        merged = merge(transaction.base, transaction.catalog, current, self._committed.compactions)
+        merged = merge(
+            transaction.base, transaction.catalog, current, self._committed.compactions, transaction.lost_roles
+        )
         for change in merged.changes:
             if isinstance(change.new, Table) and change.concurrent:
                 fresh = [file for file in change.added if file.path not in transaction.known_keys]

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.newest_rights import take_rights
 from gpudb.catalog.partition_trees import assemble, find_root, list_partitions
 from gpudb.catalog.tables import DataFile, ForeignKey, Table, list_added_rows
 from gpudb.errors import InternalError, UndefinedTable
@@ -79,6 +80,7 @@ class Savepoint:
     number: int
     catalog: Catalog | None
     written: int
+    base: Catalog
 
 
 class Transaction:
@@ -89,7 +91,8 @@ class Transaction:
 
     Keep it open while results of its snapshot are being read: it keeps their files on disk. Used by one thread at a
     time. `party` is the holder of its locks: owners of one party do not wait for each other.
-    Once its snapshot is exported, or is an imported one, it `shares_snapshot` and keeps it.
+    Once its snapshot is exported, or is an imported one, it `shares_snapshot` and keeps it. `lost_roles` are names of
+    roles that its snapshot had, and that others have dropped or renamed since.
     """
 
     def __init__(self, store: TransactionHost, number: int, base: Catalog) -> None:
@@ -103,6 +106,8 @@ class Transaction:
         self.compacting = False
         self.shares_snapshot = False
         self.known_keys: set[str] = set()
+        self.lost_roles: frozenset[str] = frozenset()
+        self._rights_version = base.version
 
     @property
     def catalog(self) -> Catalog:
@@ -306,7 +311,7 @@ class Transaction:
 
     def savepoint(self) -> Savepoint:
         """Returns the current state for `rollback_to`; any number may be kept."""
-        return Savepoint(self.number, self._catalog if self.changed else None, len(self._written))
+        return Savepoint(self.number, self._catalog if self.changed else None, len(self._written), self._base)
 
     def rollback_to(self, savepoint: Savepoint) -> None:
         """Undoes all changes since a savepoint of this transaction; locks stay."""
@@ -316,7 +321,10 @@ class Transaction:
         self._remove(self._written[savepoint.written :])
         del self._written[savepoint.written :]
         # Without changes, the transaction may have moved to another snapshot since
-        self._catalog = self._base if savepoint.catalog is None else savepoint.catalog
+        if savepoint.catalog is None:
+            self._catalog = self._base
+        else:
+            self._catalog, self._base, self._rights_version = savepoint.catalog, savepoint.base, -1
 
     def lock(
         self,
@@ -364,6 +372,21 @@ class Transaction:
         database = self._base.database
         moved = self._store.catalog(database) if reads_on else self._store.open_snapshot(self.number, database)
         self._base = self._catalog = moved
+        self._rights_version = moved.version
+
+    def take_rights(self) -> None:
+        """Takes over what others have committed of rights: privileges are those of now, whatever the snapshot is."""
+        newest = self._store.catalog(self._base.database)
+        if not self._open or newest.version == self._rights_version:
+            return
+        self._rights_version = newest.version
+        base, own = take_rights(self._base, self._catalog, newest)
+        if base is self._base:
+            return
+        self.lost_roles |= self._base.roles.keys() - base.roles.keys()
+        base = replace(base, version=self._store.next_version())
+        self._catalog = replace(own, version=self._store.next_version()) if self.changed else base
+        self._base = base
 
     def export_snapshot(self) -> str:
         """Returns an identifier under which others can import the snapshot, without this transaction's changes."""
@@ -383,6 +406,7 @@ class Transaction:
         if found is None:
             return False
         self._base = self._catalog = found
+        self._rights_version = -1
         self.shares_snapshot = True
         return True
 

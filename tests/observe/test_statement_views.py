@@ -216,6 +216,31 @@ def test_no_view_has_a_password(connection: psycopg.Connection[DictRow]) -> None
     assert not any(SECRET in each for each in shown)
 
 
+def test_no_view_and_no_error_has_a_key(server: Program, connection: psycopg.Connection[DictRow]) -> None:
+    told = []
+    with psycopg.connect(server.dsn, autocommit=True) as client:
+        for text in (
+            f"SELECT 'postgresql://ann:{SECRET}@host/db' AS address",
+            f"CREATE SERVER lake2 FOREIGN DATA WRAPPER lake_fdw OPTIONS (secret_access_key '{SECRET}')",
+            f"CREATE TABLE copied (x int); COPY copied FROM 's3://KEY:{SECRET}@bucket/file.csv'",
+            f"SELECT * FROM 's3://KEY:a/{SECRET}@bucket/file.parquet'",
+            f"SELECT 'postgresql://ann:{SECRET}@host/db'::int",
+            f"DO $$ BEGIN RAISE 'no way to %', 'https://host/x?sig={SECRET}'; END $$",
+        ):
+            try:
+                client.execute(text)
+            except psycopg.Error as error:
+                told.append(f"{error.diag.message_primary} {error.diag.message_detail} {error.diag.message_hint}")
+            activity = "SELECT query FROM pg_stat_activity WHERE pid = %s"
+            told.append(str(connection.execute(activity, (client.info.backend_pid,)).fetchall()))
+    told += [
+        str(connection.execute(f"SELECT * FROM {view}").fetchall())
+        for view in ("pg_stat_statements", "gpudb_query_log")
+    ]
+    assert "postgresql://ann:…@host/db" in told[0]
+    assert not [each for each in told if SECRET in each]
+
+
 def test_the_query_log_has_successes_and_failures(connection: psycopg.Connection[DictRow]) -> None:
     connection.execute("SELECT count(*) AS logged FROM generate_series(1, 100000)")
     with pytest.raises(psycopg.Error):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from gpudb.observe.redaction import redact_passwords
+from gpudb.observe.redaction import redact_credentials
 from tests.support.s3.proxy import Proxy, running_proxy
 from tests.support.s3.server import S3Server, running_s3_server
 from tests.support.session_fixtures import Connect
@@ -192,8 +192,8 @@ def test_wrong_credentials_are_told_without_them(client: Connection, proxy: Prox
 
 def test_statements_with_credentials_are_logged_without_them() -> None:
     text = f"ALTER USER MAPPING FOR CURRENT_USER SERVER store OPTIONS (SET secret_access_key '{SECRET}')"
-    assert SECRET not in redact_passwords(text)
-    assert SECRET not in redact_passwords(text.replace("FOR", "FOR FOR"), failed=True)
+    assert SECRET not in redact_credentials(text)
+    assert SECRET not in redact_credentials(text.replace("FOR", "FOR FOR"), failed=True)
 
 
 # ---- failures

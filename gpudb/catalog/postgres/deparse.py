@@ -35,6 +35,19 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def split_names(text: str) -> list[str]:
+    """Returns the names of a search path, as they are between the quotes or in lower case."""
+    found = []
+    for quoted, plain in _NAME.findall(text):
+        name = quoted[1:-1].replace('""', '"') if quoted else plain.strip().lower()
+        if name or quoted:
+            found.append(name)
+    return found
+
+
+_NAME = re.compile(r'\s*(?:("(?:[^"]|"")*")|([^,]+))[^,]*(?:,|$)')
+
+
 def deparse_with_parentheses(text: str) -> str:
     """Returns an expression as pg_get_expr shows it, with operations in parentheses."""
     node = postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val

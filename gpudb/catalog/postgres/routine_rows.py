@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gpudb.catalog.models import LANGUAGE
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.deparse import deparse_default, quote_name
+from gpudb.catalog.postgres.deparse import deparse_default, quote_name, split_names
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.routines import Aggregation, Argument, Routine
+from gpudb.functions.text_literal import quote_literal
 from gpudb.types import SqlType
 
 _INTERNAL = 12
@@ -36,6 +37,7 @@ def add_routine(
         prolang=_INTERNAL if routine.kind == "a" else language,
         procost=routine.cost, prorows=routine.rows,
         prokind=routine.kind, prosecdef=routine.definer, proacl=show_acl(routine.acl),
+        proconfig=[f"{name}={value}" for name, value in routine.settings] or None,
         proleakproof=routine.leakproof, proisstrict=routine.strict, proretset=routine.returns_set,
         provolatile=routine.volatility, proparallel=routine.parallel, pronargs=len(inputs),
         pronargdefaults=sum(argument.default is not None for argument in inputs),
@@ -128,6 +130,11 @@ def _deparse_body(routine: Routine) -> str:
     return f"BEGIN ATOMIC\n {routine.body.replace(chr(10), chr(10) + ' ')};\nEND"
 
 
+def _deparse_setting(name: str, value: str) -> str:
+    """Returns a value as SET takes it: the names of a search path are constants each."""
+    return ", ".join(map(quote_literal, split_names(value) if name == "search_path" else [value]))
+
+
 def _deparse_routine(routine: Routine, arguments: str, relation: str | None) -> str:
     """Returns CREATE OR REPLACE …, as pg_get_functiondef prints it."""
     kind, tag = ("PROCEDURE", "$procedure$") if routine.kind == "p" else ("FUNCTION", "$function$")
@@ -141,6 +148,7 @@ def _deparse_routine(routine: Routine, arguments: str, relation: str | None) -> 
     words += [f"ROWS {routine.rows:g}" if routine.returns_set and routine.rows != 1000 else ""]
     attributes = " ".join(word for word in words if word)
     head += f" {attributes}\n" if attributes else ""
+    head += "".join(f" SET {quote_name(name)} TO {_deparse_setting(name, value)}\n" for name, value in routine.settings)
     if routine.standard:
         return head + _deparse_body(routine) + "\n"
     return f"{head}AS {tag}{routine.body}{tag}\n"

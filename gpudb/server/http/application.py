@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -39,5 +39,11 @@ def make_application(readiness: Readiness, collector: ServerCollector) -> Starle
             Route("/readyz", check_readiness),
             Route("/metrics", list_metrics),
             *make_routes(collector.find_sources),
-        ]
+        ],
+        exception_handlers={ClientDisconnect: _end_quietly},
     )
+
+
+def _end_quietly(request: Request, error: Exception) -> Response:
+    """Ends a request whose client went away before its body was complete: nobody reads the answer."""
+    return Response(status_code=400)

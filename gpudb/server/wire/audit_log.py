@@ -6,7 +6,7 @@ Statements that read or write rows are logged too for roles with `ALTER ROLE …
 from __future__ import annotations
 
 from gpudb.errors import GpudbError
-from gpudb.observe.redaction import redact_passwords
+from gpudb.observe.redaction import redact_credentials
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.json_lines import JsonLines
 from gpudb.server.wire.recording import ExecutedStatement
@@ -48,7 +48,7 @@ class AuditLog(JsonLines):
             classes=classes,
             sqlstate=statement.sqlstate,
             rows=statement.rows,
-            statement=redact_passwords(statement.sql, failed=statement.sqlstate != "00000"),
+            statement=redact_credentials(statement.sql, failed=statement.sqlstate != "00000"),
         )
 
 

@@ -15,6 +15,7 @@ from gpudb.server.wire.messages import PROTOCOL_3_0
 from gpudb.session.mailbox import Notification
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import SqlType, get_type_length
+from gpudb.values.credentials import hide_credentials
 
 FATAL, ERROR = "FATAL", "ERROR"
 
@@ -163,7 +164,14 @@ def notice_response(notice: Notice) -> bytes:
 
 
 def _build_report(fields: Mapping[str, str | None]) -> bytes:
-    return b"".join(code.encode() + _encode_text(text) for code, text in fields.items() if text is not None) + b"\0"
+    """Builds the fields of a report, whose texts tell no credentials."""
+    texts = {
+        code: hide_credentials(text) if code in _TEXTS else text for code, text in fields.items() if text is not None
+    }
+    return b"".join(code.encode() + _encode_text(text) for code, text in texts.items()) + b"\0"
+
+
+_TEXTS = frozenset("MDHW")
 
 
 def _encode_text(text: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.observe.redaction import redact_passwords
+from gpudb.observe.redaction import redact_credentials
 from gpudb.server.wire.json_lines import JsonLines
 from gpudb.server.wire.recording import ExecutedStatement
 
@@ -19,5 +19,5 @@ class StatementLog(JsonLines):
             duration_ms=round(statement.seconds * 1000, 3),
             rows=statement.rows,
             sqlstate=statement.sqlstate,
-            statement=redact_passwords(statement.sql, failed=statement.sqlstate != "00000"),
+            statement=redact_credentials(statement.sql, failed=statement.sqlstate != "00000"),
         )

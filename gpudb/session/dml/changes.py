@@ -156,8 +156,8 @@ def _lock_targets(context: Context) -> None:
     A transaction without changes then continues from what the writers before it committed.
     """
     session = context.session
+    command = context.statement.kind.removesuffix("Stmt").upper()
     for node in list_changes(context.statement.node):
-        command = node.DESCRIPTOR.name.removesuffix("Stmt").upper()
         relation = context.transaction.catalog.find(
             node.relation.relname,
             (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),

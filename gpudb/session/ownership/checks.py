@@ -153,6 +153,10 @@ def _alter_table(context: Context, node: Any) -> None:
             may_use_types(context, [inner(definition_field(step)).type_name])
 
 
+def _alter_routine(context: Context, node: Any) -> None:
+    own_routine(context, node.func, object_kind(node.objtype))
+
+
 def _alter_type(context: Context, names: tuple[str, ...]) -> None:
     own_type(context, names)
 
@@ -294,6 +298,7 @@ def _require_any(context: Context, node: Any, privileges: set[str]) -> None:
 CHECKS: Mapping[str, Check] = {
     "AlterDomainStmt": lambda context, node: _alter_type(context, strings(node.type_name)),
     "AlterEnumStmt": lambda context, node: _alter_type(context, strings(node.type_name)),
+    "AlterFunctionStmt": _alter_routine,
     "AlterObjectSchemaStmt": _set_schema,
     "AlterOwnerStmt": _change_owner,
     "AlterSeqStmt": _alter_sequence,

@@ -15,6 +15,7 @@ from gpudb.catalog.row_types import refresh_row_types
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import Trigger
 from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.context import Context
 from gpudb.session.objects.dependents import Dependent, describe_relation, refuse_or_report, view_dependents
 from gpudb.session.objects.names import permanent_schema
@@ -24,6 +25,7 @@ from gpudb.session.objects.renamed_objects import rename_function
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
+from gpudb.session.routines.options import read_options
 from gpudb.sql.parse.parser import inner, parse, strings
 
 KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
@@ -235,3 +237,21 @@ def comment_on_routine(context: Context, node: Any, what: str) -> Result:
     found = require_routine(context, inner(node.object), what)
     replace_routine(context, found, replace(found, comment=node.comment or None))
     return Result("COMMENT")
+
+
+def alter_routine(context: Context) -> Result:
+    """ALTER FUNCTION, PROCEDURE or ROUTINE name [(types)] option … [RESTRICT]: options, SET and RESET. 22023, 42809."""
+    node: Any = context.statement.node
+    what = pg.ObjectType.Name(node.objtype).removeprefix("OBJECT_")
+    context.check_writable(f"ALTER {what}")
+    found = require_altered(context, node.func, what)
+    if found.kind == "a":
+        raise SqlError.of("wrong_object_type", f'"{found.name}" is an aggregate function')
+    changes = read_options(context, node.actions, dict(found.settings), is_procedure=found.kind == "p")
+    if "rows" in changes and not found.returns_set:
+        message = "ROWS is not applicable when function does not return a set"
+        raise SqlError.of("invalid_parameter_value", message)
+    if changes.get("leakproof") and not is_superuser(context.transaction.catalog, context.session.user):
+        raise SqlError.of("insufficient_privilege", "only superuser can define a leakproof function")
+    replace_routine(context, found, replace(found, **changes))
+    return Result(f"ALTER {what}")

@@ -14,6 +14,7 @@ from gpudb.functions import resolve
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
+from gpudb.session.execution.routines.acting import may_end_transaction
 from gpudb.session.execution.routines.languages import find_language
 from gpudb.session.execution.routines.literals import literal
 from gpudb.session.results import Result, ResultColumn
@@ -34,7 +35,8 @@ def call(context: Context) -> Result:
     check_accesses(context, binder.accesses)
     declared = _output_columns(procedure)
     types = [each.type for each in declared]
-    is_atomic = context.session.transactions.explicit or not (context.level == 0 or context.may_end_transaction)
+    may_end = may_end_transaction(procedure) and (context.level == 0 or context.may_end_transaction)
+    is_atomic = context.session.transactions.explicit or not may_end
     table = find_language(procedure).call(context, procedure, types, _evaluate(context, args), is_atomic=is_atomic)
     if not declared:
         return Result("CALL")

@@ -15,11 +15,13 @@ from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
+from gpudb.session.execution.routines.acting import act_for
 from gpudb.session.execution.routines.languages import BLOCK, TRIGGER, find_language
 from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.session.routines.language_privileges import check_language
+from gpudb.session.routines.options import read_options
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
@@ -32,8 +34,6 @@ _MODES = {
     pg.FUNC_PARAM_IN: "i", pg.FUNC_PARAM_DEFAULT: "i", pg.FUNC_PARAM_OUT: "o", pg.FUNC_PARAM_INOUT: "b",
     pg.FUNC_PARAM_TABLE: "t", pg.FUNC_PARAM_VARIADIC: "v",
 }  # fmt: skip
-_VOLATILITY = {"immutable": "i", "stable": "s", "volatile": "v"}
-_PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
 VOID = SqlType("void")
 RECORD = SqlType("record")
 
@@ -73,7 +73,7 @@ def create_routine(context: Context) -> Result:
     context.check_writable(f"CREATE {what}")
     names = strings(node.funcname)
     schema = target_schema(context, names[-2] if len(names) > 1 else "")
-    options = _options(context, node)
+    options = _read_creation(context, node)
     arguments = _arguments(context, node.parameters)
     result, returns_set, table_columns = _declared_result(context, node, arguments, options["language"])
     arguments += table_columns
@@ -100,6 +100,7 @@ def create_routine(context: Context) -> Result:
         _row_relation(context, node),
         definer=bool(options.get("definer", False)),
         language=options["language"],
+        settings=options.get("settings", ()),
     )
     check_polymorphic(routine)
     if standard and not TRAITS[routine.language].is_query:
@@ -176,40 +177,9 @@ def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -
 # ---- definition
 
 
-def _options(context: Context, node: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for each in node.options:
-        option = inner(each)
-        value: Any = inner(option.arg) if present(option.arg) else None
-        name = option.defname
-        if name in found:
-            error = SqlError.of("syntax_error", "conflicting or redundant options")
-            raise context.binder().locate(error, option.location)
-        match name:
-            case "language":
-                found[name] = value.sval.lower()
-            case "as":
-                found[name] = strings(value.items)
-            case "volatility":
-                found[name] = _VOLATILITY[value.sval]
-            case "parallel":
-                if value.sval not in _PARALLEL:
-                    message = 'parameter "parallel" must be SAFE, RESTRICTED, or UNSAFE'
-                    raise SqlError.of("syntax_error", message)
-                found[name] = _PARALLEL[value.sval]
-            case "strict" | "leakproof":
-                found[name] = value.boolval
-            case "security":
-                found["definer"] = value.boolval
-            case "cost" | "rows":
-                number = float(value.ival if value.DESCRIPTOR.name == "Integer" else value.fval)
-                if number <= 0:
-                    raise SqlError.of("invalid_parameter_value", f"{name.upper()} must be positive")
-                found[name] = number
-            case _:
-                raise FeatureNotSupported(f"CREATE FUNCTION … {name.upper()} is not supported")
-    if node.is_procedure and found.keys() & {"volatility", "strict", "leakproof", "cost", "rows", "parallel"}:
-        raise SqlError.of("invalid_function_definition", "invalid attribute in procedure definition")
+def _read_creation(context: Context, node: Any) -> dict[str, Any]:
+    """Returns the options of CREATE, by their names as fields of Routine, the language among them. 42P13, 42601."""
+    found = read_options(context, node.options, is_procedure=node.is_procedure)
     language = found.setdefault("language", "sql" if present(node.sql_body) else "")
     if not language:
         raise SqlError.of("invalid_function_definition", "no language specified")
@@ -372,7 +342,8 @@ def _statement_text(context: Context, node: Any) -> str:
 def _check_body(context: Context, routine: Routine) -> None:
     """Checks a body by its language; positions in it become positions in the statement."""
     try:
-        find_language(routine).check(context, routine)
+        with act_for(context.session, context.transaction.catalog, replace(routine, definer=False)):
+            find_language(routine).check(context, routine)
     except GpudbError as error:
         if not TRAITS[routine.language].is_query:
             _move_position(context, routine.body, error)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
@@ -49,7 +51,7 @@ def duration(name: str, most: int = 2**31 - 1) -> Check:
             number = parse_milliseconds(value)
         except ValueError:
             hint = 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".'
-            raise invalid_value(name, value, hint) from None
+            raise invalid_value(name, value, hint if re.match(r"\s*[+-]?[\d.]", value) else None) from None
         if number > most:
             message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. {most})'
             raise SqlError.of("invalid_parameter_value", message)
@@ -145,6 +147,8 @@ _ALL = (
     Setting("default_table_access_method", "iceberg", "Sets the default table access method for new tables.",
             choice("default_table_access_method", "iceberg", "heap")),
     Setting("default_tablespace", "", "Sets the default tablespace.", single_value("default_tablespace", "")),
+    Setting("default_transaction_deferrable", "off", "Sets the default deferrable status of new transactions.",
+            boolean("default_transaction_deferrable"), kind="bool"),
     Setting("default_transaction_isolation", "repeatable read", "Sets the isolation level of each new transaction.",
             choice("default_transaction_isolation", "serializable", "repeatable read", "read committed",
                    "read uncommitted")),
@@ -216,6 +220,9 @@ _ALL = (
             temp_file_limit, fixed=True, kind="integer"),
     Setting("TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", time_zone,
             reported=True),
+    Setting("transaction_deferrable", "off",
+            "Whether to defer a read-only serializable transaction until it can be executed with no possible "
+            "serialization failures.", boolean("transaction_deferrable"), kind="bool"),
     Setting("transaction_isolation", "repeatable read", "Shows the current transaction's isolation level.",
             choice("transaction_isolation", "serializable", "repeatable read", "read committed", "read uncommitted")),
     Setting("transaction_read_only", "off", "Sets the current transaction's read-only status.",
@@ -274,14 +281,25 @@ def check_initial_settings(settings: Mapping[str, str], *, superuser: bool) -> N
             check_permission(found, superuser=superuser)
 
 
-SettingsSnapshot = tuple[dict[str, str], dict[str, str]]
+def _check_for_call(name: str, value: str, *, superuser: bool) -> str:
+    found = SETTINGS.get(name.lower())
+    if found is None:
+        return value
+    check_permission(found, superuser=superuser)
+    return found.check(value)
+
+
+SettingsSnapshot = tuple[dict[str, str], dict[str, str], dict[str, str]]
+MODES = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
+"""What belongs to one transaction, which begins with the setting `default_…`."""
 
 
 class SettingValues:
     """A session's settings: defaults, then values of SET, then values of SET LOCAL.
 
     `begin` saves the values at the start of a transaction; `end` discards SET LOCAL, and every SET if the transaction
-    failed. `version` grows with every change, so that results that depend on settings can be cached.
+    failed. `version` changes with the values, but for the modes of a transaction, on which no plan depends, so that
+    results that depend on settings can be cached. `check_mode` raises if a mode may not be set to a value now.
     """
 
     def __init__(self, defaults: Mapping[str, str]) -> None:
@@ -291,15 +309,20 @@ class SettingValues:
             self._defaults[found.name.lower()] = found.check(value)
         self._session: dict[str, str] = {}
         self._local: dict[str, str] = {}
+        self._modes: dict[str, str] = {}
         self._before: dict[str, str] | None = None
         self._values = dict(self._defaults)
+        self.check_mode: Callable[[str, str], None] = lambda name, value: None
         self._last_reported: dict[str, str] = {}
         self._last_version = -1
+        self._calls: dict[tuple[object, ...], int] = {}
+        self._versions = count(1)
         self.version = 0
 
     def _update_values(self) -> None:
-        self._values = {**self._defaults, **self._session, **self._local}
-        self.version += 1
+        self._values = {**self._defaults, **self._session, **self._local, **self._modes}
+        self._calls.clear()
+        self.version = next(self._versions)
 
     def __getitem__(self, name: str) -> str:
         """The value of a setting; 42704. Clients may define names with a dot."""
@@ -331,6 +354,9 @@ class SettingValues:
                 message = f'parameter "{found.name}" cannot be changed'
                 raise SqlError.of("cant_change_runtime_param", message)
             check_permission(found, superuser=self._values["is_superuser"] == "on")
+            if key in MODES:
+                self._set_mode(key, value if value is None else found.check(value))
+                return
             checked = self._defaults[key] if value is None else found.check(value)
         if local:
             self._local[key] = checked
@@ -338,6 +364,24 @@ class SettingValues:
             self._session[key] = checked
             self._local.pop(key, None)
         self._update_values()
+
+    def _set_mode(self, name: str, value: str | None) -> None:
+        if value is None:
+            raise FeatureNotSupported(f'parameter "{name}" cannot be reset')
+        self.check_mode(name, value)
+        self._modes[name] = self._values[name] = value
+
+    def modes(self) -> dict[str, str]:
+        """Returns the modes of the transaction."""
+        return {name: self._values[name] for name in MODES}
+
+    def begin_modes(self, modes: Mapping[str, str] | None = None) -> None:
+        """Sets the modes of a transaction that begins, those of the one before it (AND CHAIN) or by default."""
+        values = self._values
+        for name in MODES:
+            value = values[f"default_{name}"] if modes is None else modes[name]
+            if values[name] != value:
+                self._modes[name] = values[name] = value
 
     def assign(self, values: Mapping[str, str], *, local: bool = False) -> None:
         """Assigns values that the caller has checked, as SET [LOCAL] does; fixed settings included."""
@@ -360,17 +404,47 @@ class SettingValues:
                 del values[key]
         self._update_values()
 
+    @contextmanager
+    def within_call(self, values: Mapping[str, str], *, superuser: bool) -> Iterator[None]:
+        """Has the values of a routine's SET clauses while it runs: a SET inside outlives them, a SET LOCAL does not.
+
+        The same values over the same others have the same version in each call. 22023, and 42501 for a setting of
+        superusers unless the routine runs as one.
+        """
+        checked = {name.lower(): _check_for_call(name, value, superuser=superuser) for name, value in values.items()}
+        version, before, outside = self.version, self._values, {key: self._local.get(key) for key in checked}
+        call = (version, *checked.items())
+        inside = self._calls.get(call)
+        if inside is None:
+            inside = self._calls[call] = next(self._versions)
+        self._local.update(checked)
+        self._values, self.version = {**before, **checked}, inside
+        try:
+            yield
+        finally:
+            for key, value in outside.items():
+                if key not in self._local:
+                    continue  # a SET inside has replaced it
+                if value is None:
+                    del self._local[key]
+                else:
+                    self._local[key] = value
+            if self.version == inside:
+                self._values, self.version = {**before, **self._modes}, version
+            else:
+                self._update_values()
+
     def begin(self) -> None:
         """Saves the values at the start of a transaction."""
         self._before = dict(self._session)
 
     def snapshot(self) -> SettingsSnapshot:
         """Returns the current values, for `restore` at a ROLLBACK TO SAVEPOINT."""
-        return dict(self._session), dict(self._local)
+        return dict(self._session), dict(self._local), self.modes()
 
     def restore(self, snapshot: SettingsSnapshot) -> None:
         """Undoes every SET since a snapshot, which can be restored again."""
-        self._session, self._local = map(dict, snapshot)
+        self._session, self._local, self._modes = map(dict, snapshot)
         self._update_values()
 
     def end(self, *, committed: bool) -> None:

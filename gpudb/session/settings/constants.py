@@ -1,23 +1,34 @@
-"""Constants in SET statements."""
+"""Constants in SET statements, and the lists of names that they make."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import SqlError
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.values.interval import parse_interval, parse_restricted_interval
 
+_LISTS = frozenset({"search_path", "datestyle", "createrole_self_grant"})
+"""Settings that take several values; the names of a search path are quoted, since they may contain commas."""
+
+
+def read_value(nodes: Sequence[Any], name: str) -> str:
+    """Returns the text of a setting's value from the constants of SET; 22023 for several where it takes one."""
+    texts = [constant_text(each, name) for each in nodes]
+    if len(texts) > 1 and name.lower() not in _LISTS:
+        raise SqlError.of("invalid_parameter_value", f"SET {name} takes only one argument")
+    return ", ".join(map(quote_name, texts) if name.lower() == "search_path" else texts)
+
 
 def constant_text(node: Any, name: str) -> str:
-    """A constant as text; quotes identifiers of search_path if they need it."""
+    """A constant as text."""
     message = inner(node)
     if kind(node) == "a_const":
         which = message.WhichOneof("val")
         if which == "sval":
-            text = str(message.sval.sval)
-            plain = text.replace("_", "a").replace("$", "a").isalnum() and text == text.lower()
-            return f'"{text}"' if name == "search_path" and not plain else text
+            return str(message.sval.sval)
         return str(message.ival.ival if which == "ival" else message.fval.fval)
     if kind(node) == "type_cast":
         text = str(inner(message.arg).sval.sval)

@@ -10,7 +10,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.results import Result
 from gpudb.session.settings.catalog import find_setting
-from gpudb.session.settings.constants import constant_text
+from gpudb.session.settings.constants import read_value
 
 
 def alter_system(context: Context) -> Result:
@@ -32,7 +32,7 @@ def alter_system(context: Context) -> Result:
     if found.fixed and not found.system:
         raise SqlError.of("cant_change_runtime_param", f'parameter "{found.name}" cannot be changed')
     if change.kind == pg.VAR_SET_VALUE:
-        text = ", ".join(constant_text(each, change.name) for each in change.args)
+        text = read_value(change.args, change.name)
         system.change(found.name, found.check(text))
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
         system.change(found.name, None)

@@ -6,7 +6,6 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_setting, set_session_authorization
 from gpudb.session.context import Context
@@ -16,7 +15,7 @@ from gpudb.session.execution.locks_and_snapshots.advisory_locks import unlock_al
 from gpudb.session.execution.locks_and_snapshots.shared_snapshots import import_snapshot
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.settings.catalog import find_setting
-from gpudb.session.settings.constants import constant_text
+from gpudb.session.settings.constants import constant_text, read_value
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.statements.transactions import apply_modes, warn_of_serializable
 from gpudb.sql.parse.parser import inner
@@ -33,6 +32,9 @@ def set_variable(context: Context) -> Result:
         return Result("RESET")
     if how == "VAR_SET_MULTI":
         if node.name == "TRANSACTION":
+            if not context.session.transactions.explicit and not context.level:
+                message = "SET TRANSACTION can only be used in transaction blocks"
+                context.notice(message, severity="WARNING", sqlstate="25P01")
             apply_modes(context, node.args)
         elif node.name == "SESSION CHARACTERISTICS":
             _set_characteristics(context, node.args)
@@ -41,7 +43,8 @@ def set_variable(context: Context) -> Result:
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
         return Result("SET")
-    if node.is_local and not context.session.transactions.explicit and how == "VAR_SET_VALUE":
+    in_block = context.session.transactions.explicit or context.level > 0
+    if node.is_local and not in_block and how == "VAR_SET_VALUE":
         context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
     if node.name in ROLE_SETTINGS:
         name = constant_text(node.args[0], node.name) if len(node.args) else None
@@ -53,11 +56,7 @@ def set_variable(context: Context) -> Result:
     if how == "VAR_SET_CURRENT":
         settings.set(node.name, settings[node.name], local=node.is_local)
         return Result("SET")
-    texts = [constant_text(each, node.name) for each in node.args]
-    if node.name == "search_path":
-        # A list of names; each is quoted, since it may contain a comma.
-        texts = [quote_name(each) if each else '""' for each in texts]
-    settings.set(node.name, ", ".join(texts), local=node.is_local)
+    settings.set(node.name, read_value(node.args, node.name), local=node.is_local)
     return Result("SET")
 
 
@@ -72,6 +71,9 @@ def _set_characteristics(context: Context, options: Any) -> None:
         elif option.defname == "transaction_read_only":
             value = "on" if constant.ival.ival else "off"
             context.session.settings.set("default_transaction_read_only", value)
+        elif option.defname == "transaction_deferrable":
+            value = "on" if constant.ival.ival else "off"
+            context.session.settings.set("default_transaction_deferrable", value)
 
 
 def show_columns(name: str) -> tuple[ResultColumn, ...]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from gpudb.engine.protocol import Cancel, Request
 from gpudb.errors import GpudbError
-from gpudb.observe.redaction import redact_passwords
+from gpudb.observe.redaction import redact_credentials
 from gpudb.session.context import SessionState
 from gpudb.session.settings.catalog import LOG_PLAN, LOG_STATEMENT, parse_optional_seconds
 from gpudb.session.statements.explain import describe_plan
+from gpudb.values.credentials import hide_credentials
 
 LOG = logging.getLogger("gpudb.slow_statements")
 LOG.setLevel(logging.INFO)
@@ -21,12 +22,12 @@ def log_slow(session: SessionState, text: str, seconds: float) -> None:
     """Logs a statement that took so many seconds, and the plan of its last query, each by its own setting."""
     settings = session.settings
     spent = f"duration: {1000 * seconds:.3f} ms"
-    shown = redact_passwords(text)
+    shown = redact_credentials(text)
     if seconds >= parse_optional_seconds(settings[LOG_STATEMENT]):
         LOG.info("[%d] %s  statement: %s", session.process_id, spent, shown)
     request, session.running.slow_request = session.running.slow_request, None
     if request is not None and seconds >= parse_optional_seconds(settings[LOG_PLAN]):
-        lines = [f"Query Text: {shown}", *_explain(session, request)]
+        lines = [f"Query Text: {shown}", *map(hide_credentials, _explain(session, request))]
         LOG.info("[%d] %s  plan:\n%s", session.process_id, spent, "\n".join(lines))
 
 

@@ -41,7 +41,7 @@ def transaction(context: Context) -> Result:
             return Result("SAVEPOINT")
         case "RELEASE":
             _check_in_block(context, "RELEASE SAVEPOINT")
-            del session.transactions.savepoints[_find_savepoint(context, node.savepoint_name) :]
+            _release(context, _find_savepoint(context, node.savepoint_name))
             return Result("RELEASE")
         case "ROLLBACK_TO":
             _check_in_block(context, "ROLLBACK TO SAVEPOINT")
@@ -69,10 +69,20 @@ def _end(context: Context, *, commit: bool, chain: bool) -> Result:
             raise SqlError.of("no_active_sql_transaction", message)
         context.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")
     commit_now = commit and not session.transactions.failed
-    session.transactions.end(commit=commit_now)
     if chain:
-        session.transactions.explicit = True
+        session.transactions.end_and_chain(commit=commit_now)
+    else:
+        session.transactions.end(commit=commit_now)
     return Result("COMMIT" if commit_now else "ROLLBACK")
+
+
+def _release(context: Context, place: int) -> None:
+    """Releases a savepoint and those after it. What was READ ONLY since is as before, which no other setting is."""
+    savepoints, settings = context.session.transactions.savepoints, context.session.settings
+    settings.begin_modes(
+        {**settings.modes(), "transaction_read_only": savepoints[place].settings[2]["transaction_read_only"]}
+    )
+    del savepoints[place:]
 
 
 def _check_in_block(context: Context, what: str) -> None:
@@ -100,11 +110,14 @@ def apply_modes(context: Context, options: Any) -> None:
         if option.defname == "transaction_isolation":
             level = constant.sval.sval if constant is not None else ""
             warn_of_serializable(context, level)
-            context.session.settings.set("transaction_isolation", level, local=True)
+            context.session.settings.set("transaction_isolation", level)
         elif option.defname == "transaction_read_only":
             on = constant is not None and bool(constant.ival.ival)
-            context.session.settings.set("transaction_read_only", "on" if on else "off", local=True)
-        elif option.defname != "transaction_deferrable":
+            context.session.settings.set("transaction_read_only", "on" if on else "off")
+        elif option.defname == "transaction_deferrable":
+            on = constant is not None and bool(constant.ival.ival)
+            context.session.settings.set("transaction_deferrable", "on" if on else "off")
+        else:
             raise FeatureNotSupported(f"transaction option {option.defname} is not supported")
 
 

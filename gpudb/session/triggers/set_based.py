@@ -24,9 +24,9 @@ from gpudb.plpgsql.plans import shift_arguments
 from gpudb.plpgsql.scope import Fragment
 from gpudb.plpgsql.tree import Assign, Body, If, Null, Raise, Return, Sql, Statement
 from gpudb.session.authorization.authorize import check_accesses
-from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
+from gpudb.session.execution.routines.acting import act_for
 from gpudb.session.execution.routines.bodies import TRIGGER_VARIABLES, parse_routine
 from gpudb.session.triggers.calls import list_variables
 from gpudb.sql.bind.base import Arguments
@@ -111,7 +111,7 @@ def run_for_rows(
     savepoint = context.transaction.savepoint()
     inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())
     try:
-        with act_as(context.session, routine.owner if routine.definer else None):
+        with act_for(context.session, context.transaction.catalog, routine):
             body = parse_routine(inside, routine, get_row_type(table))
             run = _Run(inside, table, trigger, event, has_new=new is not None, has_old=old is not None)
             run.read(body)

@@ -114,8 +114,17 @@ def changes_shared(base: Catalog, own: Catalog) -> bool:
     return bool(_scalar_changes(base, own))
 
 
-def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compaction] = ()) -> MergeResult:
-    """Merges `own`, which is derived from `base`, into `current`, the committed catalog; raises on a conflict."""
+def merge(
+    base: Catalog,
+    own: Catalog,
+    current: Catalog,
+    compacted: Iterable[Compaction] = (),
+    lost_roles: frozenset[str] = frozenset(),
+) -> MergeResult:
+    """Merges `own`, which is derived from `base`, into `current`, the committed catalog; raises on a conflict.
+
+    `lost_roles` are those that `base` had once and others dropped or renamed.
+    """
     if has_conflicting_grants(base, own, current):
         raise _conflict_error("the memberships of roles")
     objects = {kind: dict(getattr(current, kind)) for kind in list_object_kinds()}
@@ -146,7 +155,7 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
         relations=MappingProxyType(relations) if changes else current.relations,
         **{**made, **_scalar_changes(base, own)},
     )
-    if (lost := find_lost_role(base, catalog)) is not None:
+    if (lost := find_lost_role(base, catalog, lost_roles)) is not None:
         raise _conflict_error(f"role {lost}")
     return MergeResult(catalog, tuple(changes), changed, frozenset(merger.reverted))
 

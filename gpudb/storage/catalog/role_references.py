@@ -15,9 +15,9 @@ def has_conflicting_grants(base: Catalog, own: Catalog, current: Catalog) -> boo
     return own.memberships != base.memberships and current.memberships != base.memberships
 
 
-def find_lost_role(base: Catalog, merged: Catalog) -> str | None:
-    """Returns a role of `base` that `merged` lacks, although something in it still refers to the role."""
-    lost = base.roles.keys() - merged.roles.keys()
+def find_lost_role(base: Catalog, merged: Catalog, more: frozenset[str] = frozenset()) -> str | None:
+    """Returns a role of `base`, or one `more`, that `merged` lacks, although something in it still refers to it."""
+    lost = (base.roles.keys() | more) - merged.roles.keys()
     return next((name for name in _iter_references(merged) if name in lost), None) if lost else None
 
 

@@ -45,7 +45,7 @@ def read_address(text: str) -> Address:
     bucket = path.partition("/")[0]
     if "@" in bucket or not bucket or ":" in bucket or _MAGIC.search(bucket):
         reason = "it must be scheme://bucket/key"
-        has_name = "@" in bucket
+        has_name = "@" in path
         shown = f"{scheme}://…" if has_name else text
         source = "Credentials come from the environment, or from the user mapping of a server." if has_name else None
         raise SqlError.of("invalid_parameter_value", f'"{shown}" is not an address: {reason}', hint=source)

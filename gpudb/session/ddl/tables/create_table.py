@@ -185,7 +185,7 @@ def create_table_as(context: Context) -> Result:
     node: Any = context.statement.node
     if node.objtype == pg.OBJECT_MATVIEW:
         return create_materialized_view(context)
-    context.check_writable("CREATE TABLE AS")
+    context.check_writable("SELECT INTO" if node.is_select_into else "CREATE TABLE AS")
     into = node.into
     check_storage_parameters(into.options)
     if into.access_method not in ("", "iceberg"):

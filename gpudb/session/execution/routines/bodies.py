@@ -18,8 +18,8 @@ from gpudb.plpgsql.declared import Declared, Parameter
 from gpudb.plpgsql.parser import parse_body
 from gpudb.plpgsql.records import Record
 from gpudb.plpgsql.tree import Body
-from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context, SessionState
+from gpudb.session.execution.routines.acting import act_for
 from gpudb.session.execution.routines.languages import BLOCK, TRIGGER
 from gpudb.session.execution.routines.procedural import SessionHost, resolve_declared_type
 from gpudb.session.execution.routines.routine_calls import call_value
@@ -130,7 +130,7 @@ class _Call:
     def run(self, arguments: Sequence[object]) -> object:
         """Runs the body with the values of its variables."""
         routine, host = self._routine, self._host
-        with act_as(self._outside.session, routine.owner if routine.definer else None):
+        with act_for(self._outside.session, self._outside.transaction.catalog, routine):
             try:
                 compiled = _find_compiled(self._outside, routine, host, self._row)
                 return compiled.run(make_runtime(host, compiled), *arguments)

@@ -275,7 +275,7 @@ class SessionHost:
         """Commits or rolls back the transaction, and begins another; 2D000."""
         if self._is_atomic:
             raise SqlError.of("invalid_transaction_termination", "invalid transaction termination")
-        self.context.transaction = self.context.session.transactions.restart(commit=commit)
+        self.context.transaction = self.context.session.transactions.restart(commit=commit, chain=chain)
 
     # ---- messages
 

@@ -19,8 +19,8 @@ from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.plpgsql.context import add_context, register_frame
 from gpudb.plpgsql.records import column_values
 from gpudb.plpython.definitions import VECTORS, Definition
-from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
+from gpudb.session.execution.routines.acting import act_for
 from gpudb.session.execution.routines.children import get_child
 from gpudb.session.execution.routines.languages import BLOCK, TRIGGER
 from gpudb.session.execution.routines.literals import get_literal_value, make_table
@@ -151,7 +151,7 @@ def _run(context: Context, routine: Routine, name: str, arguments: tuple[Any, ..
     host = SessionHost(inside, call_value, is_atomic=is_atomic, routine_oid=routine.oid)
     answers = PythonHost(host, routine)
     try:
-        with act_as(context.session, routine.owner if routine.definer else None):
+        with act_for(context.session, context.transaction.catalog, routine):
             return get_child(context, MODULE).call(name, arguments, context.cancel.check, answers.answer)
     except GpudbError as error:
         add_context(error, error.__traceback__)

@@ -12,10 +12,10 @@ from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.plpgsql.context import register_frame
 from gpudb.plpgsql.records import column_values
-from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import BINDABLE, bind_statement, parse_statements
 from gpudb.session.execution.requests.requests import fetch_from_engine
+from gpudb.session.execution.routines.acting import act_for
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
@@ -90,7 +90,7 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
     if context.level >= _MAX_LEVEL:
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
     statements = parse_statements(routine.body)
-    with act_as(context.session, routine.owner if routine.definer else None):
+    with act_for(context.session, context.transaction.catalog, routine):
         return _run_statements(context, routine, statements, values)
 
 

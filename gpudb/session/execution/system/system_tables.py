@@ -22,6 +22,7 @@ from gpudb.catalog.postgres.function_tables import (
     TABLE_ACTIVITY,
 )
 from gpudb.catalog.relations import Sequence
+from gpudb.observe.redaction import redact_credentials
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import sequence_values
@@ -161,7 +162,7 @@ def _activity(session: SessionState, context: Context) -> Row:
         "usesysid": of_role,
         "application_name": session.settings["application_name"],
         "state": "active" if is_own else state,
-        "query": session.running.text,
+        "query": redact_credentials(session.running.text),
         "backend_type": "client backend",
         "backend_start": session.started,
         "xact_start": session.transactions.started,

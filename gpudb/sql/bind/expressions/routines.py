@@ -321,9 +321,10 @@ def parse_body(routine: Routine) -> list[RawStatement]:
 def runs_statements(routine: Routine) -> bool:
     """Whether a function runs statements one after the other, instead of a single query to inline.
 
-    A SECURITY DEFINER function that asks for the current role runs as its owner, which only a statement can.
+    A SECURITY DEFINER function that asks for the current role runs as its owner, which only a statement can; so does a
+    function with settings of its own.
     """
-    if not TRAITS[routine.language].is_query:
+    if not TRAITS[routine.language].is_query or routine.settings:
         return True
     found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":

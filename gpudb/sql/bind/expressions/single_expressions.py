@@ -48,7 +48,7 @@ def _has_rows(scope: Scope | None) -> bool:
 @lru_cache(1024)
 def _as_sql(routine: Routine) -> Routine | None:
     """Returns the function with its body in SQL; None if its body is more than one expression over its parameters."""
-    if routine.kind != "f" or routine.returns_set or routine.outputs or routine.definer:
+    if routine.kind != "f" or routine.returns_set or routine.outputs or routine.definer or routine.settings:
         return None
     if routine.result.fields or routine.result.domain is not None or routine.result.name in {"void", "record"}:
         return None

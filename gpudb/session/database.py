@@ -20,6 +20,7 @@ from gpudb.config.database import EMBEDDED, DatabaseSettings
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.opening import start_cluster
 from gpudb.engine.protocol import Engine
+from gpudb.engine.resource_groups import GroupPlaces
 from gpudb.engine.routing import RoutedEngine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
@@ -82,6 +83,7 @@ class Database:
             self.store.close()
             raise
         self.plans = PlanCache()
+        self.group_places = GroupPlaces()
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
         self._default_settings = _list_parameters(settings)

@@ -38,6 +38,9 @@ class TransactionEvents(Protocol):
     def transaction_ends(self, committed: bool) -> None:
         """Ends what belongs to a transaction that is committed or rolled back."""
 
+    def transaction_ended(self) -> None:
+        """Ends what a transaction holds to its very end."""
+
     def before_commit(self, transaction: Transaction) -> None:
         """Runs what precedes a commit."""
 
@@ -113,6 +116,12 @@ class Transactions:
 
     def end(self, *, commit: bool) -> None:
         """Commits or rolls back the transaction, implicit or explicit."""
+        try:
+            self._end(commit=commit)
+        finally:
+            self._events.transaction_ended()
+
+    def _end(self, *, commit: bool) -> None:
         transaction, self.current = self.current, None
         self.started = None
         self.explicit = self.failed = False
@@ -157,5 +166,5 @@ class Transactions:
 
     def restart(self, *, commit: bool) -> Transaction:
         """Commits the implicit transaction or rolls it back, and begins another."""
-        self.end(commit=commit)
+        self._end(commit=commit)
         return self.begin()

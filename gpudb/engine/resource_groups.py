@@ -27,19 +27,21 @@ class GroupPlaces:
         self._lock = threading.Lock()
         self._running: Counter[str] = Counter()
         self._waiting: defaultdict[str, deque[threading.Event]] = defaultdict(deque)
+        self._known: dict[str, ResourceGroup] = {}
+        """The groups as they were found last: their limits may have changed since a transaction began."""
         self.admitted: Counter[str] = Counter()
         self.queued: Counter[str] = Counter()
 
-    def enter(self, find: Callable[[], ResourceGroup], cancel: Cancel) -> ResourceGroup:
-        """Returns the group of `find` once a transaction has a place in it, which `leave` ends; 57014 if cancelled.
+    def enter(self, group: ResourceGroup, find: Callable[[], ResourceGroup], cancel: Cancel) -> ResourceGroup:
+        """Returns a group once a transaction has a place in it, which `leave` ends; 57014 if it is cancelled.
 
         While it waits, the group is found again now and then: its limit may be another one.
         """
-        group = find()
         name, turn = group.name, threading.Event()
         with self._lock:
+            self._known[name] = group
             self._waiting[name].append(turn)
-            self._admit(group)
+            self._admit(name)
             if turn.is_set():
                 return group
             self.queued[name] += 1
@@ -49,13 +51,13 @@ class GroupPlaces:
             cancel.attach(wake)
             while not turn.wait(_RECHECK_SECONDS):
                 found = find()
-                if found.name == name:
-                    group = found
                 with self._lock:
-                    self._admit(group)
+                    if found.name == name:
+                        self._known[name] = found
+                    self._admit(name)
             cancel.check()
         except BaseException:
-            self._give_up(group, turn)
+            self._give_up(name, turn)
             raise
         finally:
             cancel.detach(wake)
@@ -66,27 +68,27 @@ class GroupPlaces:
         """Ends a transaction of a group, which it entered as."""
         with self._lock:
             self._running[group.name] -= 1
-            self._admit(group)
+            self._admit(group.name)
 
     def count(self, name: str) -> tuple[int, int]:
         """Returns the numbers of a group's running and waiting transactions."""
         with self._lock:
             return self._running[name], len(self._waiting[name])
 
-    def _give_up(self, group: ResourceGroup, turn: threading.Event) -> None:
+    def _give_up(self, name: str, turn: threading.Event) -> None:
         """Ends a transaction that was cancelled, whether it still waits or was admitted at the same moment."""
         with self._lock:
-            waiting = self._waiting[group.name]
+            waiting = self._waiting[name]
             if turn in waiting:
                 waiting.remove(turn)
             else:
-                self._running[group.name] -= 1
-            self._admit(group)
+                self._running[name] -= 1
+            self._admit(name)
 
-    def _admit(self, group: ResourceGroup) -> None:
+    def _admit(self, name: str) -> None:
         """Admits waiting transactions in order, as far as there is room."""
-        name, waiting = group.name, self._waiting[group.name]
-        while waiting and (group.concurrency is None or self._running[name] < group.concurrency):
+        most, waiting = self._known[name].concurrency, self._waiting[name]
+        while waiting and (most is None or self._running[name] < most):
             self._running[name] += 1
             self.admitted[name] += 1
             waiting.popleft().set()

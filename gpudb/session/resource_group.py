@@ -29,10 +29,12 @@ class SessionGroup:
     """The group of the role that logged in, which SET ROLE does not change.
 
     `current` is the group in which the open transaction has a place, as it was when that began; None without a place.
+    `of_engines` is the group if it limits what engines give to the transaction's queries.
     """
 
     def __init__(self, host: GroupHost, database: str, role: RoleName) -> None:
         self.current: ResourceGroup | None = None
+        self.of_engines: ResourceGroup | None = None
         self._host, self._database, self._role = host, database, role
         self._found: tuple[object, object, ResourceGroup] | None = None
 
@@ -45,12 +47,13 @@ class SessionGroup:
         role = catalog.roles.get(find_current_name(catalog, self._role))
         group = find_group(catalog.resource_groups, role)
         self._found = catalog.roles, catalog.resource_groups, group
+        self.of_engines = group if group.has_memory else None
         return group
 
     def enter(self, kind: str, cancel: Cancel) -> ResourceGroup:
         """Returns the group in which a statement of a kind runs, once its transaction has a place; 57014."""
         if self.current is None and kind not in _FREE:
-            self.current = self._host.group_places.enter(self.find, cancel)
+            self.current = self._host.group_places.enter(self.find(), self.find, cancel)
         return self.current or self.find()
 
     def leave(self) -> None:

@@ -105,7 +105,8 @@ class CpuEngine:
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
         request.settings.measures["engine"] = self.name
-        pool = self._groups.find(request.settings.group)
+        group = request.settings.group
+        pool = self._pool if group is None else self._groups.find(group)
         try:
             return self._run(pool, request)
         except EngineRestarted:
@@ -227,7 +228,8 @@ class CpuEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""
-        pool = self._groups.find(request.settings.group)
+        group = request.settings.group
+        pool = self._pool if group is None else self._groups.find(group)
         instance = pool.instance
         with ExitStack() as stack:
             if analyze:

@@ -25,10 +25,8 @@ class GroupPools:
         self._opened = 0
         self._pools: dict[str, tuple[ResourceGroup, EnginePool, int]] = {}
 
-    def find(self, group: ResourceGroup | None) -> EnginePool:
-        """Returns the pool of a group's statements; 53200 if its memory is in use by others."""
-        if group is None or not group.has_memory:
-            return self._main
+    def find(self, group: ResourceGroup) -> EnginePool:
+        """Returns the pool of the statements of a group with memory; 53200 if its memory is in use by others."""
         known = self._pools.get(group.name)
         if known is not None and known[0] == group:
             return known[1]

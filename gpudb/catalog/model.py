@@ -11,6 +11,7 @@ from gpudb.catalog.extensions import Extension
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
 from gpudb.catalog.languages import Language
 from gpudb.catalog.relations import Relation, Sequence, View
+from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.catalog.roles import DefaultAcl, Membership, Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table, TableSnapshot
@@ -22,7 +23,7 @@ FIRST_USER_OID = 16384
 BOOTSTRAP_ROLE_OID = 10
 FIRST_DATABASE = "gpudb"
 """The database in which sessions are that name none, and which cannot be dropped."""
-SHARED_KINDS = frozenset({"roles", "memberships", "databases", "nodes"})
+SHARED_KINDS = frozenset({"roles", "memberships", "databases", "nodes", "resource_groups"})
 """The mappings of a catalog that all databases share."""
 
 
@@ -107,6 +108,7 @@ CatalogObject = (
     | Membership
     | Database
     | DefaultAcl
+    | ResourceGroup
 )
 Item = TypeVar("Item", bound=CatalogObject)
 
@@ -127,6 +129,7 @@ COLLECTIONS: Mapping[type[object], str] = {
     Membership: "memberships",
     Database: "databases",
     DefaultAcl: "default_acls",
+    ResourceGroup: "resource_groups",
 }
 """The mapping of a catalog in which an object is, under its `key`, by the object's class."""
 
@@ -156,6 +159,7 @@ class Catalog:
     memberships: Mapping[str, Membership] = field(default_factory=lambda: MappingProxyType({}))
     databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
     default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
+    resource_groups: Mapping[str, ResourceGroup] = field(default_factory=lambda: MappingProxyType({}))
     database: str = FIRST_DATABASE
     snapshots: Mapping[int, tuple[TableSnapshot, ...]] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False

@@ -18,6 +18,8 @@ class Role:
     The password is valid until `valid_until`, in microseconds since 1970 UTC, or always. Of a role without superuser
     `connection_limit` sessions may be open, any number if it is negative.
 
+    Its statements share the limits of the resource group `resource_group`; without one, of a predefined group.
+
     Its sessions begin with `settings`, and over them with the `Database.role_settings` of their database.
     """
 
@@ -35,6 +37,7 @@ class Role:
     comment: str | None = None
     connection_limit: int = -1
     valid_until: int | None = None
+    resource_group: str | None = None
 
     @property
     def key(self) -> str:

@@ -3,8 +3,8 @@
 Long and short statements have separate queues, so that a short one never waits for a long one to end. The statement
 with the least score is next. Its score is its arrival time, plus its estimated seconds, plus the recent seconds of its
 session. So short work goes first, sessions alternate, and none starves, since later arrivals have larger scores: a long
-statement is overtaken for at most _MOST_SECONDS, a busy session's for as long again. A statement whose role runs as
-many statements as it may is passed over.
+statement is overtaken for at most _MOST_SECONDS, a busy session's for as long again. A statement is passed over whose
+role runs as many statements as it may, or whose resource group has its share.
 
     waiting -least score, and room→ running -ended→ gone
     waiting -cancelled→ gone
@@ -23,6 +23,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.engine.protocol import Cancel, Settings
 
 LONG = 4
@@ -58,7 +59,8 @@ class Ticket:
     """A statement that waits or runs; `admit` is called once, when it may run.
 
     `most` limits the running statements of its role, 0 for no limit. `paused` is since when its client takes no rows;
-    None while it computes. `shared` is whether another statement ran beside it.
+    None while it computes. `shared` is whether another statement ran beside it. `group` limits the places and the bytes
+    of its long statements.
     """
 
     cost: Cost
@@ -70,6 +72,7 @@ class Ticket:
     started: float | None = None
     paused: float | None = None
     shared: bool = False
+    group: ResourceGroup | None = None
 
 
 class RecentSeconds:
@@ -166,7 +169,7 @@ class FairQueues:
         """Admits waiting statements in order, as far as there is room."""
         for queue in (self.short, self.long):
             while queue.waiting:
-                eligible = [each for each in queue.waiting if not each.most or self._roles[each.role] < each.most]
+                eligible = [each for each in queue.waiting if self._may_run(queue, each)]
                 if not eligible:
                     break
                 # Strictly by score: a large statement waits for room, and smaller ones do not overtake it.
@@ -175,6 +178,21 @@ class FairQueues:
                     break
                 queue.waiting.remove(first)
                 self._start(queue, first)
+
+    def _may_run(self, queue: _Queue, ticket: Ticket) -> bool:
+        """Whether a statement's role and its resource group have room for it; one of a group alone always has."""
+        if ticket.most and self._roles[ticket.role] >= ticket.most:
+            return False
+        group = ticket.group
+        if group is None or ticket.cost.short:
+            return True
+        beside = [each for each in queue.running if each.group is not None and each.group.name == group.name]
+        if not beside:
+            return True
+        if group.workers is not None and len(beside) >= max(1, round(group.workers * queue.places)):
+            return False
+        limit = group.count_bytes(queue.room)
+        return limit is None or sum(each.cost.bytes for each in beside) + ticket.cost.bytes <= limit
 
     def _start(self, queue: _Queue, ticket: Ticket) -> None:
         ticket.started = self.clock()
@@ -215,7 +233,7 @@ class Admission:
             if not turn.done():  # cancelled: it leaves at once
                 turn.set_result(None)
 
-        ticket = Ticket(cost, settings.session, settings.role, settings.max_running, admit)
+        ticket = Ticket(cost, settings.session, settings.role, settings.max_running, admit, group=settings.group)
         cancel.waits_for = WAIT_EVENT
         try:
             self.queues.enter(ticket)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import assemble
+from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.catalog.tables import Table
 from gpudb.engine.figures import StageFigures
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
@@ -44,7 +45,7 @@ class Settings:
     over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
-    statements, 0 for none. Engines write to `measures`.
+    statements, 0 for none; `group` is its resource group if that limits engines. Engines write to `measures`.
     """
 
     timezone: str = "UTC"
@@ -60,6 +61,7 @@ class Settings:
     role: str = ""
     max_running: int = 0
     measures: Measures = field(default_factory=Measures)
+    group: ResourceGroup | None = None
 
 
 class Cancel:

@@ -63,6 +63,14 @@ METRICS = (
         ("engine",),
     ),
     Metric("gpudb_queued_statements", "gauge", "Statements that wait for admission.", ("engine",)),
+    Metric(
+        "gpudb_resource_group_running", "gauge", "Transactions that have a place in their resource group.", ("group",)
+    ),
+    Metric("gpudb_resource_group_queued", "gauge", "Transactions that wait for such a place.", ("group",)),
+    Metric(
+        "gpudb_resource_group_admitted_total", "counter", "Transactions that got a place in their group.", ("group",)
+    ),
+    Metric("gpudb_resource_group_queued_total", "counter", "Transactions that had to wait for it.", ("group",)),
     Metric("gpudb_cached_plans", "gauge", "Statements in the plan cache."),
     Metric("gpudb_plan_cache_hits_total", "counter", "Statements whose plan was in the plan cache."),
     Metric("gpudb_plan_cache_misses_total", "counter", "Statements whose plan was not."),

@@ -13,6 +13,7 @@ from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.routines import Routine
 from gpudb.engine.protocol import Cancel, Engine, Measures, SharedRows, Stream
+from gpudb.engine.resource_groups import GroupPlaces
 from gpudb.errors import SqlError
 from gpudb.observe.activity_reset import ActivityReset
 from gpudb.observe.query_log import QueryLog
@@ -24,6 +25,7 @@ from gpudb.session.identity import Identity
 from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan, PlanCache
+from gpudb.session.resource_group import SessionGroup
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.session.running import RunningStatement
 from gpudb.session.settings.catalog import SettingValues
@@ -71,6 +73,7 @@ class DatabaseServices(Protocol):
     statements: StatementTotals
     statistics: StatementStatistics
     query_log: QueryLog
+    group_places: GroupPlaces
 
     @property
     def members(self) -> Membership | None:
@@ -114,6 +117,7 @@ class SessionState(Protocol):
     started: dt.datetime
     settings: SettingValues
     identity: Identity
+    resource_group: SessionGroup
     transactions: Transactions
     running: RunningStatement
     frames: dict[str, pa.Table]

@@ -20,6 +20,7 @@ from gpudb.config.database import EMBEDDED, DatabaseSettings
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.opening import select_cluster, start_cluster
 from gpudb.engine.protocol import Engine
+from gpudb.engine.resource_groups import GroupPlaces
 from gpudb.engine.routing import RoutedEngine
 from gpudb.engine.starting import ClusterStart, StartingEngine
 from gpudb.engine.startup_log import log_step
@@ -86,6 +87,7 @@ class Database:
             self.store.close()
             raise
         self.plans = PlanCache()
+        self.group_places = GroupPlaces()
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
         self._default_settings = _list_parameters(settings)

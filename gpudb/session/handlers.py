@@ -34,6 +34,7 @@ from gpudb.session.statements import (
     notify,
     prepared,
     query,
+    resource_groups,
     set_show,
     transactions,
 )
@@ -112,6 +113,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "RefreshMatViewStmt": materialized_views.refresh,
     "ReindexStmt": maintenance.reindex,
     "RenameStmt": rename.rename,
+    "ResourceGroupStmt": resource_groups.change_resource_group,
     "SelectStmt": query.select,
     "TransactionStmt": transactions.transaction,
     "TruncateStmt": truncate.truncate,

@@ -38,7 +38,7 @@ class RunningStatement:
         self._settings_version = -1
         self._timeout, self._has_idle_limits = 0, False
         self._cancel: Cancel | None = None
-        self._timer: threading.Timer | None = None
+        self._timers: list[threading.Timer] = []
 
     def begin(self) -> tuple[Cancel, dt.datetime]:
         """Starts a statement: returns its cancel flag, which statement_timeout sets too, and the current time."""
@@ -50,21 +50,23 @@ class RunningStatement:
         if self._settings_version != self._settings.version:
             self._update_limits()
         if self._timeout:
-            self._timer = threading.Timer(
-                self._timeout / 1000, cancel.stop, ("canceling statement due to statement timeout",)
-            )
-            self._timer.daemon = True
-            self._timer.start()
+            self.limit(cancel, self._timeout / 1000, "canceling statement due to statement timeout")
         return cancel, now
+
+    def limit(self, cancel: Cancel, seconds: float, reason: str) -> None:
+        """Stops the statement of a cancel flag after seconds, unless it has ended."""
+        timer = threading.Timer(seconds, cancel.stop, (reason,))
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
 
     def end(self) -> None:
         """Ends the statement."""
         self._cancel = None
         self.active = False
         self.progress = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        while self._timers:
+            self._timers.pop().cancel()
 
     def begin_parsing(self) -> Cancel:
         """Returns the cancel flag of a parse, which `end_parsing` ends."""

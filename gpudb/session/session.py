@@ -39,6 +39,7 @@ from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan
 from gpudb.session.plans import Plans
+from gpudb.session.resource_group import SessionGroup
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, check_columns
 from gpudb.session.running import RunningStatement
 from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
@@ -88,6 +89,7 @@ class Session:
         self.mailbox = Mailbox()
         self.transactions = Transactions(database, database_name, process_id, self.settings, self.mailbox, self)
         self.identity = Identity(role, self.settings, self.transactions, process_id, may_use_schema)
+        self.resource_group = SessionGroup(database, database_name, self.identity.authenticated)
         self.plans = Plans(self, database.plans, dispatcher)
         self.frames: dict[str, pa.Table] = {}
         self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
@@ -272,9 +274,11 @@ class Session:
         if handler is None:
             raise FeatureNotSupported(f"{_leading_keywords(statement)} is not supported")
         cancel, started = self.running.begin()
-        context = Context(self, statement, self.transactions.begin(started), cancel, parameters, oids, started, plan)
-        self.transactions.has_snapshot |= statement.kind not in _WITHOUT_SNAPSHOT
         try:
+            self._enter_group(statement, cancel)
+            transaction = self.transactions.begin(started)
+            self.transactions.has_snapshot |= statement.kind not in _WITHOUT_SNAPSHOT
+            context = Context(self, statement, transaction, cancel, parameters, oids, started, plan)
             result = self._handle(handler, context)
         except BaseException as error:
             self.running.end()
@@ -298,6 +302,13 @@ class Session:
 
             result.close = closed
         return result
+
+    def _enter_group(self, statement: RawStatement, cancel: Cancel) -> None:
+        """Returns once the transaction has a place in its resource group, whose limit of time begins then."""
+        group = self.resource_group.enter(statement.kind, cancel)
+        if group.statement_seconds is not None:
+            reason = f'canceling statement due to statement_seconds of resource group "{group.name}"'
+            self.running.limit(cancel, group.statement_seconds, reason)
 
     def _handle(self, handler: Handler, context: Context) -> Result:
         """Runs a statement's handler, again in other layouts of numerics if values do not fit."""
@@ -379,6 +390,10 @@ class Session:
         if self.cursors or self.shared_rows or not committed:
             self._dispatcher.transaction_ended(self, committed)
 
+    def transaction_ended(self) -> None:
+        """Ends the transaction's place in its resource group."""
+        self.resource_group.leave()
+
     def before_commit(self, transaction: Transaction) -> None:
         """Runs what precedes a commit."""
         if self.deferred_checks.pending or self.temporary_schema in transaction.catalog.schemas:
@@ -428,6 +443,7 @@ class Session:
                 self.transactions.end(commit=False)
             self._dispatcher.session_closed(self)
         finally:
+            self.resource_group.leave()
             self.processes.close()
             self.database.forget(self.process_id)
 

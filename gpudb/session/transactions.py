@@ -38,6 +38,9 @@ class TransactionEvents(Protocol):
     def transaction_ends(self, committed: bool) -> None:
         """Ends what belongs to a transaction that is committed or rolled back."""
 
+    def transaction_ended(self) -> None:
+        """Ends what a transaction holds to its very end."""
+
     def before_commit(self, transaction: Transaction) -> None:
         """Runs what precedes a commit."""
 
@@ -121,6 +124,12 @@ class Transactions:
 
     def end(self, *, commit: bool) -> None:
         """Commits or rolls back the transaction, implicit or explicit."""
+        try:
+            self._end(commit=commit)
+        finally:
+            self._events.transaction_ended()
+
+    def _end(self, *, commit: bool) -> None:
         transaction, self.current = self.current, None
         self.started = None
         self.explicit = self.failed = False
@@ -166,7 +175,7 @@ class Transactions:
     def restart(self, *, commit: bool, chain: bool) -> Transaction:
         """Commits the implicit transaction or rolls it back, and begins another, with `chain` in the same modes."""
         modes = self._settings.modes() if chain else None
-        self.end(commit=commit)
+        self._end(commit=commit)
         self._chained = modes
         return self.begin()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.engine import admission
 from gpudb.engine.admission import THREAD_WAIT_EVENT, WAIT_EVENT, Admission, Cost, FairQueues, ThreadAdmission, Ticket
 from gpudb.engine.protocol import Cancel, Settings
@@ -27,10 +28,18 @@ class Statements:
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.cancels: dict[str, Cancel] = {}
 
-    async def start(self, name: str, cost: Cost, session: int = 1, role: str = "", most: int = 0) -> None:
+    async def start(
+        self,
+        name: str,
+        cost: Cost,
+        session: int = 1,
+        role: str = "",
+        most: int = 0,
+        group: ResourceGroup | None = None,
+    ) -> None:
         self._ends[name], self.cancels[name] = asyncio.Event(), Cancel()
         self.tasks[name] = asyncio.create_task(
-            self._run(name, cost, Settings(session=session, role=role, max_running=most))
+            self._run(name, cost, Settings(session=session, role=role, max_running=most, group=group))
         )
         await _settled()
 
@@ -151,6 +160,27 @@ def test_a_role_at_its_limit_is_passed_over() -> None:
         assert them.began == ["a", "c", "short"]
         await them.end("short")
         assert them.began[-1] == "b"
+
+    _play(play)
+
+
+def test_a_resource_group_at_its_share_is_passed_over() -> None:
+    half = ResourceGroup(1, "half", memory_share=0.5, workers=0.5)
+    few_bytes = ResourceGroup(2, "few bytes", memory=15)
+
+    async def play() -> None:
+        them = Statements(Admission(1000, long=4))
+        for number, name in enumerate("abc"):
+            await them.start(name, LONG, session=number, group=half)
+        await them.start("d", LONG, session=4, group=few_bytes)
+        await them.start("e", LONG, session=5, group=few_bytes)
+        await them.start("short", SHORT, session=6, group=half)
+        await them.start("other", LONG, session=7)
+        assert them.began == ["a", "b", "d", "short", "other"]
+        await them.end("d")
+        assert them.began[-1] == "e"
+        await them.end("a")
+        assert them.began[-1] == "c"
 
     _play(play)
 

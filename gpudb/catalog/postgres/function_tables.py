@@ -31,6 +31,8 @@ SNAPSHOTS = "gpudb_snapshots"
 """The kept snapshots of tables; with an argument, of one table."""
 MODELS = "gpudb_models"
 """The models that the current role may score rows with."""
+RESOURCE_GROUPS = "gpudb_resource_groups"
+"""The resource groups, their limits, and how many of their transactions run and wait on this server."""
 LOCK_WAITS = "gpudb_lock_waits"
 """The sessions that wait for a lock, and for whom: not a PostgreSQL function, but the source of pg_blocking_pids."""
 QUERY_PROGRESS = "gpudb_progress"
@@ -104,13 +106,19 @@ _OWN_COLUMNS: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("target", TEXT), ("labels", _JSON), ("metrics", _JSON), ("parameters", _JSON), ("library", TEXT),
         ("bytes", INT8), ("snapshots", _JSON), ("training_query", TEXT),
     ),
+    RESOURCE_GROUPS: (
+        ("oid", OID), ("name", _NAME), ("concurrency", _INT4), ("memory_bytes", INT8), ("memory_share", _FLOAT),
+        ("temporary_space_bytes", INT8), ("statement_seconds", _FLOAT), ("workers", _FLOAT),
+        ("roles", SqlType("name").array), ("running", INT8), ("queued", INT8), ("total_admitted", INT8),
+        ("total_queued", INT8),
+    ),
     LOCK_WAITS: (("pid", _INT4), ("blocker", _INT4)),
     QUERY_PROGRESS: (("pid", _INT4), ("fraction", SqlType("float8"))),
     "pgstrom_device_info": (("gpu_id", _INT4), ("att_name", TEXT), ("att_value", TEXT), ("att_desc", TEXT)),
 }  # fmt: skip
 RELATIONS = frozenset(
     {
-        *("pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS, MODELS),
+        *("pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices", SNAPSHOTS, MODELS, RESOURCE_GROUPS),
         *(STATEMENTS, STATEMENTS_INFO, QUERY_LOG, QUERY_PROGRESS),
     }
 )

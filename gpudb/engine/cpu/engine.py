@@ -21,25 +21,22 @@ from gpudb.duckdb.cursors import open_arrow_reader
 from gpudb.duckdb.errors import (
     ENGINE_ERRORS,
     EngineRestarted,
-    broke_instance,
-    is_fatal,
     is_out_of_memory,
-    is_over_temp_limit,
     translate_error,
 )
 from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import quote_identifier
-from gpudb.engine.admission import LONG, SHORT_SECONDS, Cost, ThreadAdmission, Ticket
+from gpudb.engine.admission import ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
-from gpudb.engine.cpu.cost import COST, estimate_cost
 from gpudb.engine.cpu.explain import parse_plan
+from gpudb.engine.cpu.groups import GroupPools
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import TableReader
+from gpudb.engine.cpu.pool import EnginePool
 from gpudb.engine.cpu.statement import is_narrowable, list_file_tables, statement_sql
 from gpudb.engine.figures import record_steps, sum_steps
 from gpudb.engine.protocol import Cancel, PlanNode, Request, SharedRows, Stream
-from gpudb.engine.scheduling import compute_long, end_long
-from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.storage.files.changes import find_change
@@ -81,58 +78,53 @@ class CpuEngine:
             config["threads"] = threads
         if temp_limit is not None:
             config["max_temp_directory_size"] = f"{temp_limit // 1024}KiB"
-        self._config = config
-        self._temp_limit = temp_limit
-        self._restart_lock = threading.Lock()
-        self._closed = False
-        self._instance = EngineInstance(config)
-        self._threads = self._instance.threads()
-        # The other half may hold loaded tables.
-        room = self._instance.memory_limit() // 2
-        self._small_bytes = min(_SMALL_BYTES, room // 256)
-        # A statement uses all threads: more at once would only keep the short ones from theirs.
-        self.admission = ThreadAdmission(room, long=min(LONG, max(2, self._threads // 2)))
+        self._pool = EnginePool(config, temp_limit)
+        self._groups = GroupPools(config, self._pool)
+        self._memory_limit = self._pool.memory_limit
 
     @property
     def memory_limit(self) -> int:
         """The bytes that all statements together may take."""
-        return self._instance.memory_limit()
+        return self._memory_limit
+
+    @property
+    def admission(self) -> ThreadAdmission:
+        """The admission of statements of groups without memory of their own."""
+        return self._pool.admission
 
     @property
     def instance(self) -> EngineInstance:
-        """The DuckDB that runs statements; its functions are defined for the first of them."""
-        instance = self._instance
-        if not instance.defined and not self._closed:
-            instance.define()
-        return instance
+        """The DuckDB that runs these statements; its functions are defined for the first of them."""
+        return self._pool.instance
 
     @property
     def threads(self) -> int:
         """The number of threads that compute statements."""
-        return self._threads
+        return self._pool.threads
 
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
         request.settings.measures["engine"] = self.name
-        instance = self.instance
+        group = request.settings.group
+        pool = self._pool if group is None else self._groups.find(group)
         try:
-            return self._run(instance, request)
+            return self._run(pool, request)
         except EngineRestarted:
             # Another statement broke the instance: this one starts again.
-            return self._run(self.instance, request)
+            return self._run(pool, request)
 
-    def _run(self, instance: EngineInstance, request: Request) -> Stream:
-        opened = self._open(instance, request)
-        alone = partial(self._open, instance, request, alone=True)
-        return DuckStream(
-            opened, _result_schema(request.query), request.cancel, partial(self._translate_error, instance), alone
-        )
+    def _run(self, pool: EnginePool, request: Request) -> Stream:
+        instance = pool.instance
+        opened = self._open(pool, instance, request)
+        alone = partial(self._open, pool, instance, request, alone=True)
+        translate = partial(pool.translate_error, instance)
+        return DuckStream(opened, _result_schema(request.query), request.cancel, translate, alone)
 
-    def _open(self, instance: EngineInstance, request: Request, *, alone: bool = False) -> _Opened:
+    def _open(self, pool: EnginePool, instance: EngineInstance, request: Request, *, alone: bool = False) -> _Opened:
         """Admits a statement and prepares its SQL; `alone` waits until no other long statement runs."""
         stack = ExitStack()
         try:
-            ticket = self._admit(request, stack, alone=alone)
+            ticket = pool.admit(request, stack, alone=alone)
             narrow = is_narrowable(request.query)
             cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow)
             # refers to the VALUES tables that the first text registered on the cursor
@@ -141,41 +133,13 @@ class CpuEngine:
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
-                raise self._translate_error(instance, error) from error
+                raise pool.translate_error(instance, error) from error
             raise
 
     @staticmethod
     def _widen(instance: EngineInstance, request: Request, reader: TableReader) -> str:
         """Returns the SQL of a statement that multiplies decimals in 128 bits."""
         return statement_sql(instance, request, reader, {}).text
-
-    def _admit(self, request: Request, stack: ExitStack, *, alone: bool = False) -> Ticket | None:
-        """Admits a statement until its end; None for one so small that it needs no admission."""
-        cost = request.query.prepared.get(COST) or estimate_cost(request, self._threads)
-        if alone:
-            cost = Cost(self.admission.room, max(cost.seconds, SHORT_SECONDS))
-        elif cost.seconds < _SMALL_SECONDS and cost.bytes < self._small_bytes:
-            return None
-        ticket = self.admission.admit(cost, request)
-        stack.callback(self.admission.leave, ticket)
-        compute_long()
-        stack.callback(end_long)
-        return ticket
-
-    def _translate_error(self, instance: EngineInstance, error: BaseException) -> GpudbError:
-        """Translates an error; a fatal one replaces the broken instance."""
-        if self._temp_limit is not None and is_over_temp_limit(error):
-            message = f"temporary file size exceeds temp_file_limit ({self._temp_limit // 1024}kB)"
-            return SqlError.of("configuration_limit_exceeded", message)
-        if not is_fatal(error) or self._closed:
-            return translate_error(error)
-        with self._restart_lock:
-            if self._instance is instance and not instance.alive():
-                _LOG.error("the embedded engine failed; restarting it", exc_info=error)
-                self._instance = EngineInstance(self._config)
-        if self._instance is not instance and not broke_instance(error):
-            return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
-        return translate_error(error)
 
     def _prepare(
         self, instance: EngineInstance, stack: ExitStack, request: Request, *, narrow: bool = False
@@ -218,7 +182,7 @@ class CpuEngine:
             f" ON s.{quote_identifier(FILE_COLUMN)} = gone.file AND s.{quote_identifier(ROW_COLUMN)} = gone.row"
         )
         schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
-        return DuckStream(_Opened(stack, cursor, text), schema, cancel, partial(self._translate_error, instance))
+        return DuckStream(_Opened(stack, cursor, text), schema, cancel, partial(self._pool.translate_error, instance))
 
     def statistics(self, table: Table, columns: Sequence[Column], cancel: Cancel) -> tuple[ColumnStatistics, ...]:
         """Computes statistics of some of a table's columns for ANALYZE."""
@@ -228,7 +192,7 @@ class CpuEngine:
         stack.callback(cursor.close)
         text, schema = analysis.statistics_query(table, columns), analysis.statistics_schema(columns)
         with closing(
-            DuckStream(_Opened(stack, cursor, text), schema, cancel, partial(self._translate_error, instance))
+            DuckStream(_Opened(stack, cursor, text), schema, cancel, partial(self._pool.translate_error, instance))
         ) as found:
             return analysis.statistics(columns, pa.Table.from_batches(found, schema))
 
@@ -238,7 +202,7 @@ class CpuEngine:
         try:
             return instance.system.columns(schema, relation)
         except duckdb.Error as error:
-            translated = self._translate_error(instance, error)
+            translated = self._pool.translate_error(instance, error)
             if not isinstance(translated, EngineRestarted):
                 raise translated from error
         return self.instance.system.columns(schema, relation)
@@ -264,10 +228,12 @@ class CpuEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""
-        instance = self.instance
+        group = request.settings.group
+        pool = self._pool if group is None else self._groups.find(group)
+        instance = pool.instance
         with ExitStack() as stack:
             if analyze:
-                self._admit(request, stack)
+                pool.admit(request, stack)
             try:
                 with record_steps() as steps:
                     cursor, text, reader = self._prepare(instance, stack, request)
@@ -276,7 +242,7 @@ class CpuEngine:
                 row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
                 failure = find_failure(list_file_tables(request.query), error)
-                raise failure or self._translate_error(instance, error) from error
+                raise failure or pool.translate_error(instance, error) from error
             finally:
                 request.cancel.measure = None
             assert row is not None
@@ -287,8 +253,8 @@ class CpuEngine:
 
     def close(self) -> None:
         """Closes the database and interrupts running statements."""
-        self._closed = True
-        self._instance.close()
+        self._groups.close()
+        self._pool.close()
 
 
 _SCHEMA = Artifact[pa.Schema]()

@@ -253,6 +253,12 @@ class LoadedTables:
                 self._committed[table.oid] = table
                 self._catch_up(table.oid)
 
+    def set_budget(self, budget: int) -> None:
+        """Changes the limit of their bytes; drops the segments beyond it that were used least recently."""
+        with self._lock:
+            self._budget = budget
+            self._make_room(0)
+
     def measure(self) -> tuple[int, int]:
         """Returns the estimated bytes of the loaded segments, and their limit."""
         with self._lock:

@@ -11,6 +11,7 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from gpudb.catalog.resource_groups import list_groups
 from gpudb.engine.nvml import read_devices
 from gpudb.observe import metrics
 from gpudb.observe.totals import BUCKETS, NO_ENGINE
@@ -142,6 +143,13 @@ def _add_engines(families: _Families, database: Database) -> None:
         running, waiting = counts()
         families.add("gpudb_admitted_statements", running, engine)
         families.add("gpudb_queued_statements", waiting, engine)
+    places = database.group_places
+    for name in list_groups(database.store.catalog().resource_groups):
+        running, waiting = places.count(name)
+        families.add("gpudb_resource_group_running", running, name)
+        families.add("gpudb_resource_group_queued", waiting, name)
+        families.add("gpudb_resource_group_admitted_total", places.admitted[name], name)
+        families.add("gpudb_resource_group_queued_total", places.queued[name], name)
     families.add("gpudb_cached_plans", len(database.plans))
     families.add("gpudb_plan_cache_hits_total", database.plans.hits)
     families.add("gpudb_plan_cache_misses_total", database.plans.misses)

@@ -54,6 +54,7 @@ _BY_KIND = {
     ),
     "ModelStmt": DDL,
     "NodeStmt": DDL,
+    "ResourceGroupStmt": DDL,
 }
 _known: LruCache[str, tuple[str, ...]] = LruCache(_CACHED_TEXTS)
 

@@ -12,13 +12,13 @@ from typing import Literal
 from gpudb.errors import SqlError
 from gpudb.sql.parse.clause_text import hide_quoted
 from gpudb.sql.parse.distribute_by import fold_identifier
+from gpudb.sql.parse.with_options import read_options
 
 _STATEMENT = re.compile(
     r"(?:\A|;)\s*(?P<all>(?P<verb>CREATE|ALTER|DROP)\s+NODE\s+(?P<name>[^\s;(]+)(?:\s+WITH\s*\((?P<options>[^()]*)\))?"
     r"|EXECUTE\s+DIRECT\s+ON\s*\((?P<nodes>[^()]*)\)\s*(?P<text>x+))\s*(?=;|\Z)",
     re.I,
 )
-_OPTION = re.compile(r"\s*(\w+)(?:\s*=\s*('(?:[^']|'')*'|[\w.-]+))?\s*(?:,|\Z)")
 _STAND_IN = "CHECKPOINT"
 _LITERAL = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$(.*)\$\1\$", re.S)
 
@@ -63,15 +63,7 @@ def _node_statement(match: re.Match[str], text: str) -> NodeStatement:
     verb = match["verb"].lower()
     name = fold_identifier(text[slice(*match.span("name"))])
     written = text[slice(*match.span("options"))] if match["options"] is not None else ""
-    options: dict[str, str] = {}
-    place = 0
-    while place < len(written.rstrip()):
-        one = _OPTION.match(written, place)
-        if one is None or not one.group():
-            raise SqlError.of("syntax_error", f'syntax error in the options of node "{name}"')
-        value = one[2] or "true"
-        options[one[1].lower()] = value[1:-1].replace("''", "'") if value[0] == "'" else value
-        place = one.end()
+    options = read_options(written, f'node "{name}"')
     if verb == "drop" and options:
         raise SqlError.of("syntax_error", "DROP NODE has no options")
     return NodeStatement(verb, name, tuple(options.items()))  # type: ignore[arg-type]

@@ -28,6 +28,7 @@ from gpudb.sql.parse.model_statements import ModelStatement, extract_model_state
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
 from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
+from gpudb.sql.parse.resource_groups import ResourceGroupClause, ResourceGroupStatement, extract_resource_groups
 from gpudb.sql.parse.statement_functions import find_function_call
 from gpudb.sql.parse.system_time import SystemTimeClause, attach_system_time, extract_system_times
 from gpudb.sql.parse.vertical_tabs import check_vertical_tabs, replace_escapes
@@ -50,6 +51,9 @@ class RawStatement:
     distribution: DistributeBy | None = None
     node_statement: NodeStatement | None = None
     model_statement: ModelStatement | None = None
+    group_statement: ResourceGroupStatement | None = None
+    resource_group: ResourceGroupClause | None = None
+    """RESOURCE GROUP of CREATE and ALTER ROLE."""
     direct_node: str | None = None
     """The node of EXECUTE DIRECT, if this is its statement."""
     part: bool = False
@@ -62,6 +66,7 @@ class RawStatement:
     def __post_init__(self) -> None:
         kind = "NodeStmt" if self.node_statement is not None else str(self.node.DESCRIPTOR.name)
         kind = "ModelStmt" if self.model_statement is not None else kind
+        kind = "ResourceGroupStmt" if self.group_statement is not None else kind
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "is_function", kind == "SelectStmt" and find_function_call(self.node) is not None)
 
@@ -74,6 +79,7 @@ def parse(text: str) -> list[RawStatement]:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
     plain, node_statements = extract_node_statements(text)
     plain, model_statements = extract_model_statements(plain)
+    plain, group_statements, group_clauses = extract_resource_groups(plain)
     plain, distributions = extract_distribution(plain)
     check_depth(plain)
     if "\v" in plain:
@@ -105,15 +111,32 @@ def parse(text: str) -> list[RawStatement]:
         if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
             at = position(plain, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
-        own_taken = next((each for at, each in (*node_statements, *model_statements) if start <= at <= end), None)
+        if group_clauses:
+            own_clauses = [each for each in group_clauses if start <= each.offset <= end]
+            statement = _attach_resource_group(statement, own_clauses)
+        taken_statements = (*node_statements, *model_statements, *group_statements)
+        own_taken = next((each for at, each in taken_statements if start <= at <= end), None)
         found.append(statement if own_taken is None else _restore_statement(statement, own_taken))
     return found
 
 
-def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDirect | ModelStatement) -> RawStatement:
+def _attach_resource_group(statement: RawStatement, clauses: list[ResourceGroupClause]) -> RawStatement:
+    """Attaches RESOURCE GROUP to the statement of a role; 42601 if there are several, or the statement is another."""
+    if not clauses:
+        return statement
+    if len(clauses) > 1 or statement.kind not in {"CreateRoleStmt", "AlterRoleStmt"}:
+        raise SyntaxError_('syntax error at or near "RESOURCE"')
+    return replace(statement, resource_group=clauses[0])
+
+
+def _restore_statement(
+    stand_in: RawStatement, taken: NodeStatement | ExecuteDirect | ModelStatement | ResourceGroupStatement
+) -> RawStatement:
     """Replaces a placeholder by its statement; 0A000 if EXECUTE DIRECT contains anything but one SELECT."""
     if isinstance(taken, NodeStatement):
         return replace(stand_in, node_statement=taken)
+    if isinstance(taken, ResourceGroupStatement):
+        return replace(stand_in, group_statement=taken)
     if not isinstance(taken, ExecuteDirect):
         return replace(stand_in, model_statement=taken)
     inside = parse(taken.text)

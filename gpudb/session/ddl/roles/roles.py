@@ -9,8 +9,10 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog import role_renaming
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, FIRST_USER_OID, Catalog
+from gpudb.catalog.resource_groups import list_groups
 from gpudb.catalog.roles import Role
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.role_checks import (
     check_may_alter,
     check_may_comment,
@@ -18,6 +20,7 @@ from gpudb.session.authorization.role_checks import (
     check_may_drop,
     check_may_drop_any,
     check_may_rename,
+    denied,
 )
 from gpudb.session.authorization.role_specs import (
     check_not_reserved,
@@ -28,7 +31,7 @@ from gpudb.session.authorization.role_specs import (
 )
 from gpudb.session.context import Context
 from gpudb.session.ddl.roles.role_grants import change_members, grant_new_role
-from gpudb.session.ddl.roles.role_options import read_role_options
+from gpudb.session.ddl.roles.role_options import RoleOptions, read_role_options
 from gpudb.session.objects.role_dependents import check_no_dependents
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner
@@ -39,6 +42,7 @@ def create_role(context: Context) -> Result:
     node: Any = context.statement.node
     context.check_writable("CREATE ROLE")
     options = read_role_options(context, node.options)
+    _read_resource_group(context, options)
     attributes = {"login": node.stmt_type == pg.ROLESTMT_USER, **options.attributes}
     catalog = context.transaction.catalog
     check_may_create(catalog, context.session.user, attributes)
@@ -59,6 +63,7 @@ def alter_role(context: Context) -> Result:
     context.check_writable("ALTER ROLE")
     check_not_reserved(node.role)
     options = read_role_options(context, node.options)
+    _read_resource_group(context, options)
     catalog = context.transaction.catalog
     role = resolve_role(context.session, catalog, node.role)
     check_may_alter(catalog, context.session.user, role, options.attributes.keys())
@@ -70,6 +75,19 @@ def alter_role(context: Context) -> Result:
     if options.members:
         change_members(context, role, options.members, grants=node.action > 0)
     return Result("ALTER ROLE")
+
+
+def _read_resource_group(context: Context, options: RoleOptions) -> None:
+    """Adds the field that RESOURCE GROUP sets; 42501 unless a superuser gives it, 42704 for an unknown group."""
+    clause = context.statement.resource_group
+    if clause is None:
+        return
+    catalog = context.transaction.catalog
+    if not is_superuser(catalog, context.session.user):
+        raise denied("alter role", "Only roles with the SUPERUSER attribute may change the resource group of a role.")
+    if clause.name is not None and clause.name not in list_groups(catalog.resource_groups):
+        raise UndefinedObject(f'resource group "{clause.name}" does not exist')
+    options.attributes["resource_group"] = clause.name
 
 
 def drop_role(context: Context) -> Result:

@@ -15,6 +15,7 @@ from gpudb.catalog.postgres.function_tables import (
     MODELS,
     QUERY_LOG,
     QUERY_PROGRESS,
+    RESOURCE_GROUPS,
     SEQUENCE_STATES,
     SNAPSHOTS,
     STATEMENTS,
@@ -29,6 +30,7 @@ from gpudb.session.execution import sequence_values
 from gpudb.session.execution.system import activity_rows, cluster_tables, extension_rows, statement_rows
 from gpudb.session.execution.system.model_rows import model_rows
 from gpudb.session.execution.system.pg_locks import lock_rows, wait_rows
+from gpudb.session.execution.system.resource_group_rows import group_rows
 from gpudb.session.execution.system.session_functions import check_superuser
 from gpudb.session.execution.system.snapshot_rows import snapshot_rows
 from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
@@ -75,6 +77,7 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
         STATEMENTS_INFO: lambda: statement_rows.statistics_info_rows(context),
         QUERY_LOG: lambda: statement_rows.query_log_rows(context),
         MODELS: lambda: model_rows(context),
+        RESOURCE_GROUPS: lambda: group_rows(context),
         SNAPSHOTS: lambda: snapshot_rows(context),
         SEQUENCE_STATES: lambda: [_sequence_state(context, each) for each in context.transaction.catalog.sequences()],
     }

@@ -44,7 +44,8 @@ class Settings:
     over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
-    statements, 0 for none. Engines write to `measures`.
+    statements, 0 for none. `function_memory` limits the processes of functions, in bytes (0: a default). Engines write
+    to `measures`.
     """
 
     timezone: str = "UTC"
@@ -60,6 +61,7 @@ class Settings:
     role: str = ""
     max_running: int = 0
     measures: Measures = field(default_factory=Measures)
+    function_memory: int = 0
 
 
 class Cancel:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from weakref import WeakValueDictionary
 
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import FeatureNotSupported, SqlError, sqlstates
 from gpudb.types import SqlType
 
 TYPES: Mapping[str, tuple[str, str]] = {
@@ -23,7 +26,13 @@ TYPES: Mapping[str, tuple[str, str]] = {
 """The type in C++, and NumPy's name for the items of a column, by SQL type."""
 BODY = "body"
 """The file of a body in messages of compilers."""
+MAX_ERRORS = 100
+"""The errors that a body may raise."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_RAISE = re.compile(r'\bRAISE_ERROR\s*\(\s*"([0-9A-Z]{5})"\s*,\s*("(?:[^"\\\n]|\\.)*")\s*\)')
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "'": "'"}
+_NULL = re.compile(r"\b(RETURN_NULL|result_isnull)\b")
 _HOST = """\
 #include <algorithm>
 #include <cmath>
@@ -36,13 +45,22 @@ static inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 """
 _COMMON = """\
+__device__ static constexpr bool plcuda_same(const char *a, const char *b) {
+  while (*a && *a == *b) { ++a; ++b; }
+  return *a == *b;
+}
 #define RETURN_NULL() do { result_isnull = true; return {}; } while (0)
+#define RAISE_ERROR(state, message) do { constexpr int plcuda_found = PLCUDA_NUMBER(state message); \\
+  result_error = plcuda_found; return {}; } while (0)
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=True)
 class CudaFunction:
-    """A function: its parameters by name and type, its result and its body. A `strict` one has no flags of NULL."""
+    """A function: its parameters by name and type, its result and its body.
+
+    A `strict` one has no flags of NULL.
+    """
 
     name: str
     parameters: tuple[tuple[str, SqlType], ...]
@@ -50,9 +68,51 @@ class CudaFunction:
     body: str
     strict: bool
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.parameters, self.result, self.body, self.strict))
 
-def check_types(function: CudaFunction) -> None:
-    """0A000 for types that have none in C++, 42P13 for a parameter whose name is none in C++."""
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> object:
+        return intern_function, (self.name, self.parameters, self.result, self.body, self.strict)
+
+    @cached_property
+    def errors(self) -> tuple[tuple[str, str], ...]:
+        """The errors that the body raises, as SQLSTATE and message: number n is the item n - 1."""
+        return tuple((state, _unescape(text)) for state, text in dict.fromkeys(_RAISE.findall(self.body)))
+
+    @cached_property
+    def may_be_null(self) -> bool:
+        """Whether the body may return NULL."""
+        return _NULL.search(self.body) is not None
+
+    @cached_property
+    def number(self) -> int:
+        """The number by which SQL names the function, the same in every process."""
+        text = repr((self.name, self.parameters, self.result, self.body, self.strict))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
+
+
+_functions: WeakValueDictionary[int, CudaFunction] = WeakValueDictionary()
+
+
+def intern_function(
+    name: str, parameters: tuple[tuple[str, SqlType], ...], result: SqlType, body: str, strict: bool
+) -> CudaFunction:
+    """Returns the one function with these properties; `find_function` finds it for as long as it is held."""
+    made = CudaFunction(name, parameters, result, body, strict)
+    return _functions.setdefault(made.number, made)
+
+
+def find_function(number: int) -> CudaFunction:
+    """Returns a function by its number, while a plan holds it."""
+    return _functions[number]
+
+
+def check_function(function: CudaFunction) -> None:
+    """0A000 for types that have none in C++, 42P13 for a parameter whose name is none in C++, 42601 for an error."""
     for name, item in (*function.parameters, ("", function.result)):
         if item.name not in TYPES or item.domain is not None:
             hint = (
@@ -61,6 +121,43 @@ def check_types(function: CudaFunction) -> None:
             raise FeatureNotSupported(f"PL/CUDA functions cannot have the type {item}", hint=hint)
         if name and not _NAME.fullmatch(name):
             raise SqlError.of("invalid_function_definition", f'parameter name "{name}" is not a name in C++')
+    _check_errors(function)
+
+
+def _check_errors(function: CudaFunction) -> None:
+    for found in re.finditer(r"\bRAISE_ERROR\b", function.body):
+        raised = _RAISE.match(function.body, found.start())
+        message = None
+        if raised is None:
+            message = "RAISE_ERROR takes an SQLSTATE and a message, each a text in double quotes"
+        elif raised[1] not in _conditions():
+            message = f'unrecognized SQLSTATE "{raised[1]}"'
+        if message is not None:
+            error = SqlError.of("syntax_error", message)
+            error.position = found.start() + 1
+            raise error
+    if len(function.errors) > MAX_ERRORS:
+        raise FeatureNotSupported(f"a body that raises more than {MAX_ERRORS} errors is not supported")
+
+
+@cache
+def _conditions() -> Mapping[str, str]:
+    return {state: condition for condition, state in sqlstates().items()}
+
+
+def make_error(function: CudaFunction, number: int) -> SqlError:
+    """Returns the error that a body raises by a number."""
+    state, message = function.errors[number - 1]
+    return SqlError.of(_conditions()[state], message, where=describe_function(function))
+
+
+def describe_function(function: CudaFunction) -> str:
+    """Returns the line of CONTEXT for errors of a function."""
+    return f'PL/CUDA function "{function.name}"'
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), text[1:-1])
 
 
 def name_parameters(function: CudaFunction) -> list[str]:
@@ -68,46 +165,72 @@ def name_parameters(function: CudaFunction) -> list[str]:
     return [name or f"arg{number}" for number, (name, _) in enumerate(function.parameters, 1)]
 
 
+@lru_cache(1024)
+def write_function(function: CudaFunction, label: str) -> tuple[str, str]:
+    """Returns the declaration of a function of the name `label`, and its definition, which `write_macros` precedes.
+
+    Beside the parameters, each followed by a flag of NULL unless the function is strict, it takes references to a flag
+    of a NULL result and to the number of an error, of which it changes one at most.
+    """
+    parameters = []
+    for name, (_, item) in zip(name_parameters(function), function.parameters, strict=True):
+        parameters.append(f"{c_type(item)} {name}")
+        if not function.strict:
+            parameters.append(f"bool {name}_isnull")
+    parameters += ["bool &result_isnull", "int &result_error"]
+    head = f"__device__ static {c_type(function.result)} {label}({', '.join(parameters)})"
+    tests = [
+        f'plcuda_same(text, "{state}" {text}) ? {number} : '
+        for number, (state, text) in enumerate(dict.fromkeys(_RAISE.findall(function.body)), 1)
+    ]
+    number = f"__device__ static constexpr int {label}_error(const char *text) {{ return {''.join(tests)}0; }}"
+    definition = (
+        f"{number}\n#undef PLCUDA_NUMBER\n#define PLCUDA_NUMBER {label}_error\n"
+        f'{head} {{\n#line 1 "{BODY}"\n{function.body}\n}}\n'
+    )
+    return f"{head};", definition
+
+
+def write_macros() -> str:
+    """Returns what definitions of functions need before them."""
+    return _COMMON
+
+
 def write_device_source(function: CudaFunction) -> str:
     """Returns CUDA C++ with the function and a kernel that calls it, so that nothing of it is left out."""
     names = name_parameters(function)
     given = [f"x{number}[0]" + ("" if function.strict else ", false") for number in range(len(names))]
-    pointers = [f"const {_type(item)} *x{number}" for number, (_, item) in enumerate(function.parameters)]
-    out = f"{_type(function.result)} *out"
+    pointers = [f"const {c_type(item)} *x{number}" for number, (_, item) in enumerate(function.parameters)]
+    out = f"{c_type(function.result)} *out, int *failed"
     return (
-        f"{_COMMON}{_write_function(function)}\n"
-        f'extern "C" __global__ void run({", ".join([*pointers, out])}) {{ bool is_null = false; '
-        f"out[0] = plcuda_body({', '.join([*given, 'is_null'])}); }}\n"
+        f"{_COMMON}{write_function(function, 'plcuda_body')[1]}\n"
+        f'extern "C" __global__ void run({", ".join([*pointers, out])}) {{ bool is_null = false; int error = 0; '
+        f"out[0] = plcuda_body({', '.join([*given, 'is_null', 'error'])}); failed[0] = error + is_null; }}\n"
     )
 
 
 def write_host_source(function: CudaFunction) -> str:
-    """Returns C++ with the function and `run`, which calls it for the rows of columns."""
+    """Returns C++ with the function and `run`, which calls it for the rows of columns until one raises an error.
+
+    A strict function is not called for rows with a NULL. `run` returns the number of the error, else 0.
+    """
     arguments = []
     for number, (_, item) in enumerate(function.parameters):
-        arguments.append(f"((const {_type(item)} *)data[{number}])[row]")
+        arguments.append(f"((const {c_type(item)} *)data[{number}])[row]")
         if not function.strict:
             arguments.append(f"!valid[{number}][row]")
+    known = " & ".join(f"valid[{number}][row]" for number in range(len(function.parameters)))
+    skipped = f"    if (!({known})) continue;\n" if function.strict and known else ""
     return (
-        f"{_HOST}{_COMMON}{_write_function(function)}\n"
-        'extern "C" void run(long long rows, void **data, unsigned char **valid, void *out, unsigned char *out_valid)'
-        " {\n  for (long long row = 0; row < rows; row++) {\n    bool is_null = false;\n"
-        f"    (({_type(function.result)} *)out)[row] = plcuda_body({', '.join([*arguments, 'is_null'])});\n"
-        "    out_valid[row] = !is_null;\n  }\n}\n"
+        f"{_HOST}{_COMMON}{write_function(function, 'plcuda_body')[1]}\n"
+        'extern "C" int run(long long rows, void **data, unsigned char **valid, void *out, unsigned char *out_valid)'
+        f" {{\n  for (long long row = 0; row < rows; row++) {{\n{skipped}    bool is_null = false; int error = 0;\n"
+        f"    (({c_type(function.result)} *)out)[row] = "
+        f"plcuda_body({', '.join([*arguments, 'is_null', 'error'])});\n"
+        "    if (error) return error;\n    out_valid[row] = !is_null;\n  }\n  return 0;\n}\n"
     )
 
 
-def _write_function(function: CudaFunction) -> str:
-    parameters = []
-    for name, (_, item) in zip(name_parameters(function), function.parameters, strict=True):
-        parameters.append(f"{_type(item)} {name}")
-        if not function.strict:
-            parameters.append(f"bool {name}_isnull")
-    head = (
-        f"__device__ static {_type(function.result)} plcuda_body({', '.join([*parameters, 'bool &result_isnull'])}) {{"
-    )
-    return f'{head}\n#line 1 "{BODY}"\n{function.body}\n}}'
-
-
-def _type(item: SqlType) -> str:
+def c_type(item: SqlType) -> str:
+    """Returns the type in C++ of a SQL type in TYPES."""
     return TYPES[item.name][0]

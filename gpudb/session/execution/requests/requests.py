@@ -86,6 +86,7 @@ def _settings(context: Context) -> Settings:
         str(session.identity.authenticated),  # SET ROLE does not change whose limits count
         int(session.settings["gpudb.max_running_statements"]),
         session.measures,
+        int(session.settings["gpudb.function_memory"]) << 20,
     )
 
 

@@ -14,6 +14,7 @@ from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
+from gpudb.plcuda.source import CudaFunction, intern_function
 from gpudb.sql.bind.base import Arguments, Binder
 from gpudb.sql.bind.expressions.polymorphic import convert_arguments, resolve_polymorphic
 from gpudb.sql.bind.expressions.records import get_field
@@ -87,13 +88,25 @@ def as_function(routine: Routine) -> Function:
         variadic=_variadic(routine),
         defaults=sum(each.default is not None for each in routine.inputs),
         strict=routine.strict,
-        volatile=routine.volatility == "v",
+        volatile=routine.volatility == "v" and not runs_on_device(routine),
         immutable=routine.volatility == "i",
         out_names=tuple(each.name for each in outputs),
         out_types=tuple(each.type for each in outputs),
         arg_names=tuple(each.name for each in routine.inputs),
         is_pure=TRAITS[routine.language].is_pure,
+        code=get_device_code(routine) if runs_on_device(routine) else None,
     )
+
+
+def runs_on_device(routine: Routine) -> bool:
+    """Whether engines run the calls of a function, whose body is device code. Its calls have no effects."""
+    return TRAITS[routine.language].is_device_code and routine.kind == "f" and not routine.returns_set
+
+
+def get_device_code(routine: Routine) -> CudaFunction:
+    """Returns the code of a function in PL/CUDA."""
+    parameters = tuple((each.name, each.type) for each in routine.inputs)
+    return intern_function(routine.name, parameters, routine.result, routine.body, routine.strict)
 
 
 def _variadic(routine: Routine) -> SqlType | None:

@@ -1,0 +1,26 @@
+"""Functions in PL/CUDA as DuckDB calls them: `gpudb.duckdb.udf.device_code` runs their bodies on the host."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gpudb.functions.library import Function
+from gpudb.functions.registry import Implementation, Operands
+
+_STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
+"""The running statement's number, with which calls ask whether it is cancelled."""
+
+
+@lru_cache(1024)
+def implement_device_code(function: Function) -> Implementation:
+    """Returns how a function is computed whose `code` is device code."""
+    code = function.code
+    assert code is not None
+
+    def call(operands: Operands) -> str:
+        pairs = zip(operands.sql, function.args, strict=True)
+        arguments = [f"CAST({sql} AS {item.duckdb})" for sql, item in pairs]
+        first = f"{code.number}::BIGINT"
+        return f"gpudb_{function.result.name}_code({', '.join([first, _STATEMENT, *arguments])})"
+
+    return Implementation(call)

@@ -78,9 +78,11 @@ def is_system_first(binder: Binder, names: Sequence[str], routines: Sequence[Rou
 def as_function(routine: Routine) -> Function:
     """Returns a routine as a function for overload resolution."""
     outputs = routine.outputs if routine.kind == "f" else ()
+    code = get_device_code(routine) if runs_on_device(routine) else None
     return Function(
         oid=routine.oid,
-        name=routine.name,
+        # What engines know by the name of PostgreSQL's function is nothing that they know of this one.
+        name=routine.name if code is None else f"{routine.schema}.{routine.name}",
         args=tuple(each.type.plain for each in routine.inputs),
         result=routine.result,
         kind=routine.kind,
@@ -88,13 +90,13 @@ def as_function(routine: Routine) -> Function:
         variadic=_variadic(routine),
         defaults=sum(each.default is not None for each in routine.inputs),
         strict=routine.strict,
-        volatile=routine.volatility == "v" and not runs_on_device(routine),
+        volatile=routine.volatility == "v" and code is None,
         immutable=routine.volatility == "i",
         out_names=tuple(each.name for each in outputs),
         out_types=tuple(each.type for each in outputs),
         arg_names=tuple(each.name for each in routine.inputs),
         is_pure=TRAITS[routine.language].is_pure,
-        code=get_device_code(routine) if runs_on_device(routine) else None,
+        code=code,
     )
 
 

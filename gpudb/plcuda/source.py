@@ -197,15 +197,33 @@ def write_macros() -> str:
 
 
 def write_device_source(function: CudaFunction) -> str:
-    """Returns CUDA C++ with the function and a kernel that calls it, so that nothing of it is left out."""
-    names = name_parameters(function)
-    given = [f"x{number}[0]" + ("" if function.strict else ", false") for number in range(len(names))]
-    pointers = [f"const {c_type(item)} *x{number}" for number, (_, item) in enumerate(function.parameters)]
-    out = f"{c_type(function.result)} *out, int *failed"
+    """Returns CUDA C++ with the function and a kernel `run` that calls it for rows of columns.
+
+    Its parameters are the number of rows, which of them are to be called (null: all), values and validity (null: all)
+    of each argument, then values and validity of the result, the greatest error, and `flags[place]`, which is set if a
+    row is NULL.
+    """
+    parameters, given, known = ["long long rows", "const bool *reached"], [], []
+    for number, (_, item) in enumerate(function.parameters):
+        parameters += [f"const {c_type(item)} *x{number}", f"const bool *v{number}"]
+        is_known = f"(!v{number} || v{number}[row])"
+        given.append(f"x{number}[row]")
+        if function.strict:
+            known.append(f" && {is_known}")
+        else:
+            given.append(f"!{is_known}")
+    result = c_type(function.result)
+    parameters += [f"{result} *out", "bool *valid", "int *failed", "unsigned *flags", "int place"]
     return (
         f"{_COMMON}{write_function(function, 'plcuda_body')[1]}\n"
-        f'extern "C" __global__ void run({", ".join([*pointers, out])}) {{ bool is_null = false; int error = 0; '
-        f"out[0] = plcuda_body({', '.join([*given, 'is_null', 'error'])}); failed[0] = error + is_null; }}\n"
+        f'extern "C" __global__ void run({", ".join(parameters)}) {{\n'
+        "  for (long long row = blockIdx.x * (long long)blockDim.x + threadIdx.x; row < rows;"
+        " row += (long long)gridDim.x * blockDim.x) {\n"
+        f"    bool is_null = true; int error = 0; {result} made = {{}};\n"
+        f"    if ((!reached || reached[row]){''.join(known)}) {{\n"
+        f"      is_null = false; made = plcuda_body({', '.join([*given, 'is_null', 'error'])});\n    }}\n"
+        "    out[row] = made; valid[row] = !is_null;\n"
+        "    if (is_null) flags[place] = 1;\n    if (error) atomicMax(failed, error);\n  }\n}\n"
     )
 
 

@@ -75,7 +75,7 @@ class CudaFunction:
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> object:
+    def __reduce__(self) -> tuple[object, ...]:
         return intern_function, (self.name, self.parameters, self.result, self.body, self.strict)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Calls of exact functions (`gpudb.exact`), of distances and of PL/CUDA functions over a frame's columns, and their computation with NumPy.
+"""Calls of functions over a frame's columns, exact ones (`gpudb.exact`) among them, and their computation on the host.
 
 Operands and results are physical columns: unscaled values of 128 bits, and display scales. A result of numerics is the
 column `name`, and its display scale `name` + "s".

@@ -1,4 +1,4 @@
-"""Exact functions (kernels/exact.cu), distances (kernels/vectors.cu) and PL/CUDA functions over a frame's columns in GPU memory.
+"""Exact functions (kernels/exact.cu), distances (kernels/vectors.cu) and PL/CUDA functions over frames on the GPU.
 
 See `backend.exact_calls`.
 """
@@ -58,9 +58,7 @@ class ExactKernels:
         """
         columns = {column.name: column.obj for column in table.columns}
         flags = cupy.zeros(1 + len(calls), np.uint32)
-        started = [
-            self._start_call(columns, call, table.num_rows, flags, place) for place, call in enumerate(calls, 1)
-        ]
+        started = [self._start_call(columns, call, table.num_rows, flags, place) for place, call in enumerate(calls, 1)]
         failed, *nulls = flags.get().tolist()
         for each in started:
             if isinstance(each, Results) and each.call.function.errors and (number := int(each.error.get()[0])):

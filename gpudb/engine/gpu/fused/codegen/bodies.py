@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
-from gpudb.engine.gpu.fused.codegen.kernel_source import Code
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter
 from gpudb.engine.gpu.fused.ir.pipeline import BodyCall, Expr
 from gpudb.engine.gpu.fused.ir.traversal import functions_called
 from gpudb.plcuda.source import CudaFunction, c_type, write_function, write_macros
-
-if TYPE_CHECKING:
-    from gpudb.engine.gpu.fused.codegen.expressions import Emitter
 
 
 def write_functions(exprs: Iterable[Expr]) -> tuple[str, str]:
@@ -31,12 +27,12 @@ def _label(function: CudaFunction) -> str:
     return f"plcuda_{function.number:x}"
 
 
-def emit_body_call(out: Emitter, expr: BodyCall, kind: str) -> Code:
-    """Emits a call: its value of the C++ type `kind`, and whether it is not NULL."""
+def emit_body_call(out: StatementWriter, expr: BodyCall, kind: str, emit: Callable[[Expr], Code]) -> Code:
+    """Emits a call: its value of the C++ type `kind`, and whether it is not NULL; `emit` emits arguments."""
     function = expr.function
     arguments, known = [], []
     for arg, (_, item) in zip(expr.args, function.parameters, strict=True):
-        value, valid = out.value(arg)
+        value, valid = emit(arg)
         arguments.append(f"({c_type(item)}){value}")
         if not function.strict:
             arguments.append("false" if valid is None else f"!{valid}")

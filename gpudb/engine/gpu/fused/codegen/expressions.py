@@ -126,7 +126,7 @@ class Emitter(StatementWriter):
             case CaseWhen():
                 return self._choose(expr, kind)
             case BodyCall():
-                return bodies.emit_body_call(self, expr, kind)
+                return bodies.emit_body_call(self, expr, kind, self.value)
             case ToFloat(arg=arg, divisor=divisor):
                 value, valid = self.value(arg)
                 text = f"(double){value}" + ("" if divisor == 1 else f" / {float(divisor)!r}")

@@ -258,7 +258,9 @@ class RowBlock:
             case CaseWhen():
                 return self._choose(expr, active)
             case BodyCall(function=function, args=args):
-                values, known = bodies.call_body(function, [self.evaluate(each, active) for each in args], count, active)
+                values, known = bodies.call_body(
+                    function, [self.evaluate(each, active) for each in args], count, active
+                )
                 return _to_dtype(values, expr), known if expr.nullable else None
             case ToFloat(arg=arg, divisor=divisor):
                 values, valid = self.evaluate(arg, active)

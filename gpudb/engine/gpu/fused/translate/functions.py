@@ -24,7 +24,16 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
 from gpudb.engine.gpu.fused.numpy_backend import calendar
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT, TIMESTAMPS, WIDE, NotFused, TypedValue
-from gpudb.engine.gpu.lower.error_codes import BODY_ERRORS, DIVISION, FORMAT, NUMERIC, OUT_OF_RANGE, OVERFLOW, ROOT, UNDERFLOW
+from gpudb.engine.gpu.lower.error_codes import (
+    BODY_ERRORS,
+    DIVISION,
+    FORMAT,
+    NUMERIC,
+    OUT_OF_RANGE,
+    OVERFLOW,
+    ROOT,
+    UNDERFLOW,
+)
 from gpudb.functions.library import COMMUTATORS
 from gpudb.functions.registry import Function
 from gpudb.plcuda.source import MAX_ERRORS

@@ -1,4 +1,4 @@
-"""Steps between two lazy frames: exact arithmetic, whose display scales depend on the values, distances, and PL/CUDA functions."""
+"""Steps between two lazy frames: exact arithmetic, whose scales depend on values, distances, PL/CUDA functions."""
 
 from __future__ import annotations
 

@@ -237,7 +237,8 @@ class ExpressionLowering:
 
     @_value.register
     def _(self, expr: bound.Case) -> Value:
-        parts = self._conditional_values([*(part for branch in expr.branches for part in branch), expr.default], _find_reached_part)
+        branches = [part for branch in expr.branches for part in branch]
+        parts = self._conditional_values([*branches, expr.default], _find_reached_part)
         conditions, values = parts[:-1:2], [*parts[1::2], parts[-1]]
         return _choose(expr.type, conditions, values)
 

@@ -1,8 +1,8 @@
-"""Functions in PL/CUDA as DuckDB calls them: `gpudb.duckdb.udf.device_code` runs their bodies on the host."""
+"""Functions and aggregates in PL/CUDA as DuckDB calls them: `gpudb.duckdb.udf.device_code` runs them on the host."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gpudb.functions.library import Function
 from gpudb.functions.registry import Implementation, Operands
@@ -13,7 +13,9 @@ _STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
 
 @lru_cache(1024)
 def implement_device_code(function: Function) -> Implementation:
-    """Returns how a function is computed whose `code` is device code."""
+    """Returns how a function or aggregate is computed whose `code` or `fold` is device code."""
+    if function.fold is not None:
+        return Implementation(partial(_fold, function))
     code = function.code
     assert code is not None
 
@@ -24,3 +26,11 @@ def implement_device_code(function: Function) -> Implementation:
         return f"gpudb_{function.result.name}_code({', '.join([first, _STATEMENT, *arguments])})"
 
     return Implementation(call)
+
+
+def _fold(function: Function, operands: Operands) -> str:
+    assert function.fold is not None
+    pairs = enumerate(zip(operands.sql, function.args, strict=True))
+    fields = [f"f{n} := CAST({sql} AS {item.duckdb})" for n, (sql, item) in pairs]
+    rows = operands.call("list", f"struct_pack({', '.join(fields)})" if fields else "true")
+    return f"gpudb_{function.result.name}_fold({function.fold.number}::BIGINT, {_STATEMENT}, {rows})"

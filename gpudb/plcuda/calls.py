@@ -1,14 +1,16 @@
-"""Calls of PL/CUDA functions on the host: child processes run them, and end with the statement that waits."""
+"""Calls of PL/CUDA functions and aggregates on the host: child processes run them, and end with the statement that waits."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import pyarrow as pa
 
 from gpudb.errors import GpudbError
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction, describe_function
 from gpudb.processes.child import Wanted
 from gpudb.processes.pool import ProcessPool
@@ -38,4 +40,18 @@ def call_columns(
         return found
     except GpudbError as error:
         error.where = error.where or describe_function(function)
+        raise
+
+
+def call_aggregate(
+    name: str, aggregate: CudaAggregate, arguments: Sequence[Any], wanted: Wanted, memory_bytes: int = MEMORY_BYTES
+) -> Any:
+    """Calls a function of `child` over an aggregate: `fold_lists`, `fold_rows`, `merge_states`, `finish_states`.
+
+    Raises as `call_columns` does.
+    """
+    try:
+        return _get_pool(memory_bytes).call(name, (aggregate, *arguments), wanted)
+    except GpudbError as error:
+        error.where = error.where or f'PL/CUDA aggregate "{aggregate.name}"'
         raise

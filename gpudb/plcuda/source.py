@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from gpudb.errors import FeatureNotSupported, SqlError, sqlstates
@@ -33,7 +34,7 @@ _RAISE = re.compile(r'\bRAISE_ERROR\s*\(\s*"([0-9A-Z]{5})"\s*,\s*("(?:[^"\\\n]|\
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "'": "'"}
 _NULL = re.compile(r"\b(RETURN_NULL|result_isnull)\b")
-_HOST = """\
+HOST_PROLOGUE = """\
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -44,6 +45,7 @@ using std::min; using std::max; using std::isnan; using std::isinf; using std::i
 static inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 """
+"""What C++ for the host needs to compile a body."""
 _COMMON = """\
 __device__ static constexpr bool plcuda_same(const char *a, const char *b) {
   while (*a && *a == *b) { ++a; ++b; }
@@ -95,28 +97,54 @@ class CudaFunction:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
 
 
-_functions: WeakValueDictionary[int, CudaFunction] = WeakValueDictionary()
+class Numbered(Protocol):
+    """Code that SQL names by a number."""
+
+    @property
+    def number(self) -> int: ...
+
+
+_Code = TypeVar("_Code", bound=Numbered)
+_interned: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def intern_function(
     name: str, parameters: tuple[tuple[str, SqlType], ...], result: SqlType, body: str, strict: bool
 ) -> CudaFunction:
-    """Returns the one function with these properties; `find_function` finds it for as long as it is held."""
-    made = CudaFunction(name, parameters, result, body, strict)
-    return _functions.setdefault(made.number, made)
+    """Returns the one function with these properties; `find_interned` finds it for as long as it is held."""
+    return intern(CudaFunction(name, parameters, result, body, strict))
 
 
-def find_function(number: int) -> CudaFunction:
-    """Returns a function by its number, while a plan holds it."""
-    return _functions[number]
+def intern(code: _Code) -> _Code:
+    """Returns the one object that is equal to some code."""
+    made: _Code = _interned.setdefault(code.number, code)
+    return made
+
+
+def find_interned(number: int) -> Any:
+    """Returns code by its number, while a plan holds it."""
+    return _interned[number]
+
+
+def is_composite(item: SqlType) -> bool:
+    """Whether a type is a composite of types that have one in C++, whose name is one in C++ as well."""
+    if item.user is None or not item.fields or item.item is not None:
+        return False
+    named = [item.user.name, *(name for name, _ in item.fields)]
+    return (
+        item.domain is None
+        and all(_NAME.fullmatch(each) for each in named)
+        and all(field.name in TYPES and field.domain is None for _, field in item.fields)
+    )
 
 
 def check_function(function: CudaFunction) -> None:
     """0A000 for types that have none in C++, 42P13 for a parameter whose name is none in C++, 42601 for an error."""
     for name, item in (*function.parameters, ("", function.result)):
-        if item.name not in TYPES or item.domain is not None:
+        if (item.name not in TYPES and not is_composite(item)) or item.domain is not None:
             hint = (
-                "Types of PL/CUDA are smallint, integer, bigint, real, double precision, boolean, date and timestamp."
+                "Types of PL/CUDA are smallint, integer, bigint, real, double precision, boolean, date, timestamp, and"
+                " composites of these."
             )
             raise FeatureNotSupported(f"PL/CUDA functions cannot have the type {item}", hint=hint)
         if name and not _NAME.fullmatch(name):
@@ -215,7 +243,7 @@ def write_device_source(function: CudaFunction) -> str:
     result = c_type(function.result)
     parameters += [f"{result} *out", "bool *valid", "int *failed", "unsigned *flags", "int place"]
     return (
-        f"{_COMMON}{write_function(function, 'plcuda_body')[1]}\n"
+        f"{_COMMON}{write_structs([function])}{write_function(function, 'plcuda_body')[1]}\n"
         f'extern "C" __global__ void run({", ".join(parameters)}) {{\n'
         "  for (long long row = blockIdx.x * (long long)blockDim.x + threadIdx.x; row < rows;"
         " row += (long long)gridDim.x * blockDim.x) {\n"
@@ -240,7 +268,7 @@ def write_host_source(function: CudaFunction) -> str:
     known = " & ".join(f"valid[{number}][row]" for number in range(len(function.parameters)))
     skipped = f"    if (!({known})) continue;\n" if function.strict and known else ""
     return (
-        f"{_HOST}{_COMMON}{write_function(function, 'plcuda_body')[1]}\n"
+        f"{HOST_PROLOGUE}{_COMMON}{write_structs([function])}{write_function(function, 'plcuda_body')[1]}\n"
         'extern "C" int run(long long rows, void **data, unsigned char **valid, void *out, unsigned char *out_valid)'
         f" {{\n  for (long long row = 0; row < rows; row++) {{\n{skipped}    bool is_null = false; int error = 0;\n"
         f"    (({c_type(function.result)} *)out)[row] = "
@@ -250,5 +278,19 @@ def write_host_source(function: CudaFunction) -> str:
 
 
 def c_type(item: SqlType) -> str:
-    """Returns the type in C++ of a SQL type in TYPES."""
+    """Returns the type in C++ of a SQL type in TYPES, or of a composite."""
+    if item.user is not None and is_composite(item):
+        return item.user.name
     return TYPES[item.name][0]
+
+
+def write_structs(functions: Iterable[CudaFunction]) -> str:
+    """Returns the structs of the composites that functions take or return, each defined once."""
+    text = ""
+    items = {item: None for each in functions for item in (*(item for _, item in each.parameters), each.result)}
+    for item in filter(is_composite, items):
+        name = c_type(item)
+        guard = f"PLCUDA_STRUCT_{name}"
+        fields = " ".join(f"{c_type(field)} {each};" for each, field in item.fields)
+        text += f"#ifndef {guard}\n#define {guard}\nstruct {name} {{ {fields} }};\n#endif\n"
+    return text

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from gpudb.duckdb import running
 from gpudb.errors import QueryCanceled
-from gpudb.plcuda.calls import MEMORY_BYTES, call_columns
-from gpudb.plcuda.source import TYPES, find_function
+from gpudb.plcuda.calls import MEMORY_BYTES, call_aggregate, call_columns
+from gpudb.plcuda.source import TYPES, find_interned
 from gpudb.processes.child import Wanted
 from gpudb.types import SqlType
 
@@ -19,10 +20,15 @@ if TYPE_CHECKING:
 
 
 def register(registry: FunctionRegistry) -> None:
-    """Registers gpudb_TYPE_code(function, statement, arguments…) for each type of results, by the function's number."""
+    """Registers functions for each type of results.
+
+    gpudb_TYPE_code(function, statement, arguments…) calls a function, gpudb_TYPE_fold(aggregate, statement, rows…)
+    aggregates lists of structs, both by their number.
+    """
     for name in TYPES:
         item = SqlType(name)
         registry.add_columnar(f"gpudb_{name}_code", None, item.duckdb, partial(_call, item))
+        registry.add_columnar(f"gpudb_{name}_fold", None, item.duckdb, partial(_fold, item))
 
 
 def _call(item: SqlType, functions: pa.Array, statements: pa.Array, *columns: pa.Array) -> pa.Array:
@@ -31,7 +37,23 @@ def _call(item: SqlType, functions: pa.Array, statements: pa.Array, *columns: pa
         return pa.nulls(0, item.arrow)
     statement = statements[0].as_py()
     memory = running.find_memory(statement) or MEMORY_BYTES
-    return call_columns(find_function(functions[0].as_py()), columns, count, _make_wanted(statement), memory)
+    return call_columns(find_interned(functions[0].as_py()), columns, count, _make_wanted(statement), memory)
+
+
+def _fold(item: SqlType, aggregates: pa.Array, statements: pa.Array, lists: pa.Array) -> pa.Array:
+    if not len(aggregates):
+        return pa.nulls(0, item.arrow)
+    statement = statements[0].as_py()
+    memory = running.find_memory(statement) or MEMORY_BYTES
+    ends = np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    rows = lists.flatten()
+    there = np.ones(len(rows), np.uint8)
+    columns = rows.flatten() if pa.types.is_struct(rows.type) else []
+    arguments = ends, there, columns
+    found: pa.Array = call_aggregate(
+        "fold_lists", find_interned(aggregates[0].as_py()), arguments, _make_wanted(statement), memory
+    )
+    return found
 
 
 def _make_wanted(statement: int) -> Wanted:

@@ -14,7 +14,7 @@ from gpudb.plpgsql.context import add_context
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.children import get_child, get_memory_limit
 from gpudb.session.execution.routines.column_calls import ColumnCalls
-from gpudb.sql.bind.expressions.routines import get_device_code
+from gpudb.sql.bind.expressions.routines import get_device_code, runs_on_device
 
 _MODULE = "gpudb.engine.gpu.fused.cuda.body_check"
 
@@ -31,7 +31,10 @@ class CudaLanguage(ColumnCalls):
         get_child(context, _MODULE).call("check", (function,), context.cancel.check)
 
     def call_columns(self, context: Context, routine: Routine, arguments: Sequence[pa.Array], count: int) -> pa.Array:
-        """Calls a function for the rows of columns."""
+        """Calls a function for the rows of columns; 0A000 for one of composites."""
+        if not runs_on_device(routine):
+            message = f"function {routine.signature} has composites as parameters or result: only aggregates call it"
+            raise FeatureNotSupported(message)
         try:
             function = get_device_code(routine)
             return call_columns(function, arguments, count, context.cancel.check, get_memory_limit(context))

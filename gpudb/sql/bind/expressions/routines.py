@@ -102,6 +102,12 @@ def as_function(routine: Routine) -> Function:
 
 def runs_on_device(routine: Routine) -> bool:
     """Whether engines run the calls of a function, whose body is device code. Its calls have no effects."""
+    items = [routine.result, *(each.type for each in routine.inputs)]
+    return is_device_code(routine) and not any(each.fields for each in items)
+
+
+def is_device_code(routine: Routine) -> bool:
+    """Whether a function's body is device code: of one whose parameters include composites only aggregates call it."""
     return TRAITS[routine.language].is_device_code and routine.kind == "f" and not routine.returns_set
 
 

@@ -214,6 +214,10 @@ class WorkerLost(SqlError):
     condition = "admin_shutdown"
 
 
+class DeviceFailed(WorkerLost):
+    """57P01: the GPU of a worker failed while the statement ran: by its doing, or by another one's on the worker."""
+
+
 class WorkerEnded(WorkerLost):
     """58000: the server has ended a worker because of another statement, and this one could not run again."""
 

@@ -18,8 +18,8 @@ class LanguageTraits:
     """What a language is, wherever it is installed.
 
     A body that `is_query` may become part of the query that calls it; one that `has_statements` of PL/pgSQL is read to
-    inline a single expression, and to plan triggers; one that `is_pure` runs no statements. A language that
-    `has_blocks` has DO. Only superusers use one that
+    inline a single expression, and to plan triggers; one that `is_pure` runs no statements, and engines
+    run one that `is_device_code`. A language that `has_blocks` has DO. Only superusers use one that
     is not `trusted`; with `is_public` every role may use it from the start. `name` is its name in messages.
     """
 
@@ -27,6 +27,7 @@ class LanguageTraits:
     is_query: bool = False
     has_statements: bool = False
     is_pure: bool = False
+    is_device_code: bool = False
     has_blocks: bool = True
     has_triggers: bool = True
     trusted: bool = True
@@ -51,6 +52,7 @@ TRAITS: Mapping[str, LanguageTraits] = {
     "plcuda": LanguageTraits(
         "PL/CUDA",
         is_pure=True,
+        is_device_code=True,
         has_blocks=False,
         has_triggers=False,
         is_public=False,

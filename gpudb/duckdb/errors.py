@@ -17,7 +17,7 @@ from gpudb.errors import (
     SqlError,
     sqlstates,
 )
-from gpudb.functions.let_binding import DETAIL, HINT
+from gpudb.functions.let_binding import CONTEXT, DETAIL, HINT
 
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
 """Errors that DuckDB raises itself, and those that an Arrow reader of its batches raises."""
@@ -160,10 +160,11 @@ def translate_error(error: BaseException) -> GpudbError:
     marked = None if "error_on_division_by_zero" in text else _MARKED_ERROR.search(text)
     if marked is not None and (marked[1] or marked[3]) in _conditions_by_sqlstate():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
+        message, _, where = message.partition(CONTEXT)
         message, _, hint = message.partition(HINT)
         message, _, detail = message.partition(DETAIL)
         condition = _conditions_by_sqlstate()[marked[1] or marked[3]]
-        return SqlError.of(condition, message, detail=detail or None, hint=hint or None)
+        return SqlError.of(condition, message, detail=detail or None, hint=hint or None, where=where or None)
     if isinstance(error, duckdb.InterruptException):
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):

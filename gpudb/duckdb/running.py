@@ -22,21 +22,29 @@ class Stoppable(Protocol):
 
 
 _running: dict[int, Stoppable] = {}
+_memory: dict[int, int] = {}
 
 
-def begin(number: int, cancel: Stoppable) -> None:
-    """Says what a cursor runs from now on."""
+def begin(number: int, cancel: Stoppable, memory_bytes: int = 0) -> None:
+    """Says what a cursor runs from now on; `memory_bytes` limits the processes of its functions (0: a default)."""
     _running[number] = cancel
+    _memory[number] = memory_bytes
 
 
 def end(number: int) -> None:
     """Says that it has ended; idempotent."""
     _running.pop(number, None)
+    _memory.pop(number, None)
 
 
 def find(number: int) -> Stoppable | None:
     """Returns the cancellation of the statement that runs by a number; None for none, as for 0."""
     return _running.get(number)
+
+
+def find_memory(number: int) -> int:
+    """Returns the bytes of memory that the processes of functions have of the statement that runs; 0: the default."""
+    return _memory.get(number, 0)
 
 
 def check(number: int) -> None:

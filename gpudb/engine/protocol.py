@@ -45,7 +45,8 @@ class Settings:
     over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
-    statements, 0 for none; `group` is its resource group if that limits engines. Engines write to `measures`.
+    statements, 0 for none; `group` is its resource group if that limits engines. `function_memory` limits the processes
+    of functions, in bytes (0: a default). Engines write to `measures`.
     """
 
     timezone: str = "UTC"
@@ -62,6 +63,7 @@ class Settings:
     max_running: int = 0
     measures: Measures = field(default_factory=Measures)
     group: ResourceGroup | None = None
+    function_memory: int = 0
 
 
 class Cancel:

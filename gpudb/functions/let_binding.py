@@ -19,6 +19,10 @@ HINT = "\x1e"
 """Separator of what is before and the hint."""
 
 
+CONTEXT = "\x1d"
+"""Separator of what is before and the context."""
+
+
 def bind_values(body: Callable[..., str], *values: str) -> str:
     """Applies `body` to SQL names that denote `values`; short operands are inserted directly.
 

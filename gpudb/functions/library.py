@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpudb import pgdata
+from gpudb.plcuda.aggregates import CudaAggregate
+from gpudb.plcuda.source import CudaFunction
 from gpudb.types import SqlType, type_by_oid
 
 
@@ -14,7 +16,8 @@ from gpudb.types import SqlType, type_by_oid
 class Function:
     """One row of pg_proc: `kind` is f (function), a (aggregate), w (window) or p (procedure).
 
-    A routine that `is_pure` runs no statements, so evaluation may skip it.
+    A routine that `is_pure` runs no statements, so evaluation may skip it; engines run one that has device `code`,
+    and an aggregate that is a `fold` of such functions.
     """
 
     oid: int
@@ -33,6 +36,8 @@ class Function:
     ordered_set: bool = False
     arg_names: tuple[str, ...] = ()
     is_pure: bool = False
+    code: CudaFunction | None = None
+    fold: CudaAggregate | None = None
 
     @property
     def signature(self) -> str:

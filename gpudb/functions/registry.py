@@ -91,6 +91,10 @@ def declare(
 
 def get_implementation(function: Function) -> Implementation:
     """Returns a function's implementation; 0A000 if gpudb has none."""
+    if function.code is not None or function.fold is not None:
+        from gpudb.functions.device_code import implement_device_code  # which imports this module
+
+        return implement_device_code(function)
     _import_topics()
     declared = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
     if declared is None:

@@ -1,43 +1,111 @@
-"""What the process of a session's functions in PL/CUDA serves: checks of bodies, and calls over columns."""
+"""What the processes that run PL/CUDA code on the host serve: functions and aggregates over columns."""
 
 from __future__ import annotations
 
 import ctypes
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.plcuda import compiling
-from gpudb.plcuda.source import TYPES, CudaFunction
+from gpudb.plcuda.aggregates import CudaAggregate, write_host_aggregate
+from gpudb.plcuda.host_compiler import compile_for_host
+from gpudb.plcuda.source import TYPES, CudaFunction, make_error, write_host_source
+from gpudb.types import SqlType
 
-_folder = tempfile.TemporaryDirectory(prefix="gpudb-plcuda-", ignore_cleanup_errors=True)
-_libraries: dict[CudaFunction, Any] = {}
-
-
-def check(function: CudaFunction) -> None:
-    """Compiles a body; 42601."""
-    compiling.check_body(function)
+Array = np.ndarray[Any, Any]
+States = tuple[list[Array], Array]
+"""An array for each field of states, and what the cells have (see `aggregates`)."""
+_libraries: dict[CudaFunction | CudaAggregate, ctypes.CDLL] = {}
 
 
 def call_columns(function: CudaFunction, columns: Sequence[pa.Array], count: int) -> pa.Array:
-    """Calls a function for `count` rows of columns; the column of its results."""
-    values = [_read(item.name, each) for (_, item), each in zip(function.parameters, columns, strict=True)]
-    valid = [np.asarray(pc.is_valid(each).cast(pa.uint8())) for each in columns]
+    """Calls a function for `count` rows of columns; the column of its results. The error that a row raises."""
+    items = [item for _, item in function.parameters]
+    values, valid = _read_columns(items, columns)
     out, out_valid = np.zeros(count, TYPES[function.result.name][1]), np.zeros(count, np.uint8)
-    pointers = ctypes.c_void_p * len(columns)
-    _load(function)(
-        ctypes.c_longlong(count),
-        pointers(*(each.ctypes.data for each in values)),
-        pointers(*(each.ctypes.data for each in valid)),
-        ctypes.c_void_p(out.ctypes.data),
-        ctypes.c_void_p(out_valid.ctypes.data),
+    error = _load(function, write_host_source).run(
+        ctypes.c_longlong(count), _point(values), _point(valid), _point_one(out), _point_one(out_valid)
     )
-    return _write(function, out, out_valid)
+    if error:
+        raise make_error(function, error)
+    return _write(function.result, out, out_valid)
+
+
+def fold_lists(aggregate: CudaAggregate, ends: Array, there: Array, columns: Sequence[pa.Array]) -> pa.Array:
+    """Aggregates lists of rows: the column of the results.
+
+    `ends` has the end of each list among the rows of the columns (int64), `there` which of the rows count (uint8).
+    """
+    values, valid = _read_columns(aggregate.arguments, columns)
+    out = np.zeros(len(ends), TYPES[aggregate.result.name][1])
+    out_valid = np.zeros(len(ends), np.uint8)
+    arguments = (_point_one(ends), _point_one(there), _point(values), _point(valid))
+    _run(aggregate, "fold_lists", len(ends), *arguments, _point_one(out), _point_one(out_valid))
+    return _write(aggregate.result, out, out_valid)
+
+
+def fold_rows(aggregate: CudaAggregate, places: Array, columns: Sequence[pa.Array], groups: int) -> States:
+    """Aggregates rows into the states of `groups`; `places` has the group of each row (int64)."""
+    values, valid = _read_columns(aggregate.arguments, columns)
+    fields, has = _empty_states(aggregate, groups)
+    arguments = (_point_one(places), _point(values), _point(valid))
+    _run(aggregate, "fold_rows", len(places), *arguments, _point(fields), _point_one(has))
+    return fields, has
+
+
+def merge_states(
+    aggregate: CudaAggregate, places: Array, given: Sequence[Array], given_has: Array, groups: int
+) -> States:
+    """Merges states into those of `groups`; `places` has the group of each (int64)."""
+    fields, has = _empty_states(aggregate, groups)
+    held = _hold_states(aggregate, given)
+    given_has = np.ascontiguousarray(given_has, np.uint8)
+    arguments = (_point_one(places), _point(held), _point_one(given_has), _point(fields), _point_one(has))
+    _run(aggregate, "merge_states", len(places), *arguments)
+    return fields, has
+
+
+def finish_states(aggregate: CudaAggregate, given: Sequence[Array], has: Array) -> pa.Array:
+    """Returns the results of states."""
+    held, has = _hold_states(aggregate, given), np.ascontiguousarray(has, np.uint8)
+    out, out_valid = np.zeros(len(has), TYPES[aggregate.result.name][1]), np.zeros(len(has), np.uint8)
+    arguments = (_point(held), _point_one(has), _point_one(out), _point_one(out_valid))
+    _run(aggregate, "finish_states", len(has), *arguments)
+    return _write(aggregate.result, out, out_valid)
+
+
+def _empty_states(aggregate: CudaAggregate, groups: int) -> States:
+    return [np.zeros(groups, TYPES[item.name][1]) for item in aggregate.fields], np.zeros(groups, np.uint8)
+
+
+def _hold_states(aggregate: CudaAggregate, given: Sequence[Array]) -> list[Array]:
+    pairs = zip(given, aggregate.fields, strict=True)
+    return [np.ascontiguousarray(each, TYPES[item.name][1]) for each, item in pairs]
+
+
+def _run(aggregate: CudaAggregate, name: str, count: int, *arguments: Any) -> None:
+    entry = getattr(_load(aggregate, write_host_aggregate), name)
+    error = entry(ctypes.c_longlong(count), *arguments)
+    if error:
+        function = aggregate.functions[error // 1000]
+        assert function is not None
+        raise make_error(function, error % 1000)
+
+
+def _point(arrays: Sequence[Array]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*(each.ctypes.data for each in arrays))
+
+
+def _point_one(array: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _read_columns(items: Sequence[SqlType], columns: Sequence[pa.Array]) -> tuple[list[Array], list[Array]]:
+    values = [_read(item.name, each) for item, each in zip(items, columns, strict=True)]
+    return values, [np.asarray(pc.is_valid(each).cast(pa.uint8())) for each in columns]
 
 
 def _read(name: str, column: pa.Array) -> Any:
@@ -50,8 +118,7 @@ def _read(name: str, column: pa.Array) -> Any:
     return np.ascontiguousarray(column.fill_null(0).to_numpy(zero_copy_only=False), kind)
 
 
-def _write(function: CudaFunction, out: Any, out_valid: Any) -> pa.Array:
-    item = function.result
+def _write(item: SqlType, out: Any, out_valid: Any) -> pa.Array:
     missing = out_valid == 0
     if item.name == "bool":
         return pa.array(out != 0, mask=missing)
@@ -59,11 +126,8 @@ def _write(function: CudaFunction, out: Any, out_valid: Any) -> pa.Array:
     return made.view(item.arrow) if made.type != item.arrow else made
 
 
-def _load(function: CudaFunction) -> Any:
-    known = _libraries.get(function)
+def _load(code: Any, write: Any) -> ctypes.CDLL:
+    known = _libraries.get(code)
     if known is None:
-        path = compiling.compile_for_host(function, Path(_folder.name), f"f{len(_libraries)}")
-        known = ctypes.CDLL(str(path)).run
-        known.restype = None
-        _libraries[function] = known
+        known = _libraries[code] = ctypes.CDLL(str(compile_for_host(write(code), code.name)))
     return known

@@ -13,7 +13,7 @@ import duckdb.func
 import pyarrow as pa
 
 from gpudb.errors import GpudbError
-from gpudb.functions.let_binding import DETAIL, HINT
+from gpudb.functions.let_binding import CONTEXT, DETAIL, HINT
 
 Value = Any
 _ARROW: dict[str, pa.DataType] = {
@@ -39,7 +39,7 @@ _INTEGER_TYPES = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(
 MODULES = tuple(
     "text_forms quotient deviation numeric regex strings intervals mathematics json json_records"
     " jsonb_assign jsonb_order to_char to_date to_char_numbers to_number ranges inet"
-    " jsonpath sql_json input_checks sketches hashes vectors matrices memory".split()
+    " jsonpath sql_json input_checks sketches hashes vectors matrices memory device_code".split()
 )
 
 
@@ -121,7 +121,8 @@ class FunctionRegistry:
 def _mark(error: GpudbError) -> ValueError:
     detail = "" if error.detail is None else DETAIL + error.detail
     hint = "" if error.hint is None else HINT + error.hint
-    return ValueError(f"[{error.sqlstate}] {error.message}{detail}{hint}")
+    where = "" if error.where is None else CONTEXT + error.where
+    return ValueError(f"[{error.sqlstate}] {error.message}{detail}{hint}{where}")
 
 
 def _call_strict(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:

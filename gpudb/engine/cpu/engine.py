@@ -156,7 +156,7 @@ class CpuEngine:
             stack.callback(instance.cursors.close, cursor)
         if running.VARIABLE in sql.text:
             number = instance.cursors.number(cursor)
-            running.begin(number, request.cancel)
+            running.begin(number, request.cancel, request.settings.function_memory)
             stack.callback(running.end, number)  # before another statement has the cursor
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)

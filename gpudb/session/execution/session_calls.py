@@ -47,8 +47,13 @@ def is_session_call(node: Any) -> bool:
         name = node.function.name
         if name == "set_config":  # with constants it is evaluated before the statement runs
             return any(type(each) not in (Constant, Parameter) for each in node.args)
-        return node.function.oid >= FIRST_USER_OID or name in _SESSION_FUNCTIONS
-    return type(node) is TableFunction or (type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID)
+        return is_routine(node.function) or name in _SESSION_FUNCTIONS
+    return type(node) is TableFunction or (type(node) is FunctionScan and is_routine(node.function))
+
+
+def is_routine(function: Function) -> bool:
+    """Whether a function is a routine that the session runs: engines run those of device code."""
+    return function.oid >= FIRST_USER_OID and function.code is None
 
 
 def has_session_calls(node: Any) -> bool:
@@ -72,7 +77,7 @@ def check_always_evaluated(node: Any) -> None:
 
 def _may_change(function: Function) -> bool:
     """Whether a function runs statements, which may change data."""
-    return function.oid >= FIRST_USER_OID and not function.is_pure
+    return is_routine(function) and not function.is_pure
 
 
 def put_checked_value(check: Any, value: Any) -> Any:

@@ -11,12 +11,14 @@ from gpudb.catalog.routines import Aggregation, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, get_implementation
+from gpudb.plcuda.aggregates import check_aggregate
 from gpudb.session.authorization.privileges import check_privilege, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import check_polymorphic, parameter_type, resolve_replacement
 from gpudb.sql.bind.expressions.routines import as_function, find_routines, is_system_first
+from gpudb.sql.bind.expressions.user_aggregates import find_device_fold
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Constant
 from gpudb.sql.parse.parser import inner, kind, present, strings
@@ -81,6 +83,9 @@ def create_aggregate(context: Context) -> Result:
         aggregate=how,
     )
     check_polymorphic(routine)
+    fold = find_device_fold(context.binder(), routine)
+    if fold is not None:
+        check_aggregate(fold)
     routine = resolve_replacement(context, routine, replaced=bool(node.replace))
     context.transaction.set_catalog(context.transaction.catalog.put(routine))
     return Result("CREATE AGGREGATE")

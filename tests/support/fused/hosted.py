@@ -140,7 +140,7 @@ def _pointers(given: Sequence[Any]) -> Any:
 
 def _callable(name: str, kernel: Kernel) -> str:
     """Source of a kernel as a function of the addresses of its arguments."""
-    body = kernel.source[kernel.source.index('extern "C"') :]
+    body = re.sub(r"^#include .*$", "", kernel.source, flags=re.MULTILINE)
     body = body.replace(_SHARED, "uint4* const shared = shared_memory;").replace(
         _WARPS, "u64* const warps = warps_memory;"
     )
@@ -149,7 +149,9 @@ def _callable(name: str, kernel: Kernel) -> str:
     kinds = [each.strip().rpartition(" ")[0] for each in found[1].split(",\n")]
     given = ", ".join(f"*({kind.replace('__restrict__', '')}*)given[{place}]" for place, kind in enumerate(kinds))
     body = body.replace('extern "C" __global__', "static").replace(" fused(", f" of_{name}(")
-    return f'\n{body}\nextern "C" void {name}(void** given) {{ of_{name}({given}); }}\n'
+    # Kernels that call the same PL/CUDA function each have it.
+    inside = f"\nnamespace in_{name} {{\n{body}\n}}\n"
+    return f'{inside}extern "C" void {name}(void** given) {{ in_{name}::of_{name}({given}); }}\n'
 
 
 def _compiled(folder: Path) -> Path:

@@ -267,6 +267,10 @@ class Cluster:
         self._expect_return(address)
         await self.restart(address)
 
+    async def end_failed(self, address: str) -> None:
+        """Restarts a worker whose GPU has failed; other statements on it run again."""
+        await self._end(address)
+
     def _expect_return(self, address: str) -> None:
         """Records that this cluster ends a worker, before anyone can notice."""
         found = self._launcher.workers.get(address)

@@ -34,7 +34,7 @@ from gpudb.engine.gpu.rpc.messages import (
 )
 from gpudb.engine.gpu.stage.batching import next_chunks
 from gpudb.engine.protocol import Request, SharedPart
-from gpudb.errors import OutOfMemory, SqlError
+from gpudb.errors import DeviceFailed, OutOfMemory, SqlError
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -254,6 +254,9 @@ class Execution:
             case RunResult():
                 return reply
             case Failed():
+                if isinstance(reply.error, DeviceFailed):
+                    await self._cluster.end_failed(address)
+                    raise self._blame(reply.error) from reply.error
                 raise reply.error
             case Refused(Refusal.PART_EVICTED):
                 raise _Unbound
@@ -261,6 +264,18 @@ class Execution:
                 peer = self._peers[reply.partition // planned.chunks]
                 raise await self._cluster.find_cause(peer)
         raise WorkerGone
+
+    def _blame(self, error: DeviceFailed) -> SqlError | WorkerGone:
+        """Returns what follows from the failure of a GPU: 58000 if the statement calls PL/CUDA functions.
+
+        If it does not, another one's functions may have failed, and it runs again.
+        """
+        names = self.planned.device_functions
+        if not names:
+            return WorkerGone()
+        message = f"the GPU failed while it ran PL/CUDA functions: {error.message.rpartition(': ')[2]}"
+        hint = "Look for addresses out of bounds in their bodies."
+        return SqlError.of("system_error", message, detail=f"The statement calls {', '.join(names)}.", hint=hint)
 
     async def _call(self, address: str, request: RpcRequest[_T]) -> _T:
         try:

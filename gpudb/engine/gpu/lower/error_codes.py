@@ -47,6 +47,8 @@ LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH, ROOT, INTERVAL = range(
 ZERO_LOGARITHM, NEGATIVE_LOGARITHM, ZERO_POWER, COMPLEX_POWER, INPUT, BUCKET = range(22, 28)
 CALENDAR = 100
 """Not an error of the statement: infinity, or a year beyond libcudf's range, whose fields workers cannot compute."""
+BODY_ERRORS = 1000
+"""The first code of errors of PL/CUDA functions, which the pipelines know that call them."""
 OUT_OF_RANGE = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}
 """The code of a value beyond a type's limits."""
 

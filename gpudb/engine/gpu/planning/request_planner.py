@@ -8,7 +8,7 @@ import pickle
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -35,7 +35,7 @@ from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import WHOLE, Node, Plan, Scan
 from gpudb.plan.tree.stages import Stage
-from gpudb.plan.tree.traversal import rebuild, walk_nodes
+from gpudb.plan.tree.traversal import rebuild, transform, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact, Prepared
 
@@ -76,6 +76,21 @@ class PhysicalPlan:
     def tables(self) -> tuple[Table, ...]:
         """The tables that the plan reads."""
         return tuple(node.table for node in walk_nodes(self.plan.root) if isinstance(node, Scan))
+
+    @cached_property
+    def device_functions(self) -> tuple[str, ...]:
+        """The PL/CUDA functions that the plan calls."""
+        called: dict[str, None] = {}
+
+        def look(each: object) -> None:
+            if isinstance(each, bound.Call) and each.function.code is not None:
+                called[str(each.function)] = None
+
+        for node in walk_nodes(self.plan.root):
+            for each in fields(node):
+                if not isinstance(value := getattr(node, each.name), Node):
+                    transform(value, look)
+        return tuple(called)
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -34,7 +34,7 @@ from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.engine.gpu.worker.warmup import WarmUp
-from gpudb.errors import OutOfMemory, WorkerLost
+from gpudb.errors import DeviceFailed, OutOfMemory
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Scan
 from gpudb.plan.tree.stages import Stage
@@ -252,7 +252,7 @@ class Executor:
         asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
         message = f"the GPU failed while the statement ran: {broken}"
         hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
-        return Failed.of(WorkerLost(message, hint=hint))
+        return Failed.of(DeviceFailed(message, hint=hint))
 
 
 def reads_few_rows(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:

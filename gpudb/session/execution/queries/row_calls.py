@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.execution.queries.lateral_calls import AddFrame, Run, list_relations
-from gpudb.session.execution.session_calls import check_always_evaluated
+from gpudb.session.execution.session_calls import check_always_evaluated, is_routine
 from gpudb.sql.bound import (
     Aggregate,
     BoolOp,
@@ -117,7 +116,7 @@ def _separate_calls(condition: Expr) -> Expr:
 
 
 def _is_routine_call(node: Any) -> bool:
-    return type(node) is Call and node.function.oid >= FIRST_USER_OID
+    return type(node) is Call and is_routine(node.function)
 
 
 def _identify(call: Call) -> object:

@@ -87,6 +87,7 @@ def _settings(context: Context) -> Settings:
         int(session.settings["gpudb.max_running_statements"]),
         session.measures,
         session.resource_group.of_engines,
+        int(session.settings["gpudb.function_memory"]) << 20,
     )
 
 

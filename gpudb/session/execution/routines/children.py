@@ -9,6 +9,10 @@ _MEGABYTE = 1 << 20
 
 
 def get_child(context: Context, module: str) -> ChildProcess:
-    """Returns the session's child that serves a module; one that starts has `gpudb.function_memory` for its data."""
-    limit = int(context.session.settings["gpudb.function_memory"]) * _MEGABYTE
-    return context.session.processes.get(module, limit)
+    """Returns the session's child that serves a module; one that starts has `get_memory_limit` for its data."""
+    return context.session.processes.get(module, get_memory_limit(context))
+
+
+def get_memory_limit(context: Context) -> int:
+    """Returns `gpudb.function_memory` in bytes."""
+    return int(context.session.settings["gpudb.function_memory"]) * _MEGABYTE

@@ -14,6 +14,7 @@ from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
+from gpudb.plcuda.source import CudaFunction, intern_function
 from gpudb.sql.bind.base import Arguments, Binder
 from gpudb.sql.bind.expressions.polymorphic import convert_arguments, resolve_polymorphic
 from gpudb.sql.bind.expressions.records import get_field
@@ -77,9 +78,11 @@ def is_system_first(binder: Binder, names: Sequence[str], routines: Sequence[Rou
 def as_function(routine: Routine) -> Function:
     """Returns a routine as a function for overload resolution."""
     outputs = routine.outputs if routine.kind == "f" else ()
+    code = get_device_code(routine) if runs_on_device(routine) else None
     return Function(
         oid=routine.oid,
-        name=routine.name,
+        # What engines know by the name of PostgreSQL's function is nothing that they know of this one.
+        name=routine.name if code is None else f"{routine.schema}.{routine.name}",
         args=tuple(each.type.plain for each in routine.inputs),
         result=routine.result,
         kind=routine.kind,
@@ -87,13 +90,31 @@ def as_function(routine: Routine) -> Function:
         variadic=_variadic(routine),
         defaults=sum(each.default is not None for each in routine.inputs),
         strict=routine.strict,
-        volatile=routine.volatility == "v",
+        volatile=routine.volatility == "v" and code is None,
         immutable=routine.volatility == "i",
         out_names=tuple(each.name for each in outputs),
         out_types=tuple(each.type for each in outputs),
         arg_names=tuple(each.name for each in routine.inputs),
         is_pure=TRAITS[routine.language].is_pure,
+        code=code,
     )
+
+
+def runs_on_device(routine: Routine) -> bool:
+    """Whether engines run the calls of a function, whose body is device code. Its calls have no effects."""
+    items = [routine.result, *(each.type for each in routine.inputs)]
+    return is_device_code(routine) and not any(each.fields for each in items)
+
+
+def is_device_code(routine: Routine) -> bool:
+    """Whether a function's body is device code: of one whose parameters include composites only aggregates call it."""
+    return TRAITS[routine.language].is_device_code and routine.kind == "f" and not routine.returns_set
+
+
+def get_device_code(routine: Routine) -> CudaFunction:
+    """Returns the code of a function in PL/CUDA."""
+    parameters = tuple((each.name, each.type) for each in routine.inputs)
+    return intern_function(routine.name, parameters, routine.result, routine.body, routine.strict)
 
 
 def _variadic(routine: Routine) -> SqlType | None:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.routines import Aggregation, Routine
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, get_implementation
+from gpudb.plcuda.aggregates import CudaAggregate, intern_aggregate, read_initial
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.aggregates import bind_aggregate
 from gpudb.sql.bind.expressions.operators import build_call
-from gpudb.sql.bind.expressions.routines import as_function, bind_scalar, complete_call
+from gpudb.sql.bind.expressions.routines import (
+    as_function,
+    bind_scalar,
+    complete_call,
+    get_device_code,
+    is_device_code,
+)
 from gpudb.sql.bind.expressions.windows import bind_window
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import (
     Aggregate,
     BoolOp,
+    Call,
     Column,
     Constant,
     Expr,
@@ -49,6 +58,9 @@ def bind_user_aggregate(
 ) -> Expr:
     """Binds a call of a user-defined aggregate, over a group or a window."""
     assert routine.aggregate is not None
+    fold = find_device_fold(binder, routine)
+    if fold is not None:
+        return _bind_device_fold(binder, scope, routine, fold, candidate, args, order, filter_expr, node)
     declared = candidate.types
     arg_types = [arg.type for arg in args]
     resolved, values = complete_call(binder, routine, candidate, args)
@@ -77,6 +89,53 @@ def bind_user_aggregate(
             raise FeatureNotSupported(f"window aggregate {routine.name}, whose final function is a query")
         scope.outer_aggregates.append(rows)
     return coerce(binder, result, resolved.result, "a") if result.type != resolved.result else result
+
+
+def _bind_device_fold(
+    binder: Binder,
+    scope: Scope,
+    routine: Routine,
+    fold: CudaAggregate,
+    candidate: resolve.Candidate,
+    args: Sequence[Expr],
+    order: tuple[SortKey, ...],
+    filter_expr: Expr | None,
+    node: Any,
+) -> Expr:
+    """Binds a call of an aggregate of PL/CUDA functions, which engines run."""
+    _, values = complete_call(binder, routine, candidate, args)
+    for oid in _get_aggregation(routine).functions:
+        part = _find_routine(binder, oid)
+        assert part is not None
+        binder.accesses.add_routine(part, routine.owner)
+    if node.agg_distinct and order:
+        raise FeatureNotSupported(f"DISTINCT beside ORDER BY in aggregate {routine.name} is not supported")
+    function = replace(as_function(routine), name=f"{routine.schema}.{routine.name}", strict=False, fold=fold)
+    call = Call(function, tuple(values), routine.result)
+    if node.HasField("over"):
+        return bind_window(binder, scope, node, call, filter_expr)
+    made = Aggregate(function, call.args, call.type, node.agg_distinct, order, (), filter_expr)
+    return bind_aggregate(binder, scope, made)
+
+
+def find_device_fold(binder: Binder, routine: Routine) -> CudaAggregate | None:
+    """Returns an aggregate whose functions all are PL/CUDA's; None for any other."""
+    how = _get_aggregation(routine)
+    parts = [_find_routine(binder, oid) if oid else None for oid in (how.transition, how.combine, how.final)]
+    transition, combine, final = parts
+    if transition is None or any(part is not None and not is_device_code(part) for part in parts):
+        return None
+    if (how.combine and combine is None) or (how.final and final is None) or how.final_extra:
+        return None
+    state = transition.result
+    return intern_aggregate(
+        routine.name,
+        get_device_code(transition),
+        state,
+        None if how.initial is None else read_initial(how.initial, state),
+        None if combine is None else get_device_code(combine),
+        None if final is None else get_device_code(final),
+    )
 
 
 def _build_row(values: Sequence[Expr]) -> Row:

@@ -1,4 +1,4 @@
-"""Exact functions (kernels/exact.cu) and distances (kernels/vectors.cu) over a frame's columns in GPU memory.
+"""Exact functions (kernels/exact.cu), distances (kernels/vectors.cu) and PL/CUDA functions over frames on the GPU.
 
 See `backend.exact_calls`.
 """
@@ -16,17 +16,23 @@ import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
+from gpudb.engine.gpu.backend.function_calls import FunctionCall
 from gpudb.engine.gpu.cudf.algorithms.distances import Distances, start_distances
+from gpudb.engine.gpu.cudf.algorithms.functions import Results, start_function
 from gpudb.engine.gpu.cudf.columns.arrays import integer_halves, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.errors import numeric_overflow
+from gpudb.lru import LruCache
+from gpudb.plcuda.source import make_error
 
 _EXACT, _VECTORS = "exact.cu", "vectors.cu"
 _BLOCK_THREADS = 256
 _LOST = 2  # the flag of lost decimals, without that of an overflow
 _MAX_BLOCKS = 1 << 16
+_MAX_BODIES = 1024
+"""Kernels of PL/CUDA functions that stay loaded."""
 _WIDE, _SCALE = plc.DataType(plc.TypeId.DECIMAL128, scale=0), plc.DataType(plc.TypeId.INT8)
 _REAL = plc.DataType(plc.TypeId.FLOAT64)
 
@@ -40,28 +46,37 @@ class ExactKernels:
     def __init__(self) -> None:
         self._architecture = f"sm_{cupy.cuda.Device().compute_capability}"
         self._modules: dict[str, Any] = {}
+        self._bodies: LruCache[str, Any] = LruCache(_MAX_BODIES)
         self._lock = Lock()
         Thread(target=self._compile, args=(_EXACT,), name="exact arithmetic").start()
 
     def compute(self, table: Any, calls: Sequence[ExactCall]) -> Any:
-        """Returns the frame of the results of calls over a frame's columns. Raises 22003 beyond 38 digits.
+        """Returns the frame of the results of calls over a frame's columns. Raises 22003 beyond 38 digits, and what the
+        bodies of PL/CUDA functions raise.
 
         The kernels run on the calling thread's stream, which the caller synchronizes.
         """
         columns = {column.name: column.obj for column in table.columns}
         flags = cupy.zeros(1 + len(calls), np.uint32)
-        started: list[_Results | Distances] = [
-            start_distances(self._start_distances, columns, call)
-            if isinstance(call, DistanceCall)
-            else _STARTS[type(call)](self, columns, call, flags, place)
-            for place, call in enumerate(calls, 1)
-        ]
+        started = [self._start_call(columns, call, table.num_rows, flags, place) for place, call in enumerate(calls, 1)]
         failed, *nulls = flags.get().tolist()
+        for each in started:
+            if isinstance(each, Results) and each.call.function.errors and (number := int(each.error.get()[0])):
+                raise make_error(each.call.function, number)
         if failed:
             raise numeric_overflow(lost=failed == _LOST)
         made = [each for results, count in zip(started, nulls, strict=True) for each in results.columns(count)]
         names, kinds = [name for name, _, _ in made], [data_type(kind) for _, kind, _ in made]
         return build_frame([column for _, _, column in made], names, kinds, table.num_rows)
+
+    def _start_call(
+        self, columns: Columns, call: ExactCall, rows: int, flags: Any, place: int
+    ) -> _Results | Distances | Results:
+        if isinstance(call, DistanceCall):
+            return start_distances(self._start_distances, columns, call)
+        if isinstance(call, FunctionCall):
+            return start_function(self._start_body, columns, call, rows, flags, place)
+        return _STARTS[type(call)](self, columns, call, flags, place)
 
     def start(self, name: str, rows: int, arguments: Sequence[Any]) -> None:
         """Starts a kernel over rows."""
@@ -72,6 +87,19 @@ class ExactKernels:
     def _start_distances(self, name: str, blocks: int, arguments: Sequence[Any]) -> None:
         if blocks:
             self._function(_VECTORS, name)((min(blocks, _MAX_BLOCKS),), (_BLOCK_THREADS,), tuple(arguments))
+
+    def _start_body(self, source: str, rows: int, arguments: Sequence[Any]) -> None:
+        """Starts the kernel of a PL/CUDA function over rows."""
+        if not rows:
+            return
+        with self._lock:
+            function = self._bodies.get(source)
+            if function is None:
+                module = cupy.cuda.function.Module()
+                module.load(nvrtc.compile_source(source, {}, self._architecture).cubin)
+                function = module.get_function("run")
+                self._bodies.put(source, function)
+        function((min(-(-rows // _BLOCK_THREADS), _MAX_BLOCKS),), (_BLOCK_THREADS,), tuple(arguments))
 
     def _compile(self, file: str) -> nvrtc.CompiledKernel:
         return nvrtc.compile_source(read_source(file), load_headers(), self._architecture)

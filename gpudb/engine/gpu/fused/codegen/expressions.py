@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused.codegen import date_fields, stored_columns
+from gpudb.engine.gpu.fused.codegen import bodies, date_fields, stored_columns
 from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter, c_literal, c_type
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
+    BodyCall,
     BooleanTest,
     CaseWhen,
     Compare,
@@ -124,6 +125,8 @@ class Emitter(StatementWriter):
                 return date_fields.emit_date_field(self, expr, self.value)
             case CaseWhen():
                 return self._choose(expr, kind)
+            case BodyCall():
+                return bodies.emit_body_call(self, expr, kind, self.value)
             case ToFloat(arg=arg, divisor=divisor):
                 value, valid = self.value(arg)
                 text = f"(double){value}" + ("" if divisor == 1 else f" / {float(divisor)!r}")

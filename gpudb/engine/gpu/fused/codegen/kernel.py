@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from gpudb.engine.gpu.fused.codegen.bodies import write_functions
 from gpudb.engine.gpu.fused.codegen.building_blocks import HEADERS, TEXT_HEADER
 from gpudb.engine.gpu.fused.codegen.expressions import Emitter
 from gpudb.engine.gpu.fused.codegen.kernel_source import Constant
@@ -137,14 +138,16 @@ class _Generator:
         parameters = self._parameters()
         parameters += [(f"const {kind}", f"c{n}", ("constant", str(n))) for n, (kind, _) in enumerate(constants)]
         name = "fused"
+        exprs = [each for step in self._pipeline.steps for each in step_exprs(step)] + sink_exprs(self._pipeline.sink)
+        declarations, definitions = write_functions(exprs)
         declared = ",\n    ".join(f"{kind} {label}" for kind, label, _ in parameters)
         more = (TEXT_HEADER,) if any(encoding.is_text for encoding in self._pipeline.columns) else ()
         includes = "".join(f'#include "{each}"\n' for each in (*HEADERS, *more))
         source = (
-            f"{includes}\n"
+            f"{includes}\n{declarations}"
             f'extern "C" __global__ void __launch_bounds__({self._bounds}) {name}(\n    {declared}) {{\n'
             + "\n".join(self._out.lines)
-            + "\n}\n"
+            + f"\n}}\n{definitions}"
         )
         keys = tuple(key for _, _, key in parameters)
         return Kernel(name, source, keys, tuple(constants), self._block, self._shared, self._sink.max_rows)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import re
 import tempfile
 import threading
@@ -19,6 +18,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from gpudb.cache_folder import cache_folder as cache_folder
 from gpudb.errors import InternalError
 
 OPTIONS = ("--std=c++17", "--device-int128", "--fmad=false", "--extra-device-vectorization")
@@ -95,12 +95,6 @@ def _cubin_path(digest: str, folder: Path | None) -> Path:
 def _cache(digest: str, made: CompiledKernel) -> None:
     with _LOCK:
         _CACHE[digest] = CompiledKernel(made.cubin, made.registers, made.spilled, 0.0)
-
-
-def cache_folder() -> Path:
-    """Returns the directory that caches compiled kernels between processes."""
-    root = os.environ.get("GPUDB_KERNEL_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "gpudb"
 
 
 def _read(path: Path) -> CompiledKernel | None:

@@ -16,6 +16,7 @@ from typing import Literal as OneOf
 
 from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.unsupported import NotFused as NotFused
+from gpudb.plcuda.source import CudaFunction
 
 Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer; None for a float."""
@@ -211,9 +212,23 @@ class Limb(Expr):
     last: bool
 
 
+@dataclass(frozen=True)
+class BodyCall(Expr):
+    """A call of a PL/CUDA function with values of its parameters' types.
+
+    It is evaluated only for the rows that reach it, a strict one for those without NULL. The errors of the body are the
+    codes from `code` on.
+    """
+
+    function: CudaFunction
+    args: tuple[Expr, ...]
+    code: int
+
+
 for _kind in (
     Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry,
     LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb,
+    BodyCall,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
+    BodyCall,
     CaseWhen,
     Compare,
     DateField,
@@ -22,18 +23,19 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     RowSink,
     SquareRoot,
 )
+from gpudb.plcuda.source import CudaFunction
 
 
 def can_fail(expr: Expr) -> bool:
-    """Whether evaluating an expression can raise an error."""
-    if isinstance(expr, RangeCheck | SquareRoot) or (isinstance(expr, Arithmetic) and expr.code):
+    """Whether evaluating an expression can raise an error, or do what no row may do that does not reach it."""
+    if isinstance(expr, RangeCheck | SquareRoot | BodyCall) or (isinstance(expr, Arithmetic) and expr.code):
         return True
     return any(can_fail(each) for each in children(expr))
 
 
 def is_expensive(expr: Expr) -> bool:
     """Whether an expression is so expensive that it is evaluated only for rows that need it."""
-    return isinstance(expr, LikeMatch) or any(is_expensive(each) for each in children(expr))
+    return isinstance(expr, LikeMatch | BodyCall) or any(is_expensive(each) for each in children(expr))
 
 
 def children(expr: Expr) -> list[Expr]:
@@ -41,7 +43,7 @@ def children(expr: Expr) -> list[Expr]:
     match expr:
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
             return [left, right]
-        case Logic(args=args):
+        case Logic(args=args) | BodyCall(args=args):
             return list(args)
         case CaseWhen(branches=branches, default=default):
             return [each for branch in branches for each in branch] + [default]
@@ -67,7 +69,7 @@ def sink_exprs(sink: GroupSink | RowSink) -> list[Expr]:
 def weigh(exprs: Iterable[Expr]) -> int:
     """Weighs expressions with their descendants; equal ones count once, constants not at all.
 
-    Date fields, floats that may fail and integers of more than 64 bits count three times: their code is longer.
+    Date fields, bodies, floats that may fail and integers of more than 64 bits count three times: their code is longer.
     """
     seen: set[Expr] = set()
     waiting = list(exprs)
@@ -80,9 +82,21 @@ def weigh(exprs: Iterable[Expr]) -> int:
 
 
 def _is_heavy(expr: Expr) -> bool:
+    if isinstance(expr, BodyCall):
+        return True
     if expr.bounds is None:
         return isinstance(expr, Arithmetic) and expr.code > 0
     return isinstance(expr, DateField) or max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63
+
+
+def functions_called(exprs: Iterable[Expr]) -> list[CudaFunction]:
+    """Returns the PL/CUDA functions that expressions call, each once."""
+    found: dict[CudaFunction, None] = {}
+    for expr in exprs:
+        found |= dict.fromkeys(functions_called(children(expr)))
+        if isinstance(expr, BodyCall):
+            found[expr.function] = None
+    return list(found)
 
 
 def columns_read(expr: Expr) -> set[int]:

@@ -14,6 +14,7 @@ import numpy as np
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
+    BodyCall,
     BooleanTest,
     CaseWhen,
     Compare,
@@ -34,7 +35,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     TableEntry,
     ToFloat,
 )
-from gpudb.engine.gpu.fused.numpy_backend import calendar, like
+from gpudb.engine.gpu.fused.numpy_backend import bodies, calendar, like
 from gpudb.engine.gpu.fused.numpy_backend.hashing import probe_hash_table
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -256,6 +257,11 @@ class RowBlock:
                 return calendar.extract_field(name, values, micros=micros), valid
             case CaseWhen():
                 return self._choose(expr, active)
+            case BodyCall(function=function, args=args):
+                values, known = bodies.call_body(
+                    function, [self.evaluate(each, active) for each in args], count, active
+                )
+                return _to_dtype(values, expr), known if expr.nullable else None
             case ToFloat(arg=arg, divisor=divisor):
                 values, valid = self.evaluate(arg, active)
                 return values.astype(np.float64) / float(divisor), valid

@@ -9,12 +9,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
-from gpudb.engine.gpu.fused.ir.pipeline import Bounds, GroupSink, Pipeline
+from gpudb.engine.gpu.fused.ir.pipeline import BodyCall, Bounds, Expr, GroupSink, Pipeline
+from gpudb.engine.gpu.fused.ir.traversal import children, sink_exprs, step_exprs
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
 from gpudb.engine.gpu.fused.planning.top_n import TopN
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
-from gpudb.engine.gpu.lower.error_codes import to_exception
+from gpudb.engine.gpu.lower.error_codes import BODY_ERRORS, to_exception
+from gpudb.errors import SqlError
+from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plcuda.source import make_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +83,16 @@ class PreparedPipeline:
     def columns(self, outcome: executor.Outcome) -> list[ResultColumn]:
         """Returns the result's columns, on host or device; raises the error that a row raised."""
         if outcome.code:
-            raise to_exception(outcome.code)
+            raise _find_error(self.pipeline, outcome.code)
         return self.finish(outcome)
+
+
+def _find_error(pipeline: Pipeline, code: int) -> SqlError | NotSupportedOnWorkers:
+    """Returns the exception for the code of an outcome, which a function that the pipeline calls may have raised."""
+    waiting: list[Expr] = [each for step in pipeline.steps for each in step_exprs(step)] + sink_exprs(pipeline.sink)
+    while waiting and code >= BODY_ERRORS:
+        expr = waiting.pop()
+        if isinstance(expr, BodyCall) and 0 <= code - expr.code < len(expr.function.errors):
+            return make_error(expr.function, code - expr.code + 1)
+        waiting += children(expr)
+    return to_exception(code)

@@ -10,6 +10,7 @@ import numpy as np
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Arithmetic,
+    BodyCall,
     Bounds,
     Compare,
     DateField,
@@ -21,10 +22,21 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     ToFloat,
 )
 from gpudb.engine.gpu.fused.numpy_backend import calendar
+from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT, TIMESTAMPS, WIDE, NotFused, TypedValue
-from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OUT_OF_RANGE, OVERFLOW, ROOT, UNDERFLOW
+from gpudb.engine.gpu.lower.error_codes import (
+    BODY_ERRORS,
+    DIVISION,
+    FORMAT,
+    NUMERIC,
+    OUT_OF_RANGE,
+    OVERFLOW,
+    ROOT,
+    UNDERFLOW,
+)
 from gpudb.functions.library import COMMUTATORS
 from gpudb.functions.registry import Function
+from gpudb.plcuda.source import MAX_ERRORS
 from gpudb.sql import bound
 from gpudb.types import BOOL, MAX_DIGITS, SqlType
 from gpudb.types.facts import FLOATS, INTEGER_LIMITS, INTEGERS
@@ -45,6 +57,12 @@ _INEQUALITIES = frozenset({"<", "<=", ">", ">="})
 _COMMUTATORS: dict[str, Any] = {**COMMUTATORS, "==": "==", "!=": "!="}
 FIELDS = {"year", "month", "day", "quarter", "dow", "isodow", "doy"}
 _CLOCK = {"hour", "minute"}
+_INT4, _INT8 = INTEGER_LIMITS["int4"], INTEGER_LIMITS["int8"]
+_BODY_BOUNDS: dict[str, Bounds] = {
+    "bool": BOOLEAN, "int2": INTEGER_LIMITS["int2"], "int4": _INT4, "int8": _INT8, "float4": None, "float8": None,
+    "date": _INT4, "timestamp": _INT8, "timestamptz": _INT8,
+}  # fmt: skip
+"""What a body may return of each type."""
 _FAR = 200_000 * 366
 """Days from 1970 within which 32 bits suffice for calendar arithmetic."""
 
@@ -80,6 +98,19 @@ def translate_call(function: Function, args: tuple[TypedValue, ...], kind: SqlTy
         left, right = (cast_value(each, SqlType("timestamp")) for each in args)
         return TypedValue(BOOL, compare(_COMPARISONS[found[1] or found[2]], left, right))
     raise NotFused(f"function {function}")
+
+
+def translate_body_call(
+    function: Function, args: tuple[TypedValue, ...], kind: SqlType, tables: MappingTables
+) -> TypedValue:
+    """Translates a call of a PL/CUDA function, with values of its parameters' types."""
+    code = function.code
+    assert code is not None
+    given = tuple(cast_value(each, item).expr for each, (_, item) in zip(args, code.parameters, strict=True))
+    nullable = code.may_be_null or (code.strict and any(each.nullable for each in given))
+    bounds = _BODY_BOUNDS[kind.name]
+    first = BODY_ERRORS + MAX_ERRORS * tables.number_function(code)
+    return TypedValue(kind, BodyCall(bounds, nullable, code, given, first))
 
 
 def _nullable(*args: TypedValue) -> bool:

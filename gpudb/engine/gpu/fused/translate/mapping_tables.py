@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, TypedValue
+from gpudb.plcuda.source import CudaFunction
 
 
 class MappingTables:
-    """Collects the tables of a pipeline's `TableEntry` expressions: int64 entries and validity (None: all valid)."""
+    """Collects the tables of a pipeline's `TableEntry` expressions: int64 entries and validity (None: all valid).
+
+    And numbers the PL/CUDA functions that the pipeline calls.
+    """
 
     def __init__(self) -> None:
         self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
         self._memo: dict[Any, TypedValue] = {}
         self._dictionaries: list[Any] = []
+        self._functions: dict[CudaFunction, int] = {}
 
     def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
         """Adds a table with the fewest bytes per entry, and returns its number."""
@@ -32,6 +37,10 @@ class MappingTables:
         """Adds a table that holds a pattern's bytes, and returns its number."""
         self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
         return len(self.entries) - 1
+
+    def number_function(self, function: CudaFunction) -> int:
+        """Returns the number of a function among those of the pipeline."""
+        return self._functions.setdefault(function, len(self._functions))
 
     def memoize(self, key: tuple[Any, Dictionary], make: Callable[[], TypedValue]) -> TypedValue:
         """Returns the memoized translation of an expression over a dictionary."""

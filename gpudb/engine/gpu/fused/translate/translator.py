@@ -169,6 +169,9 @@ class Translator:
 
     @_translate.register
     def _(self, expr: bound.Call) -> TypedValue:
+        if expr.function.code is not None:
+            args = tuple(self.translate(each) for each in expr.args)
+            return functions.translate_body_call(expr.function, args, expr.type, self._tables)
         if expr.function.name in {"extract", "date_part"}:
             return functions.translate_extract(expr, self.translate(expr.args[1]))
         return functions.translate_call(expr.function, tuple(self.translate(each) for each in expr.args), expr.type)

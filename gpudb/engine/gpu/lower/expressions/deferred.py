@@ -15,12 +15,14 @@ from gpudb.engine.gpu.lower.expressions.exact_steps import (
     co_moment_step,
     deviation_step,
     distance_step,
+    function_step,
     quotient_step,
 )
 from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostStep
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plcuda.source import CudaFunction
 from gpudb.types import MAX_DIGITS, SqlType
 
 _LIMIT = 10**MAX_DIGITS
@@ -75,6 +77,17 @@ class DeferredSteps:
         name = f"{self.prefix}{len(self.steps)}"
         self.steps.append(distance_step(name, metric, dimensions.pop() or 0, left, right))
         return Value(kind, pl.col(name))
+
+    def defer_function(
+        self, code: CudaFunction, args: tuple[Value, ...], kind: SqlType, reached: pl.Expr | None
+    ) -> Value:
+        """Defers a call of a PL/CUDA function for the rows where `reached` is true (None: all); its future column.
+
+        The step raises the errors of the body.
+        """
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(function_step(name, code, args, reached))
+        return Value(kind, pl.col(name), None, type_bounds(kind))
 
     def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""

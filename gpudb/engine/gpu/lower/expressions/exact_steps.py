@@ -1,4 +1,4 @@
-"""Steps between two lazy frames: exact arithmetic, whose display scales depend on the values, and distances."""
+"""Steps between two lazy frames: exact arithmetic, whose scales depend on values, distances, PL/CUDA functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
-from gpudb.engine.gpu.lower.values import Value
+from gpudb.engine.gpu.backend.function_calls import FunctionCall
+from gpudb.engine.gpu.lower.values import Value, physical_columns
+from gpudb.plcuda.source import CudaFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,20 @@ def distance_step(name: str, metric: str, dimensions: int, left: Value, right: V
         to: bytes = pl.select(right.expr).item()
         return ExactStep(DistanceCall(name, metric, dimensions, a, None, to), (left.expr.alias(a),))
     return ExactStep(DistanceCall(name, metric, dimensions, a, b, None), (left.expr.alias(a), right.expr.alias(b)))
+
+
+def function_step(name: str, code: CudaFunction, args: Sequence[Value], reached: pl.Expr | None) -> ExactStep:
+    """Returns the step that calls a PL/CUDA function for the rows where `reached` is true (None: all)."""
+    operands = []
+    for number, (arg, (_, item)) in enumerate(zip(args, code.parameters, strict=True)):
+        operands.append(arg.expr.cast(physical_columns(item)[""]).alias(f"{name}_{number}"))
+    names = tuple(each.meta.output_name() for each in operands)
+    if reached is not None:
+        operands.append(reached.alias(name + "_w"))
+    elif not operands:  # a frame without columns would have no rows
+        operands.append(pl.lit(True).alias(name + "_w"))
+    call = FunctionCall(name, code, names, name + "_w" if len(operands) > len(names) else None)
+    return ExactStep(call, tuple(operands))
 
 
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:

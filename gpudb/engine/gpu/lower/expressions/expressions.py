@@ -51,6 +51,8 @@ class ExpressionLowering:
         self._host = host
         self._texts = texts
         self._lets: dict[int, tuple[Value, ...]] = {}
+        self._reached: pl.Expr | None = None
+        """The rows that reach what is lowered, within CASE, AND, OR and COALESCE; None: all."""
         self.deferred = DeferredSteps()
 
     def value(self, expr: Any) -> Value:
@@ -93,11 +95,23 @@ class ExpressionLowering:
 
         return text_codes.compute_once(expr, index, self._texts[index], self._host.timezone, lower)
 
-    def _conditional_values(self, exprs: Sequence[Any]) -> list[Value]:
-        """Lowers values of which all but the first may not be reached; host steps do not know such conditions."""
-        first = self.value(exprs[0])
+    def _conditional_values(
+        self, exprs: Sequence[Any], find_reached: Callable[[list[Value]], pl.Expr | None]
+    ) -> list[Value]:
+        """Lowers values of which all but the first may not be reached; host steps do not know such conditions.
+
+        `find_reached` returns the rows that reach the value after some values (None: all).
+        """
+        outer = self._reached
+        values = [self.value(exprs[0])]
         step_count = len(self.deferred.steps)
-        values = [first, *(self.value(each) for each in exprs[1:])]
+        try:
+            for each in exprs[1:]:
+                reached = find_reached(values)
+                self._reached = reached if outer is None or reached is None else outer & reached
+                values.append(self.value(each))
+        finally:
+            self._reached = outer
         if self.deferred.has_host_steps(step_count):
             raise NotSupportedOnWorkers("a condition over host functions")
         return values
@@ -146,7 +160,9 @@ class ExpressionLowering:
     @_value.register
     def _(self, expr: bound.Call) -> Value:
         args = tuple(map(self._lower_comparable if expr.function.name in KEYED else self.value, expr.args))
-        if expr.function.name == "numeric_div":
+        if expr.function.code is not None:
+            result = self.deferred.defer_function(expr.function.code, args, expr.type, self._reached)
+        elif expr.function.name == "numeric_div":
             shown = maximum(args[0].display_scale, args[1].display_scale)
             result = self.deferred.defer_quotient(args[0], args[1], shown, expr.type)
         elif expr.function.name in METRICS and args[0].type.name == "vector":
@@ -168,7 +184,9 @@ class ExpressionLowering:
 
     @_value.register
     def _(self, expr: bound.BoolOp) -> Value:
-        parts = self._conditional_values(expr.args)
+        parts = self._conditional_values(
+            expr.args, lambda before: ~_combine(expr.op, before).eq_missing(expr.op == "OR")
+        )
         if expr.op == "NOT":
             return Value(BOOL, ~parts[0].expr, parts[0].error)
         # PostgreSQL stops at the first false (true) operand: later errors count only if they are reached.
@@ -219,19 +237,39 @@ class ExpressionLowering:
 
     @_value.register
     def _(self, expr: bound.Case) -> Value:
-        parts = self._conditional_values([*(part for branch in expr.branches for part in branch), expr.default])
+        branches = [part for branch in expr.branches for part in branch]
+        parts = self._conditional_values([*branches, expr.default], _find_reached_part)
         conditions, values = parts[:-1:2], [*parts[1::2], parts[-1]]
         return _choose(expr.type, conditions, values)
 
     @_value.register
     def _(self, expr: bound.Choice) -> Value:
-        args = self._conditional_values(expr.args)
+        is_first = expr.op == "COALESCE"
+        args = self._conditional_values(expr.args, lambda before: _are_null(before) if is_first else None)
         if expr.op == "COALESCE":
             conditions = [
                 Value(BOOL, each.expr.is_not_null(), each.error, constant=each.constant) for each in args[:-1]
             ]
             return _choose(expr.type, conditions, [each.with_error(None) for each in args[:-1]] + [args[-1]])
         return _extreme(expr, args)
+
+
+def _combine(op: str, parts: Sequence[Value]) -> pl.Expr:
+    """Returns AND or OR of some values."""
+    return reduce(operator.and_ if op == "AND" else operator.or_, (each.expr for each in parts))
+
+
+def _are_null(values: Sequence[Value]) -> pl.Expr:
+    return reduce(operator.and_, (each.expr.is_null() for each in values))
+
+
+def _find_reached_part(before: Sequence[Value]) -> pl.Expr:
+    """Returns the rows that reach the part of CASE after some conditions, each but the last with its value."""
+    conditions = [each.expr.eq_missing(True) for each in before[::2]]
+    *earlier, last = conditions
+    reached = [~each for each in earlier]
+    # After a condition comes its value; after a value the next condition, or the default.
+    return reduce(operator.and_, [*reached, last if len(before) % 2 else ~last])
 
 
 def _as_case(expr: Any) -> Any:

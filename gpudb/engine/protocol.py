@@ -15,6 +15,7 @@ from gpudb.catalog.tables import Table
 from gpudb.engine.figures import StageFigures
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
+from gpudb.vector_indexes.definition import SearchEffort
 
 
 class Measures(TypedDict, total=False):
@@ -44,7 +45,7 @@ class Settings:
     over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
-    statements, 0 for none. Engines write to `measures`.
+    statements, 0 for none. Engines write to `measures`. `nearest` says how far searches of indexes of vectors look.
     """
 
     timezone: str = "UTC"
@@ -60,6 +61,7 @@ class Settings:
     role: str = ""
     max_running: int = 0
     measures: Measures = field(default_factory=Measures)
+    nearest: SearchEffort = field(default_factory=SearchEffort)
 
 
 class Cancel:

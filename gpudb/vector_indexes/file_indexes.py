@@ -135,7 +135,7 @@ class FileIndexes:
         found = self._open.get(path)
         if found is None and path.exists():
             try:
-                found = Graph(str(path), definition) if definition.is_graph else Lists(str(path), definition)
+                found = (Graph if definition.is_graph else Lists).open(str(path), definition)
             except Exception as error:  # the library's own, of a damaged file
                 _LOG.warning("an index of vectors is damaged, and is built again: %s", error)
                 path.unlink(missing_ok=True)

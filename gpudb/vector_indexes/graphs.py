@@ -14,10 +14,11 @@ from gpudb.vector_indexes.rows import Found, Matrix, Numbers
 
 METRICS = {"l2": "l2sq", "ip": "ip", "cosine": "cos", "hamming": "hamming", "jaccard": "tanimoto"}
 """usearch's names of the distances that it has."""
+_TOGETHER = 1 << 11
 
 
-def build(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition, target: str) -> int:
-    """Writes a graph of rows to a file; returns their number."""
+def make_graph(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition) -> Any:
+    """Returns usearch's index of rows."""
     degree, breadth = _shape(definition)
     index = load_library("usearch.index").Index(
         ndim=definition.dimensions,
@@ -27,7 +28,16 @@ def build(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition
         expansion_add=breadth,
     )
     for numbers, matrix in batches:
-        index.add(numbers.astype(np.uint64), matrix, threads=os.cpu_count() or 1)
+        # usearch holds the interpreter while it adds
+        for start in range(0, len(numbers), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            index.add(numbers[part].astype(np.uint64), matrix[part], threads=os.cpu_count() or 1)
+    return index
+
+
+def build(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition, target: str) -> int:
+    """Writes a graph of rows to a file; returns their number."""
+    index = make_graph(batches, definition)
     index.save(target)
     return len(index)
 
@@ -41,12 +51,22 @@ def _shape(definition: IndexDefinition) -> tuple[int, int]:
 
 
 class Graph:
-    """A graph in a file, which is mapped into memory."""
+    """A graph in memory, or in a file, which is mapped into memory."""
 
-    def __init__(self, path: str, definition: IndexDefinition) -> None:
-        self._index: Any = load_library("usearch.index").Index.restore(path, view=True)
+    def __init__(self, index: Any, definition: IndexDefinition) -> None:
+        self._index = index
         self._metric = definition.metric
-        self.rows = len(self._index)
+        self.rows = len(index)
+
+    @classmethod
+    def open(cls, path: str, definition: IndexDefinition) -> Graph:
+        """Opens a file that `build` has written."""
+        return cls(load_library("usearch.index").Index.restore(path, view=True), definition)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that it takes in memory."""
+        return int(self._index.memory_usage)
 
     def search(self, query: Matrix, count: int, breadth: int) -> Found:
         """Returns the nearest rows to one vector."""

@@ -24,6 +24,14 @@ Floats = npt.NDArray[np.float32]
 
 def build(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition, target: str) -> int:
     """Writes the lists of rows to a file; returns the number of rows."""
+    made = make_lists(batches, definition)
+    with pa.OSFile(target, "wb") as sink:
+        sink.write(made)
+    return Lists(pa.BufferReader(made), definition).rows
+
+
+def make_lists(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition) -> pa.Buffer:
+    """Returns the lists of rows as a file has them."""
     parts = list(batches)
     width = -(-definition.dimensions // 8) if definition.of_bits else definition.dimensions
     matrix = np.concatenate([each for _, each in parts]) if parts else np.zeros((0, width), np.float32)
@@ -42,9 +50,10 @@ def build(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefinition
     )
     metadata = {"centres": centres.tobytes(), "starts": starts.tobytes()}
     schema = pa.schema([("row", pa.int64()), ("vector", values.type)], metadata)
-    with pa.OSFile(target, "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema) as writer:
         writer.write_batch(pa.record_batch([pa.array(numbers[order]), values], schema=schema))
-    return len(order)
+    return sink.getvalue()
 
 
 def _find_centres(matrix: Matrix, definition: IndexDefinition) -> Floats:
@@ -73,10 +82,10 @@ def _distances_to(points: Floats, centres: Floats) -> Floats:
 
 
 class Lists:
-    """Inverted lists in a file, which is mapped into memory."""
+    """Inverted lists in memory, or in a file, which is mapped into memory."""
 
-    def __init__(self, path: str, definition: IndexDefinition) -> None:
-        batch = pa.ipc.open_file(pa.memory_map(path)).get_batch(0)
+    def __init__(self, source: pa.NativeFile, definition: IndexDefinition) -> None:
+        batch = pa.ipc.open_file(source).get_batch(0)
         metadata = batch.schema.metadata
         self._definition = definition
         self._centres = np.frombuffer(metadata[b"centres"], np.float32).reshape(-1, definition.dimensions)
@@ -85,7 +94,13 @@ class Lists:
         kind: Any = np.uint8 if definition.of_bits else np.float32
         held = np.frombuffer(batch.column(1).buffers()[1] or b"", kind)
         self.rows = len(self._numbers)
+        self.bytes = batch.nbytes
         self._matrix: Matrix = held[: self.rows * (held.size // max(1, self.rows))].reshape(self.rows, -1)
+
+    @classmethod
+    def open(cls, path: str, definition: IndexDefinition) -> Lists:
+        """Opens a file that `build` has written."""
+        return cls(pa.memory_map(path), definition)
 
     def search(self, query: Matrix, count: int, breadth: int) -> Found:
         """Returns the nearest rows to one vector of those in the nearest `breadth` lists.

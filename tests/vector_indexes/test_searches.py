@@ -11,6 +11,7 @@ import pytest
 import gpudb
 from gpudb.api.connection import Connection
 from gpudb.catalog.vector_indexes import VECTOR_METHODS
+from gpudb.errors import SqlError
 
 ROWS, DIMENSIONS, K = 4000, 16, 10
 _DRAWN = np.random.default_rng(5)
@@ -150,7 +151,7 @@ def test_filters_joins_and_subqueries_lose_no_row(db: Connection) -> None:
     for sql in exact:
         assert not uses_index(db, sql), sql
         assert len(db.sql(sql).fetchall()) == len(exactly(db, sql)), sql
-    with pytest.raises(gpudb.Error, match="different vector dimensions"):
+    with pytest.raises(SqlError, match="different vector dimensions"):
         db.sql("SELECT id FROM items ORDER BY v <-> '[1,2]' LIMIT 3").fetchall()
 
 

@@ -21,7 +21,7 @@ from gpudb.engine.protocol import Request
 from gpudb.sql import bound
 from gpudb.sql.nearest_search import NearestSearch, find_nearest_searches
 from gpudb.sql.prepared import Artifact
-from gpudb.types import FLOAT8
+from gpudb.types import FLOAT8, INT8
 from gpudb.vector_indexes.file_indexes import MIN_ROWS, FileIndexes, IndexedFile
 from gpudb.vector_indexes.rows import Matrix, find_indexable, to_matrix
 
@@ -84,7 +84,7 @@ class NearestRows:
                 return None
             chosen, distances, horizon = found
             if not _reads_all(search) or _count_near(distances, horizon) < wanted:
-                distances = self._measure(request, search, chosen)
+                distances = self._measure(request, search, chosen, wanted)
             if _count_near(distances, horizon) >= wanted:
                 return chosen
             count, breadth = 4 * count, breadth if search.definition.is_graph else 4 * breadth
@@ -139,10 +139,10 @@ class NearestRows:
             distances.append(near.distances[live])
         return chosen, np.concatenate(distances), horizon
 
-    def _measure(self, request: Request, search: NearestSearch, chosen: Chosen) -> Any:
-        """Returns the distances of the rows that the query would return of the chosen ones."""
-        column = bound.OutputColumn("distance", FLOAT8)
-        probe = replace(search.select, columns=(column,), targets=(search.key,))
+    def _measure(self, request: Request, search: NearestSearch, chosen: Chosen, wanted: int) -> Any:
+        """Returns the distances of the first rows that the query would return of the chosen ones."""
+        column, limit = bound.OutputColumn("distance", FLOAT8), bound.Constant(wanted, INT8)
+        probe = replace(search.select, columns=(column,), targets=(search.key,), limit=limit, offset=None)
         rows = self._run(replace(request, query=probe), {search.scan.rel: chosen})
         return np.asarray(rows.column(0).drop_null().to_numpy())
 

@@ -16,6 +16,7 @@ from gpudb.catalog.tables import Table
 from gpudb.engine.figures import StageFigures
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
+from gpudb.vector_indexes.definition import SearchEffort
 
 
 class Measures(TypedDict, total=False):
@@ -46,7 +47,8 @@ class Settings:
     the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
     statements, 0 for none; `group` is its resource group if that limits engines. `function_memory` limits the processes
-    of functions, in bytes (0: a default). Engines write to `measures`.
+    of functions, in bytes (0: a default). Engines write to `measures`. `nearest` says how far searches of indexes of
+    vectors look.
     """
 
     timezone: str = "UTC"
@@ -64,6 +66,7 @@ class Settings:
     measures: Measures = field(default_factory=Measures)
     group: ResourceGroup | None = None
     function_memory: int = 0
+    nearest: SearchEffort = field(default_factory=SearchEffort)
 
 
 class Cancel:

@@ -50,6 +50,7 @@ from gpudb.session.settings.system_file import SystemSettings
 from gpudb.storage.iceberg.history import Retention
 from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
+from gpudb.vector_indexes.file_indexes import FileIndexes
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.cluster.membership import Membership
@@ -75,7 +76,10 @@ class Database:
         set_sampler(sample_column)
         try:
             self.system_settings = SystemSettings(self.store.directory)
-            self.cpu = CpuEngine(settings.memory_limit, self.store.spill, temp_limit=settings.temp_file_limit)
+            indexes = FileIndexes(self.store.directory / "vector_indexes")
+            self.cpu = CpuEngine(
+                settings.memory_limit, self.store.spill, temp_limit=settings.temp_file_limit, indexes=indexes
+            )
             self.store.followers.append(self.cpu.follow)
             log_step("the storage is open")
             self.engine: Engine = self.cpu

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,10 +28,11 @@ from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.engine.admission import ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
-from gpudb.engine.cpu.explain import parse_plan
+from gpudb.engine.cpu.explain import parse_plan, show_indexes
 from gpudb.engine.cpu.groups import GroupPools
 from gpudb.engine.cpu.instance import EngineInstance
-from gpudb.engine.cpu.loaded_tables import TableReader
+from gpudb.engine.cpu.loaded_tables import Chosen, TableReader
+from gpudb.engine.cpu.nearest import NearestRows
 from gpudb.engine.cpu.pool import EnginePool
 from gpudb.engine.cpu.statement import is_narrowable, list_file_tables, statement_sql
 from gpudb.engine.figures import record_steps, sum_steps
@@ -43,6 +44,7 @@ from gpudb.storage.files.changes import find_change
 from gpudb.storage.files.sources import find_failure, list_remote_queries, name_objects
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.storage.object_stores.duckdb_files import show_addresses
+from gpudb.vector_indexes.file_indexes import FileIndexes
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,7 +59,7 @@ class CpuEngine:
 
     Statements that take more than moments are admitted a few at a time (`admission`). A statement for which the others
     left too little memory runs again without them, unless its client has rows already. `temp_limit` bounds the bytes of
-    temporary files of all statements together: 53400 beyond.
+    temporary files of all statements together: 53400 beyond. `indexes` are those of vectors.
     """
 
     name = "cpu"
@@ -68,6 +70,7 @@ class CpuEngine:
         spill: Path | None = None,
         threads: int | None = None,
         temp_limit: int | None = None,
+        indexes: FileIndexes | None = None,
     ) -> None:
         config: Config = {"python_enable_replacements": False}
         if memory_limit is not None:
@@ -81,6 +84,8 @@ class CpuEngine:
         self._pool = EnginePool(config, temp_limit)
         self._groups = GroupPools(config, self._pool)
         self._memory_limit = self._pool.memory_limit
+        self.indexes = indexes
+        self._nearest = None if indexes is None else NearestRows(indexes, self._read)
 
     @property
     def memory_limit(self) -> int:
@@ -105,13 +110,17 @@ class CpuEngine:
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
         request.settings.measures["engine"] = self.name
-        group = request.settings.group
-        pool = self._pool if group is None else self._groups.find(group)
+        pool = self._find_pool(request)
         try:
             return self._run(pool, request)
         except EngineRestarted:
             # Another statement broke the instance: this one starts again.
             return self._run(pool, request)
+
+    def _find_pool(self, request: Request) -> EnginePool:
+        """Returns what runs the statements of the request's resource group."""
+        group = request.settings.group
+        return self._pool if group is None else self._groups.find(group)
 
     def _run(self, pool: EnginePool, request: Request) -> Stream:
         instance = pool.instance
@@ -126,7 +135,7 @@ class CpuEngine:
         try:
             ticket = pool.admit(request, stack, alone=alone)
             narrow = is_narrowable(request.query)
-            cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow)
+            cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow, chosen=self._choose(request))
             # refers to the VALUES tables that the first text registered on the cursor
             wide = partial(self._widen, instance, request, reader) if narrow else None
             return _Opened(stack, cursor, text, wide, ticket, list_file_tables(request.query))
@@ -141,13 +150,37 @@ class CpuEngine:
         """Returns the SQL of a statement that multiplies decimals in 128 bits."""
         return statement_sql(instance, request, reader, {}).text
 
+    def _choose(self, request: Request) -> Mapping[int, Chosen]:
+        """Returns the rows that scans read, by their numbers, where indexes have found those that the query needs."""
+        return {} if self._nearest is None else self._nearest.choose(request)
+
+    def _read(self, request: Request, chosen: Mapping[int, Chosen]) -> pa.Table:
+        """Returns the few rows of a query whose scans read chosen rows."""
+        pool, stack = self._find_pool(request), ExitStack()
+        instance = pool.instance
+        try:
+            cursor, text, _ = self._prepare(instance, stack, request, chosen=chosen)
+            opened = _Opened(stack, cursor, text)
+        except BaseException:
+            stack.close()
+            raise
+        schema = _result_schema(request.query)
+        with closing(DuckStream(opened, schema, request.cancel, partial(pool.translate_error, instance))) as rows:
+            return pa.Table.from_batches(rows, schema)
+
     def _prepare(
-        self, instance: EngineInstance, stack: ExitStack, request: Request, *, narrow: bool = False
+        self,
+        instance: EngineInstance,
+        stack: ExitStack,
+        request: Request,
+        *,
+        narrow: bool = False,
+        chosen: Mapping[int, Chosen],
     ) -> tuple[duckdb.DuckDBPyConnection, str, TableReader]:
         request.cancel.check()
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
         values_tables: dict[str, object] = {}
-        sql = statement_sql(instance, request, reader, values_tables, narrow=narrow)
+        sql = statement_sql(instance, request, reader, values_tables, narrow=narrow, chosen=chosen)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
         if not frames and not values_tables and not sql.reads_catalog:
@@ -228,15 +261,15 @@ class CpuEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""
-        group = request.settings.group
-        pool = self._pool if group is None else self._groups.find(group)
+        pool = self._find_pool(request)
         instance = pool.instance
         with ExitStack() as stack:
             if analyze:
                 pool.admit(request, stack)
             try:
                 with record_steps() as steps:
-                    cursor, text, reader = self._prepare(instance, stack, request)
+                    chosen = self._choose(request)
+                    cursor, text, reader = self._prepare(instance, stack, request, chosen=chosen)
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
                 request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
@@ -248,11 +281,14 @@ class CpuEngine:
             assert row is not None
             plan = parse_plan(show_addresses(row[1]), reader.names())
             remote = list_remote_queries(list_file_tables(request.query))
+            plan = show_indexes(plan, NearestRows.list_used(request, chosen))
             details = (*plan.details, *(("Remote SQL", text) for text in remote))
             return replace(plan, details=details, loading=sum_steps(steps, "loading"))
 
     def close(self) -> None:
         """Closes the database and interrupts running statements."""
+        if self.indexes is not None:
+            self.indexes.close()
         self._groups.close()
         self._pool.close()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudb.engine.protocol import PlanNode
+from gpudb.sql.nearest_search import NearestSearch
 
 _NAMES = {
     "SEQ_SCAN": "CpuScan",
@@ -35,6 +36,14 @@ def parse_plan(text: str, tables: Mapping[str, str]) -> PlanNode:
     while node.get("type", node.get("name", "")).strip() in _WRAPPERS:
         node = node["children"][0]
     return _node(node, tables)
+
+
+def show_indexes(plan: PlanNode, searches: Sequence[NearestSearch]) -> PlanNode:
+    """Returns a plan below the searches of indexes that chose the rows which its scans read."""
+    for each in searches:
+        name = f"Index Scan using {each.index.name} on {each.scan.table.name}"
+        plan = PlanNode(name, (("Method", each.index.method),), inputs=(plan,), execution=plan.execution)
+    return plan
 
 
 def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:

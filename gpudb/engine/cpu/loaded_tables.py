@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -24,10 +24,18 @@ from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import get_file_path
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
+from gpudb.duckdb.literals import quote_identifier
 from gpudb.engine.figures import track_step
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange
-from gpudb.storage.iceberg.scan import MAX_COMPARED_ROWS, order_files, render_exclusion, scan_sql
+from gpudb.storage.iceberg.scan import (
+    MAX_COMPARED_ROWS,
+    ROW_COLUMN,
+    order_files,
+    render_exclusion,
+    render_inclusion,
+    scan_sql,
+)
 from gpudb.storage.partitions.pruning import prune_table
 
 SMALL_TABLE_BYTES = 32 << 20
@@ -42,6 +50,8 @@ CHECK_SECONDS = 5.0
 ROW_GROUP = 122_880
 """Rows of DuckDB's row groups."""
 _POLL_SECONDS = 0.05
+Chosen = Mapping[str, Rows | None]
+"""The rows of a table that a scan reads, by the paths of its files: live ones, ascending by number, or all (None)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -401,6 +411,29 @@ def _acquire_lock(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
         lock.release()
 
 
+_NO_ROWS: Rows = np.zeros(0, np.int64)
+
+
+def _render_chosen(held: SegmentRows, chosen: Chosen) -> Iterator[str]:
+    """Yields SELECTs of the chosen rows of a segment."""
+    start = 0
+    single: list[Rows] = []
+    for file in held.segment.loaded:
+        rows = chosen.get(file.path, _NO_ROWS)
+        if rows is None:
+            where = f"rowid BETWEEN {start} AND {start + file.rows - 1}"
+            if held.excluded is not None:
+                where += f" AND {render_exclusion('rowid', held.excluded)}"
+            yield f"SELECT * FROM {held.segment.name} WHERE {where}"
+        else:
+            before = 0 if file.deleted is None else np.searchsorted(file.deleted.rows, rows)
+            single.append(start + rows - before)
+        start += file.rows
+    ids = np.concatenate(single) if single else _NO_ROWS
+    if len(ids):
+        yield f"SELECT * FROM {held.segment.name} WHERE {render_inclusion('rowid', ids)}"
+
+
 class TableReader:
     """The segments that one statement reads."""
 
@@ -422,6 +455,22 @@ class TableReader:
             ids = set(rest)
             parts.append(scan_sql(table, [file for file in prune_table(table, ranges()) if file.id in ids]))
         return f"({' UNION ALL '.join(parts)})"
+
+    def chosen_relation(self, table: Table, chosen: Chosen) -> str:
+        """Returns some rows of the table's snapshot as a relation for FROM."""
+        segments, rest = self._tables.acquire(table, self._cancel)
+        self._pinned += [each.segment for each in segments]
+        parts = [query for each in segments for query in _render_chosen(each, chosen)]
+        for file in table.files:
+            rows = chosen.get(file.path, _NO_ROWS)
+            if file.id in rest and rows is None:
+                parts.append(scan_sql(table, [file]))
+            elif file.id in rest and rows is not None and len(rows):
+                columns = ", ".join(quote_identifier(column.name) for column in table.columns)
+                inside = scan_sql(table, [file], with_row_ids=True)
+                where = render_inclusion(quote_identifier(ROW_COLUMN), rows)
+                parts.append(f"SELECT {columns} FROM ({inside}) WHERE {where}")
+        return f"({' UNION ALL '.join(parts) or scan_sql(table, ())})"
 
     def names(self) -> dict[str, str]:
         """Returns the table's name for each acquired segment."""

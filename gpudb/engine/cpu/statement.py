@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 from collections import UserDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from gpudb.catalog.file_tables import FileTable
@@ -16,7 +17,7 @@ from gpudb.duckdb.literals import render_literal
 from gpudb.duckdb.output_casts import cast_output
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.cpu.instance import EngineInstance
-from gpudb.engine.cpu.loaded_tables import TableReader
+from gpudb.engine.cpu.loaded_tables import Chosen, TableReader
 from gpudb.engine.cpu.render import QueryRenderer
 from gpudb.engine.protocol import Request
 from gpudb.sql import bound
@@ -134,6 +135,7 @@ _MARK = secrets.token_hex(8)
 """What marks a slot: no text of a client contains it."""
 _LONGEST_LITERAL = 64
 """Length up to which a parameter is written wherever its expression is; a longer one may be bound to a name."""
+_ALL: Mapping[int, Chosen] = MappingProxyType({})
 _TEXTS: dict[bool, Artifact[_Text]] = {False: Artifact(), True: Artifact()}
 _IS_NARROWABLE: Artifact[bool] = Artifact()
 _FILE_TABLES: Artifact[tuple[FileTable, ...]] = Artifact()
@@ -167,13 +169,15 @@ def statement_sql(
     values_tables: dict[str, object] | None = None,
     *,
     narrow: bool = False,
+    chosen: Mapping[int, Chosen] = _ALL,
 ) -> StatementSql:
     """Returns the DuckDB SQL of a query; adds long VALUES lists (see `QueryRenderer`) and files to
     `values_tables`, by the names under which the text reads them.
 
-    With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
+    With `narrow` aggregates multiply decimals in 64 bits, which may overflow. The scans numbered in `chosen` read the
+    rows there alone.
     """
-    known = request.query.prepared.get(_TEXTS[narrow])
+    known = None if chosen else request.query.prepared.get(_TEXTS[narrow])
     if known is not None and all(scan.is_current(request, reader) for scan in known.scans):
         text = known.fill(request.parameters)
         if text is not None:
@@ -187,6 +191,9 @@ def statement_sql(
         nonlocal repeatable
         current = request.table(scan.table)
         ranges = partial(column_ranges, where, scan.rel, current, request.parameters)
+        if scan.rel in chosen:
+            repeatable = False
+            return _read_chosen(reader, current, chosen[scan.rel])
         if scan.row_ids:
             repeatable = False
             return f"({scan_sql(current, prune_table(current, ranges()), with_row_ids=True)})"
@@ -248,6 +255,14 @@ def _read_table(reader: TableReader, table: Table, ranges: Callable[[], Sequence
     if not leaves:
         return f"({scan_sql(table, ())})"
     return f"({' UNION ALL '.join(f'SELECT * FROM {reader.relation(each, ranges)}' for each in leaves)})"
+
+
+def _read_chosen(reader: TableReader, table: Table, chosen: Chosen) -> str:
+    """Returns some of a table's rows as a relation for FROM."""
+    if table.tree is None:
+        return reader.chosen_relation(table, chosen)
+    leaves = [each for each in split_table(table, ()) if each.files]
+    return f"({' UNION ALL '.join(f'SELECT * FROM {reader.chosen_relation(each, chosen)}' for each in leaves)})"
 
 
 def _with_output_casts(query: bound.Query, inner: str) -> str:

@@ -122,7 +122,10 @@ class ClusterEngine:
                     measured[number].observed = stage.observed
         prefix = "Gpu" if self.name == "gpu" else ""
         hosted = self._planner.host_functions(request)
-        shown = render_plan(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
+        searched = request.settings.nearest.enabled and planned.chunks == 1
+        shown = render_plan(
+            planned.stages, prefix, hosted, measured, request.parameters, planned.chunks, searched=searched
+        )
         if analyze and self._cluster.processes.fuse:
             shown = replace(
                 shown, details=(*shown.details, ("Fast Path", self._fast_path.explain_eligibility(planned, request)))

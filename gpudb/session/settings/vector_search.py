@@ -1,11 +1,14 @@
-"""pgvector's settings of approximate searches: accepted, checked and shown, without effect.
+"""Settings of searches by indexes of vectors: how far they look, by pgvector's names and, for cuVS's methods, alike.
 
-They trade exactness for time, which gpudb does not: a search reads all vectors, so that every recall is 1.
+Iterative scans are accepted and shown, without effect: a search always goes on until it has found enough rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpudb.session.settings.checks import Setting, choice, integer
+from gpudb.vector_indexes.definition import SearchEffort
 
 _MAX_LISTS = 32_768
 
@@ -37,4 +40,28 @@ def vector_settings() -> tuple[Setting, ...]:
             "ivfflat.probes", "1", "Sets the number of probes.",
             integer("ivfflat.probes", 1, _MAX_LISTS), kind="integer",
         ),
+        Setting(
+            "cagra.itopk_size", "64", "Sets the number of rows that a search of a graph keeps.",
+            integer("cagra.itopk_size", 1, 1024), kind="integer",
+        ),
+        Setting(
+            "ivf_flat.probes", "20", "Sets the number of lists that a search reads.",
+            integer("ivf_flat.probes", 1, _MAX_LISTS), kind="integer",
+        ),
+        Setting(
+            "ivf_pq.probes", "20", "Sets the number of lists that a search reads.",
+            integer("ivf_pq.probes", 1, _MAX_LISTS), kind="integer",
+        ),
     )  # fmt: skip
+
+
+def read_search_effort(get: Callable[[str], str]) -> SearchEffort:
+    """Returns how far searches look, by the values of a session's settings."""
+    return SearchEffort(
+        get("enable_indexscan") == "on",
+        int(get("hnsw.ef_search")),
+        int(get("cagra.itopk_size")),
+        int(get("ivfflat.probes")),
+        int(get("ivf_flat.probes")),
+        int(get("ivf_pq.probes")),
+    )

@@ -111,6 +111,12 @@ def render_exclusion(number: str, rows: npt.NDArray[np.int64]) -> str:
     return f"{number} NOT IN (SELECT unnest(string_split({listed}, ','))::BIGINT)"
 
 
+def render_inclusion(number: str, rows: npt.NDArray[np.int64]) -> str:
+    """Returns a condition in DuckDB's SQL: a row number, from 0, is one of `rows`, of which there is at least one."""
+    listed = quote_literal(",".join(map(str, rows.tolist())))
+    return f"{number} IN (SELECT unnest(string_split({listed}, ','))::BIGINT)"
+
+
 def _find_column(table: Table, name: str) -> Column:
     return next(column for column in table.columns if column.name == name)
 

@@ -17,6 +17,8 @@ import polars as pl
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
 from gpudb.engine.gpu.backend.nearest import NearestJoin
+from gpudb.engine.gpu.backend.vector_indexes import Places, VectorIndex
+from gpudb.vector_indexes.definition import IndexDefinition
 
 _T = TypeVar("_T")
 TURN, TURNS = 648_056, 1_048_573
@@ -194,6 +196,12 @@ class Backend(Protocol):
 
     def join_nearest(self, left: ComputedFrame, right: ComputedFrame, join: NearestJoin) -> ComputedFrame:
         """Returns the left rows with columns of the nearest right row, or NULLs, in any order."""
+
+    def take_rows(self, lazy: pl.LazyFrame, places: Places) -> ComputedFrame:
+        """Returns the rows of a lazy frame at some places."""
+
+    def build_vector_index(self, lazy: pl.LazyFrame, definition: IndexDefinition) -> VectorIndex | None:
+        """Returns an approximate index of a lazy frame's one column; None if no library builds it."""
 
     @property
     def can_offload(self) -> bool:

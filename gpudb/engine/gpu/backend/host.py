@@ -24,7 +24,9 @@ from gpudb.engine.gpu.backend.exact_calls import ExactCall, compute_exact
 from gpudb.engine.gpu.backend.library_errors import raise_if_too_large
 from gpudb.engine.gpu.backend.nearest import Array, NearestJoin, find_nearest, order_integers
 from gpudb.engine.gpu.backend.stopping import check_stop
+from gpudb.engine.gpu.backend.vector_indexes import Places, VectorIndex, build_on_host
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.vector_indexes.definition import IndexDefinition
 
 _T = TypeVar("_T")
 _WORTH = 10
@@ -234,6 +236,14 @@ class HostBackend:
         # A negative place is NULL
         at = pl.Series(places).set(pl.Series(places < 0), None)
         return HostFrame(one.hstack(other.select(pl.col(join.columns).gather(at))))
+
+    def take_rows(self, lazy: pl.LazyFrame, places: Places) -> HostFrame:
+        """See `Backend`."""
+        return HostFrame(collect(lazy)[places])
+
+    def build_vector_index(self, lazy: pl.LazyFrame, definition: IndexDefinition) -> VectorIndex | None:
+        """See `Backend`."""
+        return build_on_host(collect(lazy).to_series(), definition)
 
     def offload(self, rows: ComputedFrame) -> Offloaded | None:
         """See `Backend`. No-op on the host."""

@@ -35,6 +35,7 @@ from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
 from gpudb.engine.gpu.cache.file_parts import estimate_width, list_part_ends, read_lanes_of_part
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import TextCodes
+from gpudb.engine.gpu.cache.vector_indexes import WorkerIndexes
 from gpudb.engine.gpu.lower.expressions.arrow import series, to_physical_columns
 from gpudb.engine.gpu.lower.expressions.host_fallback import repeat_text_value, restore_columns
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
@@ -132,6 +133,7 @@ class ResidentTables:
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self.columns: ColumnCache[_Key, pl.DataFrame] = ColumnCache()
+        self.indexes = WorkerIndexes(budget // 4)
         # A repeated statement has the same nodes. With parameters the excluded files may differ.
         self._scans: LruCache[tuple[IdentityKey[Scan], Partition], _PartitionScan] = LruCache(64)
         self._next_check = 0.0

@@ -45,7 +45,7 @@ Replan = Callable[[int], PhysicalPlan]
 
 def encode_parameters(request: Request) -> bytes:
     """Encodes what workers need of a request on each run."""
-    return pickle.dumps((request.parameters, request.settings.timezone))
+    return pickle.dumps((request.parameters, request.settings.timezone, request.settings.nearest))
 
 
 @dataclass

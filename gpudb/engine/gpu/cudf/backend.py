@@ -31,6 +31,7 @@ from gpudb.engine.gpu.backend.host import SEED, HostBackend, HostFrame, collect
 from gpudb.engine.gpu.backend.library_errors import is_out_of_memory, raise_if_too_large
 from gpudb.engine.gpu.backend.nearest import NearestJoin
 from gpudb.engine.gpu.backend.stopping import check_stop
+from gpudb.engine.gpu.backend.vector_indexes import Places, VectorIndex
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf.algorithms.distinct_rows import encode_rows, take_rows
 from gpudb.engine.gpu.cudf.algorithms.exact_kernels import ExactKernels
@@ -43,7 +44,8 @@ from gpudb.engine.gpu.cudf.algorithms.integers import (
     int64_scalar,
     range_positions,
 )
-from gpudb.engine.gpu.cudf.algorithms.nearest import join_nearest
+from gpudb.engine.gpu.cudf.algorithms.nearest import join_nearest, take_places
+from gpudb.engine.gpu.cudf.algorithms.vector_indexes import build_on_gpu
 from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type, to_device, to_host
 from gpudb.engine.gpu.cudf.columns.device_texts import DeviceTexts
 from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
@@ -62,6 +64,7 @@ from gpudb.engine.gpu.cudf.translation.translation import reads_few_rows, transl
 from gpudb.engine.gpu.exchange.buffers import concat_on_host
 from gpudb.engine.gpu.limits import HOST_BYTES
 from gpudb.errors import OutOfMemory
+from gpudb.vector_indexes.definition import IndexDefinition
 
 _REJECTIONS = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
 """Errors that libcudf raises, at run time, for types and sizes that an operation does not support."""
@@ -323,6 +326,21 @@ class CudfBackend:
             return run_synchronized(join_nearest, *(each.table for each in sides), join)
 
         return CudfFrame(self.retry_with_memory(work), self)
+
+    def take_rows(self, lazy: pl.LazyFrame, places: Places) -> CudfFrame | HostFrame:
+        """See `Backend`."""
+        rows = self.compute(lazy)
+        if isinstance(rows, HostFrame):
+            return _HOST.take_rows(rows.lazy, places)
+        return CudfFrame(self.retry_with_memory(lambda: run_synchronized(take_places, rows.table, places)), self)
+
+    def build_vector_index(self, lazy: pl.LazyFrame, definition: IndexDefinition) -> VectorIndex | None:
+        """See `Backend`."""
+        rows = self.compute(lazy)
+        if isinstance(rows, HostFrame):
+            return _HOST.build_vector_index(rows.lazy, definition)
+        (column,) = (each.obj for each in rows.table.columns)
+        return run_synchronized(build_on_gpu, column, definition)
 
     @property
     def can_offload(self) -> bool:

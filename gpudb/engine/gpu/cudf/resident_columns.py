@@ -21,6 +21,7 @@ from gpudb.engine.gpu.cache.file_parts import merge_parts
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cache.text_codes import MOSTLY, SAMPLE_ROWS
+from gpudb.engine.gpu.cache.vector_indexes import WorkerIndexes
 from gpudb.engine.gpu.cudf.backend import CudfBackend
 from gpudb.engine.gpu.cudf.columns.arrays import encode_column
 from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
@@ -68,6 +69,7 @@ class CudfTableCache:
         self._packed = packed
         self._backend = frames
         self.columns: ColumnCache[_Key, _ResidentColumn] = ColumnCache()
+        self.indexes = WorkerIndexes(budget // 4)
         self._distinct: set[tuple[int, int]] = set()
 
     @property

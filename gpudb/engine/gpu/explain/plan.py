@@ -11,6 +11,7 @@ from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
 from gpudb.engine.gpu.fused.planning.matching import find_scan
+from gpudb.engine.gpu.lower.nearest_rows import NearestScan, find_nearest_scan
 from gpudb.engine.gpu.stage.profiling import number_nodes
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan.cost.estimate import estimate
@@ -20,6 +21,7 @@ from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
 from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
+from gpudb.vector_indexes.file_indexes import MIN_ROWS
 
 
 def render_plan(
@@ -29,14 +31,19 @@ def render_plan(
     measured: Mapping[int, StageMeasurements] | None = None,
     parameters: Sequence[object] = (),
     chunks: int = 1,
+    *,
+    searched: bool = False,
 ) -> PlanNode:
     """Returns the whole plan.
 
     `prefix` begins the operators' names (`Gpu`, or `Cpu` for a stage with steps on the host). `hosted` has the host's
     functions of each stage, `measured` what each stage did; `parameters` are the statement's; each worker's partition
-    has `chunks`.
+    has `chunks`. `searched` says that indexes of vectors are.
     """
-    shown = _Display(stages, prefix, hosted, measured or {}, parameters).stage(stages[-1])
+    display = _Display(stages, prefix, hosted, measured or {}, parameters)
+    if searched:
+        display.find_indexes()
+    shown = display.stage(stages[-1])
     if chunks == 1:
         return shown
     return replace(shown, details=(*shown.details, ("Chunks", f"{chunks} of each worker's rows")))
@@ -57,9 +64,17 @@ class _Display:
         self._hosted = hosted
         self._measured = measured
         self._shown: set[int] = set()
+        self._indexes: dict[int, NearestScan] = {}
         self._numbers = {number: place for each in stages for number, place in number_nodes(each.root).items()}
         # The indices of scans among their stage's, by id, for stages that narrow scans.
         self._scan_numbers: dict[int, int] = {}
+
+    def find_indexes(self) -> None:
+        """Finds the scans that indexes of vectors answer."""
+        for node in (each for stage in self._stages for each in walk_nodes(stage.root)):
+            found = find_nearest_scan(node) if isinstance(node, nodes.Sort) else None
+            if found is not None and found.scan.table.rows >= MIN_ROWS:
+                self._indexes[id(found.scan)] = found
 
     def stage(self, stage: Stage) -> PlanNode:
         where = "one worker" if stage.single_worker else "all workers"
@@ -110,6 +125,10 @@ class _Display:
             return self.stage(self._stages[node.stage])
         below = tuple(self._node(each, done) for each in node.inputs)
         name, details = describe_operator(node)
+        if id(node) in self._indexes:
+            index = self._indexes[id(node)]
+            name = f"Index Scan using {index.name} on {index.scan.table.name}"
+            details += (("Method", index.definition.method),)
         if isinstance(node, nodes.Scan):
             details += self._describe_files(node)
             details += _describe_join_keys(self._scan_numbers.get(id(node)), done)

@@ -29,6 +29,13 @@ from gpudb.engine.gpu.lower.expressions.text_codes import (
     use_codes,
 )
 from gpudb.engine.gpu.lower.groups.groups import Aggregation, has_sketches
+from gpudb.engine.gpu.lower.nearest_rows import (
+    NearestSource,
+    find_nearest_scan,
+    find_reader,
+    iter_candidates,
+    merge,
+)
 from gpudb.engine.gpu.lower.pieces import lower_in_pieces
 from gpudb.engine.gpu.lower.relations import set_functions
 from gpudb.engine.gpu.lower.relations.asof_joins import lower_asof_join
@@ -61,7 +68,7 @@ class StageLowering:
 
     `source` returns the frame of a Scan's columns, of a Receive's input, or of a fused part. `frames` computes lazy
     frames, `host` what has no lowering; `worker` is this worker's number. `on_frame` receives each node's frame, and
-    returns the one to continue with.
+    returns the one to continue with. `nearest` has the indexes of vectors.
     """
 
     def __init__(
@@ -71,9 +78,11 @@ class StageLowering:
         host: HostFallback,
         worker: int = 0,
         on_frame: Callable[[nodes.Node, Frame], Frame] | None = None,
+        nearest: NearestSource | None = None,
     ) -> None:
         self._source = source
         self._on_frame = on_frame
+        self._nearest = nearest
         self._frames = frames
         self._host = host
         self.context = LoweringContext(frames, host)
@@ -244,13 +253,46 @@ class StageLowering:
 
     @_frame.register
     def _(self, node: nodes.Sort) -> Frame:
-        frame = self.coded_frame(node.input)
         limit, offset = self._row_count(node.limit, "LIMIT"), self._row_count(node.offset, "OFFSET")
+        frame = self._nearest_frame(node, (limit or 0) + (offset or 0)) or self.coded_frame(node.input)
         first = limit + (offset or 0) if limit is not None and _is_large(node.input) else 0
         lazy = self._sort(frame, node.keys, first, again=_is_scan(node.input)) if node.keys else frame.lazy
         if limit is not None or offset:
             lazy = lazy.slice(offset or 0, limit)
         return Frame(lazy, frame.bounds, texts=frame.texts)
+
+    def _nearest_frame(self, sort: nodes.Sort, wanted: int) -> Frame | None:
+        """Returns rows of a sort's input among which are the first `wanted`, found by an index; None without one."""
+        source = self._nearest
+        found = find_nearest_scan(sort) if source is not None and self._on_frame is None else None
+        if source is None or found is None:
+            return None
+        query = pl.select(ExpressionLowering((), self._host).value(found.to).expr).item()
+        if query is None:
+            return None
+        reader = find_reader(sort, found.scan)
+        scanned = self._source(found.scan, self)
+
+        def compute(places: Any) -> Frame:
+            rows = self._frames.take_rows(scanned.lazy, places)
+            part = Frame(rows.lazy, scanned.bounds, rows, scanned.texts)
+            self.held[id(found.scan)] = part if found.scan.filter is None else self._filter(part, found.scan.filter)
+            if reader is not found.scan:
+                assert isinstance(reader, Fused)
+                self.held[id(reader)] = self.coded_frame(reader.root)
+            made = self.coded_frame(sort.input)
+            held = self._frames.compute(made.lazy)
+            return Frame(held.lazy, made.bounds, held, made.texts)
+
+        try:
+            for places, others in iter_candidates(found, source, query, wanted):
+                made = compute(places)
+                if made.computed is not None and made.computed.rows >= wanted:
+                    return made if not len(others) else compute(merge(places, others))
+            return None
+        finally:
+            for node in (found.scan, reader):
+                self.held.pop(id(node), None)
 
     def _sort(
         self, frame: Frame, keys: Sequence[bound.SortKey], first: int = 0, *, again: bool = False

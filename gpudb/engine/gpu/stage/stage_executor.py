@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,8 +14,11 @@ from gpudb.engine.figures import NarrowedScan, OperatorFigures
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.backend.coded_frame import CodedFrame, decode_rows
 from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
+from gpudb.engine.gpu.backend.vector_indexes import Places, VectorIndex
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
+from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.engine.gpu.cache.vector_indexes import FileShare, WorkerIndexes, take
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.limits import HOST_ROWS
@@ -23,6 +26,7 @@ from gpudb.engine.gpu.lower.expressions.arrow import to_arrow
 from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, LoweringContext
+from gpudb.engine.gpu.lower.nearest_rows import NearestScan, NearestSource, RowSearch
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.lower.texts.code_uses import find_coded_columns
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
@@ -39,6 +43,7 @@ from gpudb.sql import bound
 from gpudb.storage.iceberg.buckets import compute_buckets
 from gpudb.storage.iceberg.column_layout import stored_type, to_stored
 from gpudb.types import SqlType
+from gpudb.vector_indexes.definition import SearchEffort
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,6 +58,8 @@ class TableSource(Protocol):
 
     columns: ColumnCache[Any, Any]
     """The cached columns."""
+    indexes: WorkerIndexes
+    """The indexes of vectors."""
 
     @property
     def bytes(self) -> int:
@@ -73,9 +80,9 @@ class StageTask:
     """One stage on one worker, over a partition of the tables, with the statement's parameters.
 
     `bound_parts` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one.
-    `narrowed_scans` collects descriptions of narrowed scans. `declined` are the fused parts, by the ids of their nodes,
-    for which memory was too small in an earlier chunk of the statement. With `measure` each operator is computed alone,
-    and `operator_figures` collects its figures.
+    `nearest` says how far searches of indexes of vectors look. `narrowed_scans` collects descriptions of narrowed
+    scans. `declined` are the fused parts, by the ids of their nodes, for which memory was too small in an earlier chunk
+    of the statement. With `measure` each operator is computed alone, and `operator_figures` collects its figures.
     """
 
     stage: Stage
@@ -88,6 +95,7 @@ class StageTask:
     declined: set[int] = field(default_factory=set)
     measure: bool = False
     operator_figures: list[OperatorFigures] = field(default_factory=list)
+    nearest: SearchEffort = SearchEffort(enabled=False)  # noqa: RUF009 - it cannot change
 
 
 Kernels = Callable[
@@ -129,7 +137,7 @@ def execute_stage(
         task.narrowed_scans.extend(narrowed)
     sources = _Sources(task, tables, received, backend, host, kernels, _coded_columns(root, task))
     profiler = OperatorProfiler(root, task.partition, task.parameters, received, backend) if task.measure else None
-    lowering = StageLowering(sources.frame, backend, host, task.partition.index, profiler)
+    lowering = StageLowering(sources.frame, backend, host, task.partition.index, profiler, sources.nearest)
     # Codes are those of this worker: they stay where its own next stage reads them.
     stays = task.partition.count == 1 and task.stage.output != "result"
     frame = lowering.coded_frame(root) if stays else lowering.frame(root)
@@ -173,6 +181,14 @@ class _Sources:
     """The columns that scans, by their ids, return as codes."""
     stage_rows: list[ComputedFrame] = field(default_factory=list)
     """The stage's rows if a fused part is all of it."""
+
+    @property
+    def nearest(self) -> NearestSource | None:
+        """The indexes of vectors; None for a statement that searches none."""
+        task = self.task
+        if not task.nearest.enabled or task.partition.chunks > 1:
+            return None
+        return NearestSource(partial(_open_index, task, self.tables, self.backend), task.nearest)
 
     def frame(self, node: Node, lowering: StageLowering) -> Frame:
         """Returns the rows of a leaf node."""
@@ -237,6 +253,32 @@ class _Sources:
         if isinstance(held, CodedFrame):
             return Frame(held.codes.lazy, tuple(map(type_bounds, node.types)), None, held.by_place)
         return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
+
+
+def _open_index(task: StageTask, tables: TableSource, backend: Backend, found: NearestScan) -> RowSearch | None:
+    """Returns the index of a scan's vectors on this worker, built if need be."""
+    scan = found.scan
+    table, column = scan.table, scan.table.columns[scan.columns[found.place]]
+    ranges = task.partition.row_ranges(table)
+    shares = [FileShare(file, ranges[file.id]) for file in pruned_files(scan, task.parameters)]
+    shares = [each for each in shares if each.length]
+
+    def build() -> VectorIndex | None:
+        alone = replace(scan, columns=(scan.columns[found.place],), filter=None, optional_filter=None)
+        whole = replace(alone, table=replace(table, files=tuple(each.file for each in shares)))
+        lazy = tables.frame(whole, task.partition, task.parameters).lazy
+        return backend.retry_with_memory(lambda: backend.build_vector_index(lazy, found.definition))
+
+    opened = tables.indexes.find(table, column, found.definition, task.partition, shares, build)
+    if opened is None:
+        return None
+    index, located = opened
+
+    def search(query: bytes, count: int, breadth: int) -> Places | None:
+        places = index.search(query, count, breadth)
+        return None if places is None else take(places, located)
+
+    return RowSearch(search, located.others, sum(each.length for each in shares))
 
 
 def _keep_codes(frame: Frame, backend: Backend) -> CodedFrame:

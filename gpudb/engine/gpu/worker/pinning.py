@@ -26,7 +26,8 @@ class CacheManager:
         self._tables, self._packed = tables, packed
 
     def _list_forms(self) -> list[tuple[str, ColumnCache[Any, Any]]]:
-        forms = [("plain", self._tables.columns)]
+        forms: list[tuple[str, ColumnCache[Any, Any]]] = [("plain", self._tables.columns)]
+        forms.append(("index", self._tables.indexes.indexes))
         return forms if self._packed is None else [*forms, ("packed", self._packed.columns)]
 
     def describe(self) -> tuple[tuple[Any, ...], ...]:
@@ -38,7 +39,7 @@ class CacheManager:
         wanted: Table = pickle.loads(table)
         if action is CacheAction.EVICT:
             packed = 0 if self._packed is None else self._packed.evict(wanted.oid)
-            return packed + self._tables.columns.evict(wanted.oid)
+            return packed + self._tables.columns.evict(wanted.oid) + self._tables.indexes.evict(wanted.oid)
         for _, columns in self._list_forms():
             (columns.pinned.add if action is CacheAction.PIN else columns.pinned.discard)(wanted.oid)
         if action is not CacheAction.UNPIN:

@@ -98,7 +98,7 @@ class QueryRun:
         self._kept_parts: dict[tuple[int, int], Mapping[int, BoundPart]] = {}
         self._chunks, self._count = chunks, len(peers) * chunks
         self._encoded_parameters, self._measure = parameters, measure
-        self._parameters, self._timezone = pickle.loads(parameters)
+        self._parameters, self._timezone, self._nearest = pickle.loads(parameters)
         self._whole_key = binding_key(parameters, WHOLE)
         running.types = stages[-1].root.types
         self._figures: list[StageFigures] = []
@@ -294,6 +294,7 @@ class QueryRun:
             bound_parts,
             declined=self._declined,
             measure=self._measure,
+            nearest=self._nearest,
         )
 
     async def _run_chunked(self, partitions: tuple[int, ...]) -> None:

@@ -26,7 +26,7 @@ class TwoPhaseWorker:
 
     def __init__(self, computing: Executor, plan: WorkerPlan, count: int, parameters: bytes) -> None:
         self._executor, self._count, self._encoded_parameters = computing, count, parameters
-        self._parameters, self._timezone = pickle.loads(parameters)
+        self._parameters, self._timezone, self._nearest = pickle.loads(parameters)
         self._types = plan.stages[-1].root.types
         self._phases = plan.two_phase
         self._max_bytes = MAX_BYTES // count
@@ -63,7 +63,7 @@ class TwoPhaseWorker:
             if isinstance(part.root, Fused) and not part.dynamic_filters:
                 rows = self._run_kernel(part.root, key)
             else:
-                rows = self._run_task(StageTask(part, *arguments, key, bound_parts))
+                rows = self._run_task(StageTask(part, *arguments, key, bound_parts, nearest=self._nearest))
             if rows is None:
                 return None
             found.append(rows)

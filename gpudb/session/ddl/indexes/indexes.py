@@ -1,4 +1,4 @@
-"""CREATE INDEX and DROP INDEX: a unique index is enforced, any other is a declaration in the catalog.
+"""CREATE INDEX and DROP INDEX: a unique index is enforced, one of vectors is built, any other is only declared.
 
 Scans use the ranges, row groups and Bloom filters of files, so that an index has no use. The declaration is stored
 since programs that create or inspect a schema expect their indexes.
@@ -14,13 +14,14 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.postgres.indexes import get_operator_class_name
 from gpudb.catalog.tables import Constraint, Index, IndexDetails, IndexKey, Table, Unique
+from gpudb.catalog.vector_indexes import VECTOR_METHODS
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.constraints.constraints import check_default_class, check_key_columns
 from gpudb.session.ddl.constraints.foreign_keys import release_key
 from gpudb.session.ddl.indexes.index_details import get_expression_name, list_used_columns, read_details
-from gpudb.session.ddl.indexes.vector_indexes import VECTOR_METHODS, check_vector_index
+from gpudb.session.ddl.indexes.vector_indexes import build_vector_index, check_vector_index, remove_vector_index
 from gpudb.session.ddl.partitions.partitions import check_keys_include, with_constraint
 from gpudb.session.objects.constraints import allocate_oid, index_names_in
 from gpudb.session.objects.names import (
@@ -84,15 +85,16 @@ def create_index(context: Context) -> Result:
             options,
             details=None if is_plain else details,
         )
-        detail = "Tables are read by their files' ranges; nothing looks into an index."
-        if constraint.method in VECTOR_METHODS:
-            detail = "Searches read all vectors, and are exact."
-        context.notice(f'index "{name}" is kept as a declaration', detail=detail)
+        if constraint.method not in VECTOR_METHODS:
+            detail = "Tables are read by their files' ranges; nothing looks into an index."
+            context.notice(f'index "{name}" is kept as a declaration', detail=detail)
     changed = replace(relation, constraints=(*relation.constraints, constraint))
     check_keys_include(changed)
     put_relation(context, changed)
     for each in list_partitions(context.transaction.catalog, changed) if node.relation.inh else ():
         put_relation(context, with_constraint(context, each, constraint))
+    if isinstance(constraint, Index) and constraint.method in VECTOR_METHODS:
+        build_vector_index(context, changed, constraint)
     return Result("CREATE INDEX")
 
 
@@ -173,6 +175,8 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, ca
         table = context.transaction.table(table.oid)
     altered = replace(table, constraints=tuple(c for c in table.constraints if c.oid != index.oid))
     put_relation(context, altered)
+    if isinstance(index, Index):
+        remove_vector_index(context, altered, index)
 
 
 def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_ok: bool) -> None:

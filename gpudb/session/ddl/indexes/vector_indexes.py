@@ -1,33 +1,26 @@
 """CREATE INDEX by access methods of vectors: pgvector's hnsw and ivfflat, and cuVS's cagra, ivf_flat and ivf_pq.
 
-Such an index is a declaration, as every other one is: searches are exact. What pgvector refuses is refused.
+What pgvector refuses is refused. The index is built by the embedded engine, file by file; workers build theirs from
+their rows in memory when a statement first searches them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from gpudb import pgdata
-from gpudb.catalog.tables import Table
+from gpudb.catalog.partition_trees import assemble
+from gpudb.catalog.tables import Index, Table
+from gpudb.catalog.vector_indexes import define_vector_index
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context
 from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.sql.parse.values import read_option_text
 from gpudb.types import SqlType
+from gpudb.vector_indexes.definition import PARAMETERS
+from gpudb.vector_indexes.file_indexes import IndexedFile, explain_lack
 
-Bounds = tuple[int, int, int]
-"""The default of a storage parameter, its least and its greatest value."""
-
-_LISTS = {"lists": (100, 1, 32_768)}
-_PARAMETERS: Mapping[str, Mapping[str, Bounds]] = {
-    "hnsw": {"m": (16, 2, 100), "ef_construction": (64, 4, 1000)},
-    "ivfflat": _LISTS,
-    "cagra": {"graph_degree": (64, 1, 1024), "intermediate_graph_degree": (128, 1, 1024)},
-    "ivf_flat": _LISTS,
-    "ivf_pq": {**_LISTS, "pq_dim": (0, 0, 16_000), "pq_bits": (8, 4, 8)},
-}
-VECTOR_METHODS = frozenset(_PARAMETERS)
 _MAX_DIMENSIONS = {"vector": 2000, "bit": 64_000}
 """Dimensions that pgvector's indexes have at most."""
 
@@ -89,7 +82,7 @@ def _check_type(method: str, kind: SqlType, operator_class: str) -> None:
 
 
 def _check_parameters(method: str, node: Any) -> None:
-    known = _PARAMETERS[method]
+    known = PARAMETERS[method]
     values = {name: bounds[0] for name, bounds in known.items()}
     for option in map(inner, node.options):
         name = option.defname
@@ -106,3 +99,30 @@ def _check_parameters(method: str, node: Any) -> None:
             raise SqlError.of("invalid_parameter_value", message, detail=detail)
     if method == "hnsw" and values["ef_construction"] < 2 * values["m"]:
         raise SqlError.of("invalid_parameter_value", "ef_construction must be greater than or equal to 2 * m")
+
+
+def build_vector_index(context: Context, table: Table, index: Index) -> None:
+    """Builds an index of vectors for the files that a table has; a notice says why, if it stays a declaration."""
+    defined = define_vector_index(table, index)
+    detail = "An index of an expression or of some of the rows is not searched."
+    lack: str | None = detail if defined is None else explain_lack(defined[1])
+    indexes = context.session.database.cpu.indexes
+    if defined is None or lack is not None or indexes is None:
+        context.notice(f'index "{index.name}" is kept as a declaration', detail=f"{lack} Searches read all vectors.")
+        return
+    if context.session.database.members is None:
+        indexes.build(_list_files(context, table, defined[0].field_id), defined[1], context.cancel.check)
+
+
+def remove_vector_index(context: Context, table: Table, index: Index) -> None:
+    """Removes what was built for an index of a table that has none like it any more."""
+    defined = define_vector_index(table, index)
+    indexes = context.session.database.cpu.indexes
+    others = (define_vector_index(table, each) for each in table.constraints if isinstance(each, Index))
+    if defined is not None and indexes is not None and defined not in others:
+        indexes.drop(_list_files(context, table, defined[0].field_id), defined[1])
+
+
+def _list_files(context: Context, table: Table, field_id: int) -> list[IndexedFile]:
+    files = assemble(context.transaction.catalog, table).files
+    return [IndexedFile(file.path, file.stored_rows, field_id) for file in files]

@@ -13,6 +13,7 @@ from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
 from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_scans
 from gpudb.session.execution.system import cluster_tables, session_functions, system_tables
+from gpudb.session.settings.vector_search import read_search_effort
 from gpudb.sql.bound import ForeignScan, Query
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
@@ -88,6 +89,7 @@ def _settings(context: Context) -> Settings:
         session.measures,
         session.resource_group.of_engines,
         int(session.settings["gpudb.function_memory"]) << 20,
+        read_search_effort(session.settings.__getitem__),
     )
 
 

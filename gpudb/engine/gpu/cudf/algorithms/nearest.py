@@ -40,6 +40,17 @@ def join_nearest(left: Any, right: Any, join: NearestJoin) -> Any:
     return build_frame(columns, [each.name for each in every], [each.dtype for each in every], rows)
 
 
+def take_places(table: Any, places: Any) -> Any:
+    """Returns the rows of a frame at places, an array on the host.
+
+    The work is on the calling thread's stream, which the caller synchronizes.
+    """
+    current_stream()
+    mine = list(table.columns)
+    columns = _gather(mine, cupy.asarray(places), len(places))
+    return build_frame(columns, [each.name for each in mine], [each.dtype for each in mine], len(places))
+
+
 def _arrays(side: Any, group: str | None, time: str) -> tuple[Any, Any]:
     """Returns the groups of a frame's rows, -1 for those without a group or a time, and their times as integers."""
     held = side.column_map[time].obj

@@ -64,6 +64,7 @@ class CpuEngine:
     """
 
     name = "cpu"
+    scores_trees = False
 
     def __init__(
         self,

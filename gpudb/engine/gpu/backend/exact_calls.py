@@ -1,4 +1,4 @@
-"""Calls of exact functions (`gpudb.exact`) and of distances over a frame's columns, and their computation with NumPy.
+"""Calls of exact functions (`gpudb.exact`) distances and scores by trees over a frame's columns, with NumPy.
 
 Operands and results are physical columns: unscaled values of 128 bits, and display scales. A result of numerics is the
 column `name`, and its display scale `name` + "s".
@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall, compute_distances
+from gpudb.engine.gpu.backend.tree_calls import TreeCall, compute_scores
 from gpudb.exact.arrow import to_decimals, to_words
 from gpudb.exact.deviations import co_moments, deviations
 from gpudb.exact.limbs import Array
@@ -71,7 +72,7 @@ class CoMomentCall:
     products: str
 
 
-ExactCall = QuotientCall | DeviationCall | CoMomentCall | DistanceCall
+ExactCall = QuotientCall | DeviationCall | CoMomentCall | DistanceCall | TreeCall
 
 
 def compute_exact(frame: pl.DataFrame, call: ExactCall) -> list[pl.Series]:
@@ -83,6 +84,8 @@ def exact_columns(call: ExactCall) -> tuple[tuple[str, pl.DataType], ...]:
     """Returns the names and types of the columns that `compute_exact` returns for a call."""
     if isinstance(call, CoMomentCall | DistanceCall):
         return ((call.name, pl.Float64()),)
+    if isinstance(call, TreeCall):
+        return ((call.name, pl.Int32() if call.label else pl.Float64()),)
     return ((call.name, pl.Int128()), (call.name + "s", pl.Int8()))
 
 
@@ -117,6 +120,7 @@ _COMPUTE: dict[type, Callable[[pl.DataFrame, Any], list[pl.Series]]] = {
     DeviationCall: _deviate,
     CoMomentCall: _co_moment,
     DistanceCall: compute_distances,
+    TreeCall: compute_scores,
 }
 
 

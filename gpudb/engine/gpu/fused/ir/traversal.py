@@ -21,6 +21,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     RangeCheck,
     RowSink,
     SquareRoot,
+    TreeScore,
 )
 
 
@@ -33,7 +34,12 @@ def can_fail(expr: Expr) -> bool:
 
 def is_expensive(expr: Expr) -> bool:
     """Whether an expression is so expensive that it is evaluated only for rows that need it."""
-    return isinstance(expr, LikeMatch) or any(is_expensive(each) for each in children(expr))
+    return isinstance(expr, LikeMatch | TreeScore) or any(is_expensive(each) for each in children(expr))
+
+
+def has_trees(expr: Expr) -> bool:
+    """Whether an expression scores rows by an ensemble of trees."""
+    return isinstance(expr, TreeScore) or any(has_trees(each) for each in children(expr))
 
 
 def children(expr: Expr) -> list[Expr]:
@@ -41,7 +47,7 @@ def children(expr: Expr) -> list[Expr]:
     match expr:
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
             return [left, right]
-        case Logic(args=args):
+        case Logic(args=args) | TreeScore(args=args):
             return list(args)
         case CaseWhen(branches=branches, default=default):
             return [each for branch in branches for each in branch] + [default]

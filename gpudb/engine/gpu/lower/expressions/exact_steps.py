@@ -1,4 +1,4 @@
-"""Steps between two lazy frames: exact arithmetic, whose display scales depend on the values, and distances."""
+"""Steps between two lazy frames: exact arithmetic of display scales that depend on values; distances; scores."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from gpudb.analytics.trees.ensemble import TreeEnsemble
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
+from gpudb.engine.gpu.backend.tree_calls import TreeCall
 from gpudb.engine.gpu.lower.values import Value
 
 
@@ -73,6 +75,13 @@ def distance_step(name: str, metric: str, dimensions: int, left: Value, right: V
         to: bytes = pl.select(right.expr).item()
         return ExactStep(DistanceCall(name, metric, dimensions, a, None, to), (left.expr.alias(a),))
     return ExactStep(DistanceCall(name, metric, dimensions, a, b, None), (left.expr.alias(a), right.expr.alias(b)))
+
+
+def score_step(name: str, ensemble: TreeEnsemble, features: Sequence[pl.Expr], *, label: bool) -> ExactStep:
+    """Returns the step that scores features by an ensemble of trees."""
+    names = tuple(f"{name}_{number}" for number in range(len(features)))
+    operands = tuple(each.cast(pl.Float64).alias(at) for each, at in zip(features, names, strict=True))
+    return ExactStep(TreeCall(name, ensemble, names, label), operands)
 
 
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:

@@ -33,17 +33,15 @@ class _Booster:
     """Boosted trees of XGBoost."""
 
     def __init__(self, content: bytes) -> None:
-        self._library = load_library("xgboost")
-        self._model = self._library.Booster()
+        self._model = load_library("xgboost").Booster()
         self._model.load_model(bytearray(content))
-        self._kinds = self._model.feature_types
         self.width = int(self._model.num_features())
 
     def score(self, matrix: Matrix) -> Scores:
         """Scores by all trees."""
-        rows = matrix.astype(np.float32, copy=False)
-        data = self._library.DMatrix(rows, feature_types=self._kinds, enable_categorical=self._kinds is not None)
-        scores: Scores = self._model.predict(data, validate_features=False)
+        with np.errstate(over="ignore"):
+            rows = matrix.astype(np.float32, copy=False)
+        scores: Scores = self._model.inplace_predict(rows, validate_features=False)
         return scores
 
 
@@ -77,7 +75,8 @@ class _Forest:
 
     def score(self, matrix: Matrix) -> Scores:
         """Means over the trees, added one after the other as scikit-learn does."""
-        rows = np.ascontiguousarray(matrix, dtype=np.float32)
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(matrix, dtype=np.float32)
         total: Scores = np.zeros((len(rows), max(self._classes, 1)))
         for each in self._trees:
             total += each.predict(rows).reshape(total.shape)

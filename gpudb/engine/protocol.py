@@ -228,6 +228,10 @@ class Engine(Protocol):
     """An engine: it runs bound queries over a snapshot, whose tables list their data files."""
 
     name: str
+    scores_trees: bool
+    """Whether queries may have scores by ensembles of trees, for which `run` and `explain` may raise
+    NotSupportedOnWorkers.
+    """
 
     def run(self, request: Request) -> Stream:
         """Starts a query. Errors are raised here or while the stream is read, with PostgreSQL's SQLSTATE."""

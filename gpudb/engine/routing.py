@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gpudb.engine.protocol import Engine, PlanNode, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported
@@ -11,7 +11,20 @@ from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
 
-_READS_TABLES = Artifact[bool]()
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What routing depends on.
+
+    `reads_tables` is whether a query reads tables or files alone: system relations and registered frames are in this
+    process. `has_scores` is whether it scores rows by trees, which the embedded engine does not.
+    """
+
+    reads_tables: bool
+    has_scores: bool
+
+
+_FACTS: Artifact[_Facts] = Artifact()
 
 
 class RoutedEngine:
@@ -19,13 +32,14 @@ class RoutedEngine:
 
     def __init__(self, cluster: Engine, embedded: Engine) -> None:
         self.name = cluster.name
+        self.scores_trees = cluster.scores_trees
         self._cluster = cluster
         self._embedded = embedded
 
     def run(self, request: Request) -> Stream:
         """Starts a query. A fallback sends a NOTICE; 0A000 if fallback is off."""
-        if not reads_tables(request.query):
-            self._check_node(request)
+        if not _find_facts(request.query).reads_tables:
+            self._check_embedded(request)
             return self._embedded.run(request)
         try:
             return self._cluster.run(request)
@@ -37,7 +51,7 @@ class RoutedEngine:
 
     def share(self, request: Request) -> SharedRows:
         """Runs a query on the cluster alone (see `protocol.Engine`)."""
-        if not reads_tables(request.query):
+        if not _find_facts(request.query).reads_tables:
             raise FeatureNotSupported("rows are shared from the memory of workers, and the query reads none of theirs")
         try:
             return self._cluster.share(request)
@@ -46,8 +60,8 @@ class RoutedEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns the plan of the engine that runs the query; after a fallback it contains the reason."""
-        if not reads_tables(request.query):
-            self._check_node(request)
+        if not _find_facts(request.query).reads_tables:
+            self._check_embedded(request)
             return self._embedded.explain(request, analyze=analyze)
         try:
             return self._cluster.explain(request, analyze=analyze)
@@ -57,6 +71,9 @@ class RoutedEngine:
             return replace(plan, details=(*plan.details, ("Fallback", f"{error.construct} is not supported")))
 
     def _refuse(self, request: Request, error: NotSupportedOnWorkers) -> None:
+        """Raises 0A000 where the embedded engine may not run a query, or the error itself where it cannot."""
+        if _find_facts(request.query).has_scores:
+            raise error
         if request.settings.node is not None:
             raise FeatureNotSupported(f"{error.construct} is not supported on one node alone")
         if not request.settings.fallback:
@@ -64,8 +81,12 @@ class RoutedEngine:
             raise FeatureNotSupported(message, hint="SET gpudb.fallback = on lets the embedded engine run it.")
 
     @staticmethod
-    def _check_node(request: Request) -> None:
-        """Raises 0A000 for a query over one node that also reads tables of this process."""
+    def _check_embedded(request: Request) -> None:
+        """Raises NotSupportedOnWorkers for scores of rows of this process, 0A000 for a query over one node that also
+        reads tables of this process.
+        """
+        if _find_facts(request.query).has_scores:
+            raise NotSupportedOnWorkers("a score by trees of rows that are in no table")
         if request.settings.node is not None and any(isinstance(node, bound.Scan) for node in walk(request.query)):
             raise FeatureNotSupported("tables beside system catalogs are not supported on one node alone")
 
@@ -75,16 +96,22 @@ class RoutedEngine:
         self._embedded.close()
 
 
-def reads_tables(query: bound.Query) -> bool:
-    """Whether a query reads tables or files alone: system relations and registered frames are in this process."""
-    known = query.prepared.get(_READS_TABLES)
-    return query.prepared.put(_READS_TABLES, _finds_tables(query)) if known is None else known
+def needs_cluster(query: bound.Query) -> bool:
+    """Whether the workers are asked to run a query, even if it turns out that they do not support it."""
+    facts = _find_facts(query)
+    return facts.reads_tables or facts.has_scores
 
 
-def _finds_tables(query: bound.Query) -> bool:
-    found = False
+def _find_facts(query: bound.Query) -> _Facts:
+    known = query.prepared.get(_FACTS)
+    return query.prepared.put(_FACTS, _gather_facts(query)) if known is None else known
+
+
+def _gather_facts(query: bound.Query) -> _Facts:
+    found = elsewhere = scores = False
     for node in walk(query):
         if isinstance(node, bound.SystemScan | bound.FrameScan) or (isinstance(node, bound.Scan) and node.row_ids):
-            return False
+            elsewhere = True
         found = found or isinstance(node, bound.Scan | bound.FileScan)
-    return found
+        scores = scores or isinstance(node, bound.TreeScore)
+    return _Facts(found and not elsewhere, scores)

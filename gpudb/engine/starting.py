@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request, SharedRows, Stream
-from gpudb.engine.routing import RoutedEngine, reads_tables
+from gpudb.engine.routing import RoutedEngine, needs_cluster
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -67,6 +67,7 @@ class StartingEngine:
 
     def __init__(self, start: ClusterStart, embedded: Engine, name: str) -> None:
         self.name = name
+        self.scores_trees = True
         self._start = start
         self._embedded = embedded
 
@@ -83,8 +84,8 @@ class StartingEngine:
         return self._select(request).explain(request, analyze=analyze)
 
     def _select(self, request: Request) -> Engine:
-        needs_workers = request.settings.node is not None or reads_tables(request.query)
-        return self._route(request) if needs_workers else self._embedded
+        waits = request.settings.node is not None or needs_cluster(request.query)
+        return self._route(request) if waits else self._embedded
 
     def _route(self, request: Request) -> RoutedEngine:
         return RoutedEngine(self._start.wait(request.cancel), self._embedded)

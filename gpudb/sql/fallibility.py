@@ -18,7 +18,7 @@ def may_fail(expr: Any) -> bool:
     match expr:
         case bound.Column() | bound.Constant() | bound.Parameter():
             return False
-        case bound.BoolOp(args=args) | bound.Choice(args=args):
+        case bound.BoolOp(args=args) | bound.Choice(args=args) | bound.TreeScore(args=args):
             return any(may_fail(each) for each in args)
         case bound.Test(arg=arg):
             return may_fail(arg)

@@ -616,12 +616,8 @@ def test_it_is_called_by_everything_that_calls_functions(session: Session) -> No
 def test_infinity_and_what_is_too_great(session: Session) -> None:
     run(session, "CREATE TABLE sizes AS SELECT i::float8 AS size, i AS y FROM generate_series(1, 40) i")
     run(session, "CREATE MODEL sized FROM sizes TARGET y FUNCTION pz USING xgboost WITH (trees = 1)")
-    for number in ("'infinity'", "'-infinity'", "1e300"):
-        error = fails(session, f"SELECT pz({number})")
-        assert (error.sqlstate, error.message) == ("22023", "the library refuses to score these rows")
-        assert error.detail is not None
-        assert error.detail.startswith("Check failed: valid: Input data contains `inf` or a value too large")
-        assert "\n" not in error.detail
+    for number, same in (("'infinity'", 40), ("'-infinity'", 1), ("1e300", 40), ("'nan'", "NULL")):
+        assert value(session, f"SELECT pz({number})") == value(session, f"SELECT pz({same})")
     run(session, "INSERT INTO sizes SELECT 'infinity', i FROM generate_series(1, 4) i")
     for rest in ("xgboost", "xgboost WITH (validation = 0.9)", "random_forest WITH (trees = 1)", "linear"):
         error = fails(session, f"CREATE MODEL other FROM sizes TARGET y FUNCTION po USING {rest}")

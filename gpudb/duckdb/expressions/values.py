@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpudb.duckdb.expressions.renderer import ExpressionRenderer, render_by_kind
 from gpudb.duckdb.literals import quote_literal
 from gpudb.duckdb.rendered_sql import RenderedSql, unpack
+from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.sql import bound
@@ -37,6 +38,11 @@ def _(renderer: ExpressionRenderer, expr: bound.Parameter) -> RenderedSql:
 def _(renderer: ExpressionRenderer, expr: bound.Cast) -> RenderedSql:
     value, scale = renderer.render(expr.arg)
     return RenderedSql(*cast(value, scale, expr.arg.type, expr.type, expr.explicit))
+
+
+@render_by_kind.register
+def _(renderer: ExpressionRenderer, expr: bound.TreeScore) -> RenderedSql:
+    raise FeatureNotSupported("an ensemble of trees")  # the session hands none to this engine
 
 
 @render_by_kind.register

@@ -63,6 +63,7 @@ class CpuEngine:
     """
 
     name = "cpu"
+    scores_trees = False
 
     def __init__(
         self,

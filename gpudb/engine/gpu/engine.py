@@ -40,6 +40,7 @@ class ClusterEngine:
 
     def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin", planner: Planner | None = None) -> None:
         self.name = name
+        self.scores_trees = True
         self._cluster = cluster
         workers = cluster.processes
         self._planner = planner or Planner(

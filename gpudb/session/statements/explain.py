@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import BINDABLE, bind_statement
+from gpudb.session.execution.queries.model_scores import put_scores
 from gpudb.session.execution.requests.requests import build_request
 from gpudb.session.execution.session_calls import without_session_calls
 from gpudb.session.results import Result, ResultColumn, text_result
@@ -69,14 +71,16 @@ def explain(context: Context) -> Result:
     query = bound.query if isinstance(bound, DataChange) else bound
     functions: list[TableFunction] = []
     frames: dict[str, pa.Table] = {}
-    if context.session_calls or explained.session_calls:
-        if analyze:
-            message = "EXPLAIN ANALYZE of a statement that calls functions which the session runs is not supported"
-            raise FeatureNotSupported(message)
-        query, functions, frames = separate_table_functions(query)
-        query = without_session_calls(query)
-    planned = time.perf_counter()
     engine = context.session.database.engine
+    if context.session_calls or explained.session_calls:
+        scored = _put_scores(explained, query)
+        if scored is None:
+            if analyze:
+                message = "EXPLAIN ANALYZE of a statement that calls functions which the session runs is not supported"
+                raise FeatureNotSupported(message)
+            query, functions, frames = separate_table_functions(query)
+        query = scored or without_session_calls(query)
+    planned = time.perf_counter()
     plan = engine.explain(build_request(explained, query, frames), analyze=analyze)
     plan = place_table_functions(plan, [explain_table_function(explained, each) for each in functions])
     ended = time.perf_counter()
@@ -103,6 +107,17 @@ def explain(context: Context) -> Result:
     lines = [*_lines(plan, shown, 0), f"Engine: {engine.name}"]
     lines += (f"{key}: {value:.3f} ms" for key, value in times.items())
     return text_result("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
+
+
+def _put_scores(context: Context, query: Query) -> Query | None:
+    """Returns a query with scores by trees in the place of all session calls, if the engine has a plan for it."""
+    scored = put_scores(context, query)
+    if scored is not None:
+        try:
+            context.session.database.engine.explain(build_request(context, scored), analyze=False)
+        except NotSupportedOnWorkers:
+            return None
+    return scored
 
 
 def describe_plan(plan: PlanNode) -> list[str]:

@@ -16,6 +16,7 @@ from gpudb.sql.bound.calls import (
     Grouping,
     SetReturning,
     SortKey,
+    TreeScore,
     Window,
 )
 from gpudb.sql.bound.changes import (
@@ -162,6 +163,7 @@ __all__ = [
     "SystemScan",
     "TableFunction",
     "Test",
+    "TreeScore",
     "Update",
     "Values",
     "Window",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from gpudb.analytics.trees.ensemble import TreeEnsemble
 from gpudb.functions.registry import Function
 from gpudb.sql.tree import TreeNode
 from gpudb.types import INT4, SqlType
@@ -22,6 +23,21 @@ class Call(TreeNode):
     function: Function
     args: tuple[Expr, ...]
     type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class TreeScore(TreeNode):
+    """The score of a row by an ensemble of trees, whose features are `args`: numbers or booleans; NULL is missing.
+
+    A float8; or, of a type that is none, the number of a class, which stands for one of `labels` if there are any.
+    """
+
+    children = ("args",)
+
+    ensemble: TreeEnsemble
+    args: tuple[Expr, ...]
+    type: SqlType
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

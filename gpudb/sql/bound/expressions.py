@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.functions.registry import Function
-from gpudb.sql.bound.calls import Aggregate, Call, Grouping, SetReturning, Window
+from gpudb.sql.bound.calls import Aggregate, Call, Grouping, SetReturning, TreeScore, Window
 from gpudb.sql.bound.composites import Array, ArrayAssignment, Field, JsonbAssignment, Row, Subscript
 from gpudb.sql.bound.subqueries import AnySubquery, ArraySubquery, Exists, ScalarSubquery
 from gpudb.sql.tree import TreeNode
@@ -231,6 +231,7 @@ Expr = (
     | Grouping
     | Window
     | SetReturning
+    | TreeScore
     | Let
     | Fold
     | Default

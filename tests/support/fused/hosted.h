@@ -46,6 +46,7 @@ inline long long __double_as_longlong(double x) { return same_bits<long long>(x)
 template <class T> T min(T a, T b) { return a < b ? a : b; }
 template <class T> T max(T a, T b) { return a > b ? a : b; }
 #define sqrt(x) __builtin_sqrt(x)
+#define exp(x) __builtin_exp(x)
 
 template <class T> T atomicAdd(T* at, T x) { return __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST); }
 inline unsigned atomicAdd(unsigned* at, unsigned x) { return __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST); }

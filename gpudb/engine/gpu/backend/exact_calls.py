@@ -1,4 +1,4 @@
-"""Calls of functions over a frame's columns, exact ones (`gpudb.exact`) among them, and their computation on the host.
+"""Calls of functions over a frame's columns, exact ones (`gpudb.exact`), distances and scores among them, on the host.
 
 Operands and results are physical columns: unscaled values of 128 bits, and display scales. A result of numerics is the
 column `name`, and its display scale `name` + "s".
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall, compute_distances
 from gpudb.engine.gpu.backend.function_calls import FunctionCall, compute_calls
+from gpudb.engine.gpu.backend.tree_calls import TreeCall, compute_scores
 from gpudb.exact.arrow import to_decimals, to_words
 from gpudb.exact.deviations import co_moments, deviations
 from gpudb.exact.limbs import Array
@@ -72,7 +73,7 @@ class CoMomentCall:
     products: str
 
 
-ExactCall = QuotientCall | DeviationCall | CoMomentCall | DistanceCall | FunctionCall
+ExactCall = QuotientCall | DeviationCall | CoMomentCall | DistanceCall | FunctionCall | TreeCall
 
 
 def compute_exact(frame: pl.DataFrame, call: ExactCall) -> list[pl.Series]:
@@ -86,6 +87,8 @@ def exact_columns(call: ExactCall) -> tuple[tuple[str, pl.DataType], ...]:
         return ((call.name, call.dtype),)
     if isinstance(call, CoMomentCall | DistanceCall):
         return ((call.name, pl.Float64()),)
+    if isinstance(call, TreeCall):
+        return ((call.name, pl.Int32() if call.label else pl.Float64()),)
     return ((call.name, pl.Int128()), (call.name + "s", pl.Int8()))
 
 
@@ -121,6 +124,7 @@ _COMPUTE: dict[type, Callable[[pl.DataFrame, Any], list[pl.Series]]] = {
     CoMomentCall: _co_moment,
     DistanceCall: compute_distances,
     FunctionCall: compute_calls,
+    TreeCall: compute_scores,
 }
 
 

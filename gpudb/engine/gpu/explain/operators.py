@@ -154,6 +154,8 @@ def render_expression(expr: Any, names: Sequence[str]) -> str:
             return f"{function.name}({', '.join(render_expression(each, names) for each in args)})"
         case bound.Call(function=function, args=args) | bound.Aggregate(function=function, args=args):
             return f"{function.name}({', '.join(render_expression(each, names) for each in args) or '*'})"
+        case bound.TreeScore(ensemble=ensemble, args=args):
+            return f"{ensemble.trees} trees({', '.join(render_expression(each, names) for each in args)})"
         case bound.Cast(arg=arg, type=kind):
             return f"{render_expression(arg, names)}::{kind}"
         case bound.BoolOp(op="NOT", args=(arg,)):

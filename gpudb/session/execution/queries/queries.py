@@ -7,6 +7,7 @@ those rows. Subqueries with session calls run first.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,10 +17,12 @@ import pyarrow as pa
 from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.engine.protocol import Stream
 from gpudb.errors import FeatureNotSupported
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.session.execution.queries.drawn_rows import DrawnRows
 from gpudb.session.execution.queries.lateral_calls import replace_lateral_calls
+from gpudb.session.execution.queries.model_scores import put_scores
 from gpudb.session.execution.queries.row_calls import replace_row_calls
 from gpudb.session.execution.queries.table_functions import call_table_function
 from gpudb.session.execution.requests.requests import collect, fetch_from_engine, run_on_engine
@@ -65,6 +68,10 @@ def run_query(context: Context, query: Query, frames: Mapping[str, pa.Table] | N
     """Runs a query that reads `frames` by name beside the session's own."""
     if context.session_calls is False or (context.session_calls is None and not has_session_calls(query)):
         return run_on_engine(context, query, frames)
+    scored = put_scores(context, query)
+    if scored is not None:
+        with contextlib.suppress(NotSupportedOnWorkers):
+            return run_on_engine(context, scored, frames)
     return _QueryRun(context, dict(frames or {})).stream(query)
 
 

@@ -17,8 +17,10 @@ import pylibcudf as plc
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
 from gpudb.engine.gpu.backend.function_calls import FunctionCall
+from gpudb.engine.gpu.backend.tree_calls import TreeCall
 from gpudb.engine.gpu.cudf.algorithms.distances import Distances, start_distances
 from gpudb.engine.gpu.cudf.algorithms.functions import Results, start_function
+from gpudb.engine.gpu.cudf.algorithms.tree_scores import Scores, start_scores
 from gpudb.engine.gpu.cudf.columns.arrays import integer_halves, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
@@ -37,6 +39,9 @@ _WIDE, _SCALE = plc.DataType(plc.TypeId.DECIMAL128, scale=0), plc.DataType(plc.T
 _REAL = plc.DataType(plc.TypeId.FLOAT64)
 
 
+Columns = dict[str, Any]
+
+
 class ExactKernels:
     """The kernels, loaded when one of their file is first started; exact arithmetic is compiled in the background.
 
@@ -48,7 +53,7 @@ class ExactKernels:
         self._modules: dict[str, Any] = {}
         self._bodies: LruCache[str, Any] = LruCache(_MAX_BODIES)
         self._lock = Lock()
-        Thread(target=self._compile, args=(_EXACT,), name="exact arithmetic").start()
+        Thread(target=self._compile, args=(read_source(_EXACT),), name="exact arithmetic").start()
 
     def compute(self, table: Any, calls: Sequence[ExactCall]) -> Any:
         """Returns the frame of the results of calls over a frame's columns. Raises 22003 beyond 38 digits, and what the
@@ -71,11 +76,13 @@ class ExactKernels:
 
     def _start_call(
         self, columns: Columns, call: ExactCall, rows: int, flags: Any, place: int
-    ) -> _Results | Distances | Results:
+    ) -> _Results | Distances | Results | Scores:
         if isinstance(call, DistanceCall):
             return start_distances(self._start_distances, columns, call)
         if isinstance(call, FunctionCall):
             return start_function(self._start_body, columns, call, rows, flags, place)
+        if isinstance(call, TreeCall):
+            return start_scores(self._start_scores, columns, call)
         return _STARTS[type(call)](self, columns, call, flags, place)
 
     def start(self, name: str, rows: int, arguments: Sequence[Any]) -> None:
@@ -101,16 +108,24 @@ class ExactKernels:
                 self._bodies.put(source, function)
         function((min(-(-rows // _BLOCK_THREADS), _MAX_BLOCKS),), (_BLOCK_THREADS,), tuple(arguments))
 
-    def _compile(self, file: str) -> nvrtc.CompiledKernel:
-        return nvrtc.compile_source(read_source(file), load_headers(), self._architecture)
+    def _start_scores(self, source: str, blocks: int, arguments: Sequence[Any]) -> None:
+        if blocks:
+            self._load(source, source).get_function("score")((min(blocks, _MAX_BLOCKS),), (_BLOCK_THREADS,), arguments)
+
+    def _compile(self, source: str) -> nvrtc.CompiledKernel:
+        return nvrtc.compile_source(source, load_headers(), self._architecture)
 
     def _function(self, file: str, name: str) -> Any:
+        return self._load(file, read_source(file)).get_function(name)
+
+    def _load(self, key: str, source: str) -> Any:
+        """Returns the module of a source, of which there is one for each key."""
         with self._lock:
-            if file not in self._modules:
+            if key not in self._modules:
                 module = cupy.cuda.function.Module()
-                module.load(self._compile(file).cubin)
-                self._modules[file] = module
-            return self._modules[file].get_function(name)
+                module.load(self._compile(source).cubin)
+                self._modules[key] = module
+            return self._modules[key]
 
 
 class _Results:
@@ -131,9 +146,6 @@ class _Results:
             (self._name, pl.Int128(), make_column(_WIDE, rows, self.values, valid)),
             (self._name + "s", pl.Int8(), make_column(_SCALE, rows, self.shown, valid)),
         ]
-
-
-Columns = dict[str, Any]
 
 
 def _start_quotient(kernels: ExactKernels, columns: Columns, call: QuotientCall, flags: Any, place: int) -> _Results:

@@ -8,6 +8,8 @@ from pathlib import Path
 HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")
 TEXT_HEADER = "text.cuh"
 """Header of kernels that read raw text."""
+TREES_HEADER = "trees.cuh"
+"""Header of kernels that score rows by ensembles of trees."""
 EXACT_HEADER = "exact.cuh"
 """Header of kernels that compute quotients, roots and deviations of numerics."""
 
@@ -15,7 +17,7 @@ EXACT_HEADER = "exact.cuh"
 @cache
 def load_headers() -> dict[str, str]:
     """Returns the headers' sources, by name."""
-    return {name: read_source(name) for name in (*HEADERS, TEXT_HEADER, EXACT_HEADER)}
+    return {name: read_source(name) for name in (*HEADERS, TEXT_HEADER, TREES_HEADER, EXACT_HEADER)}
 
 
 def read_source(name: str) -> str:

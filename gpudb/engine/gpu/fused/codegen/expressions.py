@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused.codegen import bodies, date_fields, stored_columns
+from gpudb.engine.gpu.fused.codegen import bodies, date_fields, stored_columns, trees
 from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter, c_literal, c_type
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
@@ -25,6 +25,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     SquareRoot,
     TableEntry,
     ToFloat,
+    TreeScore,
 )
 from gpudb.engine.gpu.fused.ir.traversal import can_fail, is_expensive
 
@@ -116,6 +117,8 @@ class Emitter(StatementWriter):
                 position = self.variable("int", value if valid is None else f"{valid} ? (int){value} : {null}")
                 made = self.variable(kind, f"({kind})m{table}[{position}]")
                 return made, self.variable("bool", f"k{table}[{position}]") if expr.nullable else None
+            case TreeScore():
+                return self._score(expr, kind), None
             case LikeMatch(arg=Field(column=column), table=table, length=length, fold=fold):
                 begin, count = stored_columns.read_text(self, column)
                 pattern_length = self.parameter(length, "int")
@@ -247,6 +250,21 @@ class Emitter(StatementWriter):
                     self.emit(f"{decided_name} = ({is_deciding}) & {valid}; {unknown} |= !{valid};")
         value = decided_name if stops else f"(!{decided_name})"
         return value, f"({decided_name} | !{unknown})" if expr.nullable else None
+
+    def _score(self, expr: TreeScore, kind: str) -> str:
+        """Emits the score of features, which are an array in local memory, as the walk through a tree indexes them."""
+        shape, item = expr.shape, trees.item_type(expr.shape)
+        features = []
+        for each in expr.args:
+            value, valid = self.value(each)
+            text = f"({item}){'(float)' if shape.rounded else ''}{value}"
+            features.append(text if valid is None else f"({valid} ? {text} : ({item})NAN)")
+        # A feature that the function lacks is missing
+        features += [f"({item})NAN"] * (shape.features - len(features))
+        array = self.new_name("x")
+        self.emit(f"const {item} {array}[{len(features)}] = {{{', '.join(features)}}};")
+        tables = [f"m{expr.table + n}" for n in range(4)]
+        return self.variable(kind, trees.render_score(shape, tables, array, label=expr.bounds is not None))
 
     def _choose(self, expr: CaseWhen, kind: str) -> Code:
         made, known = self.new_name(), self.new_name()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpudb.engine.gpu.fused.codegen.bodies import write_functions
-from gpudb.engine.gpu.fused.codegen.building_blocks import HEADERS, TEXT_HEADER
+from gpudb.engine.gpu.fused.codegen.building_blocks import HEADERS, TEXT_HEADER, TREES_HEADER
 from gpudb.engine.gpu.fused.codegen.expressions import Emitter
 from gpudb.engine.gpu.fused.codegen.kernel_source import Constant
 from gpudb.engine.gpu.fused.codegen.probes import LookupWriter, Parameters, lookup_parameters, runs_row_by_row
@@ -20,7 +20,15 @@ from gpudb.engine.gpu.fused.codegen.sinks import SHARED_BYTES, GroupWriter, RowW
 from gpudb.engine.gpu.fused.codegen.survivors import SurvivorWriter, emit_row_loads, stored_type
 from gpudb.engine.gpu.fused.columns.text_columns import GROUP_ROWS
 from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, GroupSink, Lookup, Pipeline
-from gpudb.engine.gpu.fused.ir.traversal import can_fail, columns_read, is_expensive, sink_exprs, step_exprs, weigh
+from gpudb.engine.gpu.fused.ir.traversal import (
+    can_fail,
+    columns_read,
+    has_trees,
+    is_expensive,
+    sink_exprs,
+    step_exprs,
+    weigh,
+)
 
 BLOCK_THREADS = 256
 LARGE_BLOCK_SHARED = 31 * 1024
@@ -80,14 +88,22 @@ def choose_options(pipeline: Pipeline) -> Options:
     sink = pipeline.sink
     grouped_sums = len(sink.accumulators) if isinstance(sink, GroupSink) and sink.keys else 0
     lookups = sum(isinstance(step, Lookup) for step in pipeline.steps)
-    exprs = [each for step in pipeline.steps for each in step_exprs(step)] + sink_exprs(sink)
-    if any(encoding.is_text for encoding in pipeline.columns) or any(map(runs_row_by_row, pipeline.steps)):
+    exprs = _list_exprs(pipeline)
+    if (
+        any(map(has_trees, exprs))
+        or any(encoding.is_text for encoding in pipeline.columns)
+        or any(map(runs_row_by_row, pipeline.steps))
+    ):
         return Options(4)
     much = weigh(exprs) + 2 * grouped_sums + 4 * lookups
     large = any(isinstance(step, Lookup) and _largest_array_bytes(step) > _L1_BYTES for step in pipeline.steps)
     if widest == 8 or much > _HEAVY:
         return Options(4, large=large, keep_matches=large)
     return Options(16 if widest == 1 and much <= _LIGHT else 8, large=large, keep_matches=large)
+
+
+def _list_exprs(pipeline: Pipeline) -> list[Expr]:
+    return [each for step in pipeline.steps for each in step_exprs(step)] + sink_exprs(pipeline.sink)
 
 
 def _largest_array_bytes(step: Lookup) -> float:
@@ -141,7 +157,8 @@ class _Generator:
         exprs = [each for step in self._pipeline.steps for each in step_exprs(step)] + sink_exprs(self._pipeline.sink)
         declarations, definitions = write_functions(exprs)
         declared = ",\n    ".join(f"{kind} {label}" for kind, label, _ in parameters)
-        more = (TEXT_HEADER,) if any(encoding.is_text for encoding in self._pipeline.columns) else ()
+        more = [TEXT_HEADER] if any(encoding.is_text for encoding in self._pipeline.columns) else []
+        more += [TREES_HEADER] if any(map(has_trees, _list_exprs(self._pipeline))) else []
         includes = "".join(f'#include "{each}"\n' for each in (*HEADERS, *more))
         source = (
             f"{includes}\n{declarations}"

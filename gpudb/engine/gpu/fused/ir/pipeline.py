@@ -14,6 +14,7 @@ from functools import cached_property
 from math import prod
 from typing import Literal as OneOf
 
+from gpudb.analytics.trees.ensemble import TreeShape
 from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.unsupported import NotFused as NotFused
 from gpudb.plcuda.source import CudaFunction
@@ -225,10 +226,21 @@ class BodyCall(Expr):
     code: int
 
 
+@dataclass(frozen=True)
+class TreeScore(Expr):
+    """The score of features by an ensemble of trees, whose arrays are the four tables from `table` on.
+
+    A float, the sum after its transform; or an integer, the number of a class. A feature that is NULL is missing.
+    """
+
+    args: tuple[Expr, ...]
+    shape: TreeShape
+    table: int
+
+
 for _kind in (
     Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry,
-    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb,
-    BodyCall,
+    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb, BodyCall, TreeScore,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 

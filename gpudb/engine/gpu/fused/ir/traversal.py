@@ -22,6 +22,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     RangeCheck,
     RowSink,
     SquareRoot,
+    TreeScore,
 )
 from gpudb.plcuda.source import CudaFunction
 
@@ -35,7 +36,12 @@ def can_fail(expr: Expr) -> bool:
 
 def is_expensive(expr: Expr) -> bool:
     """Whether an expression is so expensive that it is evaluated only for rows that need it."""
-    return isinstance(expr, LikeMatch | BodyCall) or any(is_expensive(each) for each in children(expr))
+    return isinstance(expr, LikeMatch | BodyCall | TreeScore) or any(is_expensive(each) for each in children(expr))
+
+
+def has_trees(expr: Expr) -> bool:
+    """Whether an expression scores rows by an ensemble of trees."""
+    return isinstance(expr, TreeScore) or any(has_trees(each) for each in children(expr))
 
 
 def children(expr: Expr) -> list[Expr]:
@@ -43,7 +49,7 @@ def children(expr: Expr) -> list[Expr]:
     match expr:
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
             return [left, right]
-        case Logic(args=args) | BodyCall(args=args):
+        case Logic(args=args) | BodyCall(args=args) | TreeScore(args=args):
             return list(args)
         case CaseWhen(branches=branches, default=default):
             return [each for branch in branches for each in branch] + [default]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.analytics.trees.evaluation import score_rows
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
@@ -34,6 +35,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     SquareRoot,
     TableEntry,
     ToFloat,
+    TreeScore,
 )
 from gpudb.engine.gpu.fused.numpy_backend import bodies, calendar, like
 from gpudb.engine.gpu.fused.numpy_backend.hashing import probe_hash_table
@@ -250,6 +252,8 @@ class RowBlock:
                 position = values if valid is None else np.where(valid, values, size)
                 position = np.clip(position, 0, size)
                 return entries[position].astype(np.int64), None if known is None else known[position]
+            case TreeScore():
+                return self._score(expr, active), None
             case LikeMatch(arg=Field(column=column), table=table, length=length, fold=fold):
                 return self._match_texts(column, self._tables[table][0][:length].tobytes(), fold=fold)
             case DateField(field=name, arg=arg, micros=micros):
@@ -280,6 +284,19 @@ class RowBlock:
                 part = values >> (32 * number)
                 return (part if last else part & 0xFFFFFFFF).astype(np.int64), valid
         raise AssertionError(type(expr).__name__)
+
+    def _score(self, expr: TreeScore, active: Array | None) -> Array:
+        """Returns scores by an ensemble of trees, of rows that are `active` alone."""
+        columns = [self.evaluate(each, active) for each in expr.args]
+        parts = [
+            values if valid is None else np.where(valid, values.astype(np.float64), np.nan) for values, valid in columns
+        ]
+        matrix = np.stack(parts, axis=1).astype(np.float64)
+        tables = [entries for entries, _ in self._tables[expr.table : expr.table + 4]]
+        made = np.zeros(len(matrix), _dtype(expr))
+        rows = slice(None) if active is None else active
+        made[rows] = score_rows(expr.shape, tables, matrix[rows], "value" if expr.bounds is None else "label")
+        return made
 
     def _arithmetic(self, expr: Arithmetic, active: Array | None) -> tuple[Array, Array | None]:
         (a, one), (b, other) = self.evaluate(expr.left, active), self.evaluate(expr.right, active)

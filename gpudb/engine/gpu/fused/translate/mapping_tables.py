@@ -1,6 +1,4 @@
-"""The tables that a pipeline's `TableEntry` and `LikeMatch` expressions read: entries by dictionary code, LIKE
-patterns.
-"""
+"""The tables that a pipeline's expressions read: entries by dictionary code, LIKE patterns, ensembles of trees."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.analytics.trees.ensemble import TreeEnsemble
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, TypedValue
 from gpudb.plcuda.source import CudaFunction
 
@@ -24,6 +23,7 @@ class MappingTables:
         self._memo: dict[Any, TypedValue] = {}
         self._dictionaries: list[Any] = []
         self._functions: dict[CudaFunction, int] = {}
+        self._ensembles: dict[TreeEnsemble, int] = {}
 
     def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
         """Adds a table with the fewest bytes per entry, and returns its number."""
@@ -32,6 +32,13 @@ class MappingTables:
         kind = next((kind for kind, limit in kinds if low >= 0 and high < limit), np.int64)
         self.entries.append((entries.astype(kind), valid))
         return len(self.entries) - 1
+
+    def add_ensemble(self, ensemble: TreeEnsemble) -> int:
+        """Adds the arrays of an ensemble of trees as four tables, unless they are there; returns the first's number."""
+        if ensemble not in self._ensembles:
+            self._ensembles[ensemble] = len(self.entries)
+            self.entries += [(each, None) for each in ensemble.tables]
+        return self._ensembles[ensemble]
 
     def add_pattern(self, made: bytes) -> int:
         """Adds a table that holds a pattern's bytes, and returns its number."""

@@ -22,10 +22,12 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Literal,
     Logic,
     TableEntry,
+    ToFloat,
 )
 from gpudb.engine.gpu.fused.translate import functions
 from gpudb.engine.gpu.fused.translate.functions import cast_value, compare, rescale, union_bounds
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
+from gpudb.engine.gpu.fused.translate.scores import translate_score
 from gpudb.engine.gpu.fused.translate.text_predicates import MAX_IN_ITEMS, TextPredicates
 from gpudb.engine.gpu.fused.translate.text_predicates import Scope as Scope
 from gpudb.engine.gpu.fused.translate.typed_values import (
@@ -179,6 +181,15 @@ class Translator:
     @_translate.register
     def _(self, expr: bound.Cast) -> TypedValue:
         return cast_value(self.translate(expr.arg), expr.type)
+
+    @_translate.register
+    def _(self, expr: bound.TreeScore) -> TypedValue:
+        args = tuple(self._feature(each) for each in expr.args)
+        return translate_score(expr, args, self._tables)
+
+    def _feature(self, expr: Any) -> Expr:
+        made = self.translate(expr).expr
+        return made if made.bounds is None else ToFloat(None, made.nullable, made)
 
     @_translate.register
     def _(self, expr: bound.BoolOp) -> TypedValue:

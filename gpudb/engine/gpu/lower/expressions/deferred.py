@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +18,16 @@ from gpudb.engine.gpu.lower.expressions.exact_steps import (
     distance_step,
     function_step,
     quotient_step,
+    score_step,
 )
 from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostStep
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plcuda.source import CudaFunction
-from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.sql import bound
+from gpudb.types import INT4, MAX_DIGITS, SqlType
+from gpudb.types.facts import FLOATS
 
 _LIMIT = 10**MAX_DIGITS
 
@@ -88,6 +92,13 @@ class DeferredSteps:
         name = f"{self.prefix}{len(self.steps)}"
         self.steps.append(function_step(name, code, args, reached))
         return Value(kind, pl.col(name), None, type_bounds(kind))
+
+    def defer_score(self, score: bound.TreeScore, features: Sequence[Value]) -> Value:
+        """Defers a score by an ensemble of trees; returns its future column, a float or the number of a class."""
+        label = score.type.name not in FLOATS
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(score_step(name, score.ensemble, [each.expr for each in features], label=label))
+        return Value(INT4 if label else score.type, pl.col(name))
 
     def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""

@@ -1,4 +1,4 @@
-"""Steps between two lazy frames: exact arithmetic, whose scales depend on values, distances, PL/CUDA functions."""
+"""Steps between two lazy frames: exact arithmetic, distances, PL/CUDA functions, scores by trees."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from gpudb.analytics.trees.ensemble import TreeEnsemble
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
 from gpudb.engine.gpu.backend.function_calls import FunctionCall
+from gpudb.engine.gpu.backend.tree_calls import TreeCall
 from gpudb.engine.gpu.lower.values import Value, physical_columns
 from gpudb.plcuda.source import CudaFunction
 
@@ -89,6 +91,13 @@ def function_step(name: str, code: CudaFunction, args: Sequence[Value], reached:
         operands.append(pl.lit(True).alias(name + "_w"))
     call = FunctionCall(name, code, names, name + "_w" if len(operands) > len(names) else None)
     return ExactStep(call, tuple(operands))
+
+
+def score_step(name: str, ensemble: TreeEnsemble, features: Sequence[pl.Expr], *, label: bool) -> ExactStep:
+    """Returns the step that scores features by an ensemble of trees."""
+    names = tuple(f"{name}_{number}" for number in range(len(features)))
+    operands = tuple(each.cast(pl.Float64).alias(at) for each, at in zip(features, names, strict=True))
+    return ExactStep(TreeCall(name, ensemble, names, label), operands)
 
 
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:

@@ -30,6 +30,7 @@ from gpudb.engine.gpu.lower.values import (
     literal_value,
     maximum,
     physical_columns,
+    type_bounds,
 )
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -37,6 +38,7 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import BOOL, SqlType
+from gpudb.types.facts import INTEGERS
 
 
 class ExpressionLowering:
@@ -177,6 +179,18 @@ class ExpressionLowering:
         )
 
     @_value.register
+    def _(self, expr: bound.TreeScore) -> Value:
+        args = [self.value(each) for each in expr.args]
+        result = self.deferred.defer_score(expr, args)
+        if expr.labels:
+            labels = [literal_value(_label(each, expr.type), expr.type).expr for each in expr.labels]
+            chosen = labels[-1]
+            for number, label in reversed(list(enumerate(labels[:-1]))):
+                chosen = pl.when(result.expr == number).then(label).otherwise(chosen)
+            result = Value(expr.type, chosen, None, type_bounds(expr.type))
+        return result.with_error(first_error(*(each.error for each in args)))
+
+    @_value.register
     def _(self, expr: bound.Cast) -> Value:
         arg = self.value(expr.arg)
         result = cast(arg, expr.type, explicit=expr.explicit, utc=self._host.utc)
@@ -270,6 +284,11 @@ def _find_reached_part(before: Sequence[Value]) -> pl.Expr:
     reached = [~each for each in earlier]
     # After a condition comes its value; after a value the next condition, or the default.
     return reduce(operator.and_, [*reached, last if len(before) % 2 else ~last])
+
+
+def _label(text: str, kind: SqlType) -> object:
+    """Returns a label of a class as a value of a type."""
+    return text == "true" if kind == BOOL else int(text) if kind.name in INTEGERS else text
 
 
 def _as_case(expr: Any) -> Any:

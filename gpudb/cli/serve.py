@@ -85,6 +85,7 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
         wait = logs.enter_context(closing(SignalWait())).wait
         if http is not None:
             opened.callback(http.collector.detach)
+            opened.callback(http.console.close)
         _start_backups(settings, database, opened)
         configuration = _open_logs(settings, hba, logs)
         _apply_role_passwords(settings, database, signals)

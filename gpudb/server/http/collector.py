@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from gpudb.engine.nvml import read_devices
 from gpudb.observe import metrics
 from gpudb.observe.totals import BUCKETS, NO_ENGINE
-from gpudb.server.http.iceberg.login import Sources
+from gpudb.server.http.login import Sources
 from gpudb.server.http.readiness import Readiness
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database

@@ -10,8 +10,10 @@ import uvicorn
 from gpudb.errors import GpudbError
 from gpudb.server.http.application import make_application
 from gpudb.server.http.collector import ServerCollector
+from gpudb.server.http.console.console import Console
 from gpudb.server.http.readiness import Readiness
 
+CONSOLE_IDLE_S = 1800.0
 _BACKLOG = 128
 _END_S = 5
 """Seconds that requests have to end."""
@@ -20,12 +22,13 @@ _END_S = 5
 class HttpServer:
     """Serves health and metrics from its making until `close`. 08001 if it cannot listen."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, console_idle_timeout: float = CONSOLE_IDLE_S) -> None:
         self.readiness = Readiness()
         self.collector = ServerCollector(self.readiness)
+        self.console = Console(self.collector.find_sources, console_idle_timeout)
         self._socket = _listen(host, port)
         config = uvicorn.Config(
-            make_application(self.readiness, self.collector),
+            make_application(self.readiness, self.collector, self.console),
             log_config=None,
             access_log=False,
             lifespan="off",

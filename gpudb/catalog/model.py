@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gpudb.catalog.documents import Document
 from gpudb.catalog.extensions import Extension
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
 from gpudb.catalog.languages import Language
@@ -107,6 +108,7 @@ CatalogObject = (
     | Membership
     | Database
     | DefaultAcl
+    | Document
 )
 Item = TypeVar("Item", bound=CatalogObject)
 
@@ -127,6 +129,7 @@ COLLECTIONS: Mapping[type[object], str] = {
     Membership: "memberships",
     Database: "databases",
     DefaultAcl: "default_acls",
+    Document: "documents",
 }
 """The mapping of a catalog in which an object is, under its `key`, by the object's class."""
 
@@ -156,6 +159,7 @@ class Catalog:
     memberships: Mapping[str, Membership] = field(default_factory=lambda: MappingProxyType({}))
     databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
     default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}))
     database: str = FIRST_DATABASE
     snapshots: Mapping[int, tuple[TableSnapshot, ...]] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False

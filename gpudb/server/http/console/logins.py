@@ -66,7 +66,7 @@ class ConsoleLogin:
                 tab = self.charts.pop()
                 if not tab.has_ended:
                     return tab
-            return self._open(sources)
+            return self._open(sources, TimeZone="UTC")
 
     def give_chart_session(self, tab: Tab) -> None:
         """Takes a chart's session back."""
@@ -80,8 +80,8 @@ class ConsoleLogin:
         if self.is_ended:
             raise SqlError.of("invalid_authorization_specification", "the login has ended")
 
-    def _open(self, sources: Sources) -> Tab:
-        return Tab(sources, self.request, self.network, self.method)
+    def _open(self, sources: Sources, **settings: str) -> Tab:
+        return Tab(sources, self.request, self.network, self.method, settings)
 
     def close_tab(self, name: str) -> None:
         """Ends a tab, if there is one of that name."""

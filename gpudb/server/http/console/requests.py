@@ -32,7 +32,7 @@ SECURITY_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
-_STATUSES = {"28P01": 401, "28000": 401, "57P03": 503, "53300": 503}
+_STATUSES = {"28P01": 401, "28000": 401, "57P03": 503}
 
 
 class HttpError(Exception):

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 import gpudb
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.errors import GpudbError, SqlError
 from gpudb.server.http.console.access import check_named_host, check_transport
+from gpudb.server.http.console.answers import ChannelResponse, answer_when_begun, start_run
 from gpudb.server.http.console.channel import Channel
 from gpudb.server.http.console.columns import CHART, GRID
 from gpudb.server.http.console.console import Console
+from gpudb.server.http.console.documents import KINDS, MAX_BODY, Documents
+from gpudb.server.http.console.exports import FORMATS, run_export
 from gpudb.server.http.console.frames import CONTENT_TYPE, describe_error, describe_notification, frame_event
 from gpudb.server.http.console.logins import ConsoleLogin
+from gpudb.server.http.console.mosaic import EXEC, MEDIA_TYPES, run_chart
 from gpudb.server.http.console.requests import (
     COOKIE,
     SECURITY_HEADERS,
@@ -26,6 +31,7 @@ from gpudb.server.http.console.requests import (
     check_origin,
     get_choice,
     get_count,
+    get_flag,
     get_parameters,
     get_text,
     read_object,
@@ -44,20 +50,6 @@ MAX_LOGIN, MAX_COMMAND, MAX_SQL = 1 << 16, 1 << 16, 16 << 20
 """Bytes of bodies."""
 
 Answer = Callable[[Request], Awaitable[Response]]
-
-
-class ChannelResponse(StreamingResponse):
-    """A streamed answer that tells its channel when the client has gone."""
-
-    def __init__(self, channel: Channel, media_type: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(channel.__aiter__(), media_type=media_type, headers=headers)
-        self._channel = channel
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._channel.close()
 
 
 class Answers:
@@ -125,9 +117,7 @@ class Answers:
             get_count(body, "rows"),
         )
         tab, run = await self._open_tab(sources, login, name, number)
-        channel = Channel(lambda: console.cancel(tab, run))
-        console.start(lambda: _run_text(tab, text, channel))
-        return ChannelResponse(channel, CONTENT_TYPE, {"cache-control": "no-store"})
+        return ChannelResponse(start_run(console, tab, run, partial(_run_text, tab, text)), CONTENT_TYPE)
 
     async def _open_tab(self, sources: Sources, login: ConsoleLogin, name: str, number: str) -> tuple[Tab, int]:
         """Returns a tab and the run that begins in it; 409 if another one runs."""
@@ -138,6 +128,41 @@ class Answers:
             message = f'a statement runs in the tab "{name[:100]}"'
             raise HttpError(409, SqlError.of("object_in_use", message)) from None
         return tab, run
+
+    async def export(self, request: Request) -> Response:
+        """Runs a query in a tab, and answers with a file of its rows."""
+        sources, login = self._console.authenticate(request)
+        body = await read_object(request, MAX_SQL)
+        sql, form = get_text(body, "sql"), get_choice(body, "format", tuple(FORMATS))
+        tab, run = await self._open_tab(sources, login, get_text(body, "tab"), get_text(body, "id", "export"))
+        channel = start_run(self._console, tab, run, partial(run_export, tab, sql, form))
+        headers = {"content-disposition": f'attachment; filename="gpudb.{form}"'}
+        return await answer_when_begun(request, channel, FORMATS[form][1], headers)
+
+    async def answer_chart(self, request: Request) -> Response:
+        """Answers a chart's query, in a session of its own."""
+        console = self._console
+        sources, login = console.authenticate(request)
+        body = await read_object(request, MAX_SQL)
+        sql, form = get_text(body, "sql"), get_choice(body, "type", tuple(MEDIA_TYPES))
+        await login.chart_places.acquire()
+        try:
+            tab = await console.start(lambda: login.take_chart_session(sources))
+            run = tab.begin("chart")
+        except BaseException:
+            login.chart_places.release()
+            raise
+
+        def give_back() -> None:
+            login.give_chart_session(tab)
+            login.chart_places.release()
+
+        channel = start_run(console, tab, run, partial(run_chart, tab, sql, form), give_back)
+        response = await answer_when_begun(request, channel, MEDIA_TYPES[form])
+        if form == EXEC and response.status_code == 200:
+            channel.close()
+            return Response(status_code=204)
+        return response
 
     async def cancel(self, request: Request) -> Response:
         """Cancels what runs in a tab."""
@@ -154,6 +179,49 @@ class Answers:
         _, login = self._console.authenticate(request)
         await self._console.start(lambda: login.close_tab(request.path_params["tab"]))
         return Response(status_code=204)
+
+    # ---- documents
+
+    async def list_documents(self, request: Request) -> Response:
+        """Answers with the documents that the role sees."""
+        return JSONResponse(await self._console.start(self._open_documents(request).list_all))
+
+    async def add_document(self, request: Request) -> Response:
+        """Adds a document."""
+        documents = self._open_documents(request)
+        body = await read_object(request, MAX_BODY)
+        kind, name, shared = get_choice(body, "kind", KINDS), get_text(body, "name"), get_flag(body, "shared")
+        return JSONResponse(await self._console.start(lambda: documents.add(kind, name, shared, body.get("body"))))
+
+    async def show_document(self, request: Request) -> Response:
+        """Answers with a document."""
+        documents, identifier = self._open_documents(request), request.path_params["id"]
+        return JSONResponse(await self._console.start(lambda: documents.load(identifier)))
+
+    async def change_document(self, request: Request) -> Response:
+        """Changes a document."""
+        documents, identifier = self._open_documents(request), request.path_params["id"]
+        body = await read_object(request, MAX_BODY)
+        fields = {name: read(body, name) for name, read in _DOCUMENT_FIELDS.items() if name in body}
+        return JSONResponse(await self._console.start(lambda: documents.change(identifier, fields)))
+
+    async def remove_document(self, request: Request) -> Response:
+        """Removes a document."""
+        documents, identifier = self._open_documents(request), request.path_params["id"]
+        await self._console.start(lambda: documents.remove(identifier))
+        return Response(status_code=204)
+
+    def _open_documents(self, request: Request) -> Documents:
+        sources, login = self._console.authenticate(request)
+        role = sources.database.roles()[login.request.user]
+        return Documents(sources.database.store, login.request.database, role)
+
+
+_DOCUMENT_FIELDS: dict[str, Callable[[dict[str, Any], str], object]] = {
+    "name": get_text,
+    "shared": get_flag,
+    "body": dict.get,
+}
 
 
 def _run_text(tab: Tab, text: Text, channel: Channel) -> None:
@@ -211,6 +279,13 @@ def make_routes(console: Console, files: StaticFiles) -> list[Route]:
         route("statements", answers.run_statements, "POST"),
         route("cancel", answers.cancel, "POST"),
         route("tabs/{tab}", answers.close_tab, "DELETE"),
+        route("mosaic", answers.answer_chart, "POST"),
+        route("exports", answers.export, "POST"),
+        route("documents", answers.list_documents, "GET"),
+        route("documents", answers.add_document, "POST"),
+        route("documents/{id}", answers.show_document, "GET"),
+        route("documents/{id}", answers.change_document, "PUT"),
+        route("documents/{id}", answers.remove_document, "DELETE"),
         route("{rest:path}", find_nothing, "GET", "POST", "PUT", "DELETE"),
         Route(f"{PREFIX}/", _secured(answers.show_file)),
         Route(f"{PREFIX}/{{name:path}}", _secured(answers.show_file)),

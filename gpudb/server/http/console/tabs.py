@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.server.http.login import Sources
@@ -32,10 +33,17 @@ class Tab:
     itself.
     """
 
-    def __init__(self, sources: Sources, request: ConnectionRequest, network: Network, method: str) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        request: ConnectionRequest,
+        network: Network,
+        method: str,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Opens the session: errors as `DatabaseInterface.session`. `method` is how the role has authenticated."""
         self._sources, self._request = sources, request
-        settings = {"application_name": APPLICATION}
+        settings = {"application_name": APPLICATION, **settings}
         self.session: Session = sources.database.session(request.user, settings, request.host, request.database)
         self.session.network = network
         self.session.on_terminate = self._terminate
@@ -143,6 +151,3 @@ class Tab:
     def has_ended(self) -> bool:
         """Whether the session has ended or ends."""
         return self._is_closing
-
-
-Open = Callable[[], Tab]

@@ -125,7 +125,7 @@ for _name in ("min", "max"):
         result=_keep_type,
     )
 for _name in ("arg_max", "arg_min"):
-    # The value of the row in which the second argument is extreme, among rows in which neither is NULL; ties: any of them
+    # The value where the second argument is extreme, among rows in which neither is NULL; of several any
     declare(
         _name,
         lambda o, name=_name: o.call(name, *o.sql),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-import gpudb
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.errors import GpudbError, SqlError
 from gpudb.server.http.console.access import check_named_host, check_transport
@@ -246,7 +246,7 @@ def _describe_login(sources: Sources, login: ConsoleLogin) -> dict[str, object]:
         "database": login.request.database,
         "superuser": database.roles()[login.request.user].superuser,
         "csrf": login.csrf,
-        "version": gpudb.__version__,
+        "version": version("gpudb"),
         "engine": "cpu" if database.cluster is None else database.cluster.name,
     }
 

@@ -31,6 +31,10 @@ class Backend(Protocol):
     def timezone(self) -> str:
         """The session's TimeZone."""
 
+    @property
+    def host(self) -> str:
+        """The server's name or address, as the connection has it; '' for a database in this process."""
+
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
         """Returns the columns of a query without running it."""
 

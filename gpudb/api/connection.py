@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from gpudb.api.backend import Backend
 from gpudb.api.boundary import get_caller, is_shortened, public
+from gpudb.api.console import find_console, open_browser
 from gpudb.api.frames import convert_frame
 from gpudb.api.interrupts import check_interrupt
 from gpudb.api.names import quote_identifier
@@ -267,6 +268,19 @@ class Connection:
     def cancel(self) -> None:
         """Cancels the running statement, with 57014; from any thread."""
         self._backend.cancel()
+
+    @public
+    def console(self, *, browse: bool = True) -> str:
+        """Opens the server's console in a browser, if there is one and `browse`; returns its address.
+
+        0A000 for a database in this process and for a server without HTTP; 08001 if the console cannot be reached from
+        here, with how it can.
+        """
+        row = self.execute("SHOW gpudb.console_url").fetchone() if self._backend.host else None
+        address = find_console("" if row is None else str(row[0]), self._backend.host)
+        if browse:
+            open_browser(address)
+        return address
 
     # ---- ends
 

@@ -84,6 +84,10 @@ class EmbeddedBackend:
     def timezone(self) -> str:
         return self._session.settings["TimeZone"]
 
+    @property
+    def host(self) -> str:
+        return ""
+
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
         failed = True
         try:

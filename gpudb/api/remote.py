@@ -115,6 +115,10 @@ class RemoteBackend:
     def timezone(self) -> str:
         return self._connection.info.parameter_status("TimeZone") or "UTC"
 
+    @property
+    def host(self) -> str:
+        return str(self._connection.info.host)
+
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
         from gpudb.api.parameters import get_parameter_type
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gpudb.catalog.documents import Document
 from gpudb.catalog.extensions import Extension
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
 from gpudb.catalog.languages import Language
@@ -109,6 +110,7 @@ CatalogObject = (
     | Database
     | DefaultAcl
     | ResourceGroup
+    | Document
 )
 Item = TypeVar("Item", bound=CatalogObject)
 
@@ -130,6 +132,7 @@ COLLECTIONS: Mapping[type[object], str] = {
     Database: "databases",
     DefaultAcl: "default_acls",
     ResourceGroup: "resource_groups",
+    Document: "documents",
 }
 """The mapping of a catalog in which an object is, under its `key`, by the object's class."""
 
@@ -160,6 +163,7 @@ class Catalog:
     databases: Mapping[str, Database] = field(default_factory=lambda: MappingProxyType({}))
     default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
     resource_groups: Mapping[str, ResourceGroup] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}))
     database: str = FIRST_DATABASE
     snapshots: Mapping[int, tuple[TableSnapshot, ...]] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False

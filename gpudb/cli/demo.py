@@ -34,25 +34,33 @@ _RUNS = 5
 """Runs of a query: the first one reads its columns from files, the fastest of the others is reported."""
 
 
-def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
-    """Runs the whole demonstration; leaves nothing running or on disk unless asked."""
+def run(rows: int, data_dir: Path | None, *, keep: bool, console: bool, seed: int) -> None:
+    """Runs the whole demonstration; leaves nothing running or on disk unless asked.
+
+    22023 for a console without a server that goes on.
+    """
+    if console and not keep:
+        message = "the console needs a server that goes on"
+        raise GpudbError(message, hint="Run: gpudb demo --keep --console", condition="invalid_parameter_value")
     if find_spec("psycopg") is None:
         message = "the demonstration loads its rides through psycopg, a PostgreSQL driver that is not installed"
         hint = "Run: pip install 'psycopg[binary]'  (make demo does it by itself)"
         raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection")
-    console = Console(highlight=False)
+    screen = Console(highlight=False)
     folder = Path(tempfile.mkdtemp(prefix="gpudb-demo-"))
     is_kept = False
     program = None
     try:
         started = time.perf_counter()
-        program = _start(data_dir or folder / "data", folder / "server.log")
-        console.print(
+        program = _start(data_dir or folder / "data", folder / "server.log", http=console)
+        screen.print(
             f"[bold]gpudb[/] is listening on 127.0.0.1:{program.port} "
             f"(started in {format_duration(time.perf_counter() - started)})"
         )
-        _load_and_query(console, program.url, rows, seed)
-        _print_connection_help(console, program, data_dir or folder / "data", keep=keep)
+        _load_and_query(screen, program.url, rows, seed)
+        _print_connection_help(screen, program, data_dir or folder / "data", keep=keep)
+        if console:
+            _open_dashboard(screen, program)
         is_kept = keep
     finally:
         if not is_kept:
@@ -60,21 +68,31 @@ def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
                 program.stop()
             shutil.rmtree(folder, ignore_errors=True)
     if not is_kept:
-        console.print("The server was stopped" + ("." if data_dir else ", and its data removed."))
+        screen.print("The server was stopped" + ("." if data_dir else ", and its data removed."))
 
 
-def _start(data_dir: Path, log: Path) -> Program:
+def _open_dashboard(screen: Console, program: Program) -> None:
+    """Stores the dashboard of the rides, and opens it where there is a browser."""
+    from gpudb.api.console import open_browser
+    from gpudb.demo.dashboard import store_dashboard
+
+    address = store_dashboard(program.console_url)
+    screen.print(f"\n[bold]The console[/] shows the rides at\n  {address}", soft_wrap=True)
+    open_browser(address)
+
+
+def _start(data_dir: Path, log: Path, *, http: bool) -> Program:
     """Starts on gpudb serve's default port if it is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", PORT))
         except OSError:
-            return Program(data_dir, log)
+            return Program(data_dir, log, http=http)
     try:
-        return Program(data_dir, log, PORT)
+        return Program(data_dir, log, PORT, http=http)
     except GpudbError:  # another process took it
-        return Program(data_dir, log)
+        return Program(data_dir, log, http=http)
 
 
 def _load_and_query(console: Console, url: str, rows: int, seed: int) -> None:

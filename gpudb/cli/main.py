@@ -43,10 +43,11 @@ def serve(
     context: typer.Context,  # has the values of all options, which are named as their settings
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="TCP port; 0 selects a free one.  [default: 5433]")] = None,
-    http_host: Annotated[str | None, typer.Option(help="Address of health and metrics.  [default: 127.0.0.1]")] = None,
+    http_host: Annotated[str | None, typer.Option(help="Address of HTTP.  [default: 127.0.0.1]")] = None,
     http_port: Annotated[
-        int | None, typer.Option(help="TCP port of health and metrics over HTTP; 0 selects a free one.")
+        int | None, typer.Option(help="TCP port of HTTP: console, health, metrics; 0 selects a free one.")
     ] = None,
+    http_tls: Annotated[bool | None, typer.Option("--http-tls", help="Encrypt HTTP, by --tls-cert.")] = None,
     data_dir: DataDir = None,
     catalog: Annotated[
         str | None, typer.Option(metavar="URL", help="PostgreSQL that has the catalog, for several servers.")
@@ -159,12 +160,13 @@ def demo(
         typer.Option("--data-dir", metavar="DIR", help="Data directory.  [default: a temporary one]"),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the server running.")] = False,
+    console: Annotated[bool, typer.Option("--console", help="Serve the console, and open a dashboard.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the generated rides.")] = 1,
 ) -> None:
     """Serve, load taxi rides with COPY, run the four taxi queries, and print how to connect."""
     from gpudb.cli.demo import run
 
-    run(rows, data_dir, keep=keep, seed=seed)
+    run(rows, data_dir, keep=keep, console=console, seed=seed)
 
 
 @app.command()

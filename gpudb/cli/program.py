@@ -17,6 +17,7 @@ from gpudb.errors import GpudbError
 START_S = 120.0
 STOP_S = 20.0
 
+_HTTP = re.compile(rb"http on (\S+:\d+)\n")
 _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 
 
@@ -30,12 +31,15 @@ class Program:
         port: int = 0,
         engine: str = "auto",
         environment: Mapping[str, str] = MappingProxyType({}),
+        *,
+        http: bool = False,
     ) -> None:
         """Starts it, with an `environment` added to this process's, and waits for its port; 08001 with its output if it
-        ends or does not listen within START_S.
+        ends or does not listen within START_S. With `http` it also serves HTTP, on a free port.
         """
         command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", str(port)]
-        command += ["--engine", engine]
+        command += ["--engine", engine, *(["--http-port", "0"] if http else [])]
+        self._http = b""
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [*command, "--data-dir", str(data_dir)],
@@ -61,6 +65,11 @@ class Program:
         """Its connection string for drivers."""
         return f"postgresql://gpudb@127.0.0.1:{self.port}/gpudb"
 
+    @property
+    def console_url(self) -> str:
+        """The address of its console, if it serves HTTP."""
+        return f"http://{self._http.decode()}/console/"
+
     def _wait_for_port(self, log: Path) -> int:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
@@ -70,6 +79,8 @@ class Program:
             if select.select([descriptor], [], [], remaining)[0]:
                 piece = os.read(descriptor, 4096)
                 output_bytes += piece
+                if (http := _HTTP.search(output_bytes)) is not None:
+                    self._http = http[1]
                 if (match := _LISTENING.search(output_bytes)) is not None:
                     return int(match[2])
                 if not piece:

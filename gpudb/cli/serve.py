@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def serve(settings: Settings) -> None:
     import gpudb.session.database  # noqa: F401
 
     log_step("the database's libraries are read")
-    with _start_http(settings) as http:
+    with _start_http(settings, signals) as http:
         _serve_database(settings, gpus, http, signals)
 
 
@@ -84,7 +85,9 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
             _measure_exchanges(database)
         waiting = logs.enter_context(closing(SignalWait()))
         if http is not None:
+            database.console_url = http.console_url
             opened.callback(http.collector.detach)
+            opened.callback(http.console.close)
         _start_backups(settings, database, opened)
         configuration = _open_logs(settings, hba, logs)
         _apply_role_passwords(settings, database, signals)
@@ -99,6 +102,8 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
         database.store.announce(gethostname() if host in _EVERY_ADDRESS else host, port)
         log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
+        if http is not None:
+            print(f"console on {_name_host(http.console_url)}", flush=True)
         if http is not None:
             opened.callback(http.readiness.drain)
             http.collector.attach(database, server)
@@ -235,17 +240,27 @@ def _listen(
 
 
 @contextmanager
-def _start_http(settings: Settings) -> Iterator[HttpServer | None]:
+def _start_http(settings: Settings, signals: Signals) -> Iterator[HttpServer | None]:
     """Serves health and metrics, from before the catalog is open; None without a port."""
     if settings.http_port is None:
         yield None
         return
     from gpudb.server.http.server import HttpServer
 
-    with closing(HttpServer(settings.http_host, settings.http_port)) as http:
+    tls = None
+    if settings.http_tls and settings.tls_cert is not None and settings.tls_key is not None:
+        tls = _load_tls_context(settings.tls_cert, settings.tls_key, None, signals)
+    with closing(HttpServer(settings, tls)) as http:
         host, port = http.address
         print(f"http on {host}:{port}", flush=True)
         yield http
+
+
+def _name_host(url: str) -> str:
+    """Returns an address with this machine's name in place of one that means all of its addresses."""
+    for each in ("//0.0.0.0:", "//[::]:"):
+        url = url.replace(each, f"//{gethostname()}:")
+    return url
 
 
 def _raise_file_limit() -> None:
@@ -274,10 +289,17 @@ def _get_gpus(engine: str) -> tuple[str, ...]:
 
 
 def _make_tls_context(settings: Settings, signals: Signals) -> ssl.SSLContext:
-    from gpudb.server.wire.tls import make_self_signed_context, make_server_context, reload_certificate
+    from gpudb.server.wire.tls import make_self_signed_context
 
     if settings.tls_cert is None or settings.tls_key is None:
         return make_self_signed_context(settings.data_dir, settings.host, settings.tls_ca)
-    context = make_server_context(settings.tls_cert, settings.tls_key, settings.tls_ca)
-    signals.reloads.append(partial(reload_certificate, context, settings.tls_cert, settings.tls_key))
+    return _load_tls_context(settings.tls_cert, settings.tls_key, settings.tls_ca, signals)
+
+
+def _load_tls_context(certificate: Path, key: Path, authorities: Path | None, signals: Signals) -> ssl.SSLContext:
+    """Returns a context of files, which SIGHUP loads again."""
+    from gpudb.server.wire.tls import make_server_context, reload_certificate
+
+    context = make_server_context(certificate, key, authorities)
+    signals.reloads.append(partial(reload_certificate, context, certificate, key))
     return context

@@ -42,6 +42,8 @@ class Settings(BaseSettings, DatabaseSettings, HttpSettings, BackupSettings):  #
         self.check_engine()
         self.check_observe()
         self.check_wire()
+        if self.http_tls and self.tls_cert is None:
+            raise ValueError("http_tls needs tls_cert and tls_key")
         return self
 
     @model_validator(mode="after")

@@ -124,6 +124,14 @@ for _name in ("min", "max"):
         scale=lambda o, name=_name: o.call(f"arg_{name}", o.scales[0], o.sql[0]),
         result=_keep_type,
     )
+for _name in ("arg_max", "arg_min"):
+    # The value where the second argument is extreme, among rows in which neither is NULL; of several any
+    declare(
+        _name,
+        lambda o, name=_name: o.call(name, *o.sql),
+        scale=lambda o, name=_name: o.call(name, get_display_scale(o), o.sql[1]),
+        result=_keep_type,
+    )
 declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
 declare(
     "any_value",

@@ -95,6 +95,7 @@ class Database:
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
         self._default_settings = _list_parameters(settings)
+        self.console_url = ""
         self.apply_system_settings()
         self.max_connections = settings.max_connections
         self._reserved_connections = settings.superuser_reserved_connections
@@ -174,7 +175,8 @@ class Database:
     @property
     def default_settings(self) -> Mapping[str, str]:
         """The values of settings with which sessions begin, unless their role has others."""
-        return {**self._default_settings, **self.system_settings.values}
+        values = {**self._default_settings, **self.system_settings.values}
+        return {**values, "gpudb.console_url": self.console_url} if self.console_url else values
 
     def apply_system_settings(self) -> None:
         """Applies the settings of the server itself (see `context.DatabaseServices`)."""

@@ -1,4 +1,6 @@
-"""The routes: whether the process lives, whether it is ready, its metrics, and its tables as an Iceberg catalog."""
+"""The routes: whether the process lives, whether it is ready, its metrics, its tables as an Iceberg catalog, and the
+console.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from gpudb.server.http.collector import ServerCollector
+from gpudb.server.http.console import routes as console_routes
+from gpudb.server.http.console.console import Console
+from gpudb.server.http.console.static_files import StaticFiles
 from gpudb.server.http.iceberg.routes import make_routes
 from gpudb.server.http.readiness import Readiness
 
 
-def make_application(readiness: Readiness, collector: ServerCollector) -> Starlette:
+def make_application(readiness: Readiness, collector: ServerCollector, console: Console) -> Starlette:
     """Returns the application; a scrape runs on a thread, so that probes are answered meanwhile."""
     registry = CollectorRegistry()
     registry.register(collector)
@@ -39,6 +44,7 @@ def make_application(readiness: Readiness, collector: ServerCollector) -> Starle
             Route("/readyz", check_readiness),
             Route("/metrics", list_metrics),
             *make_routes(collector.find_sources),
+            *console_routes.make_routes(console, StaticFiles()),
         ],
         exception_handlers={ClientDisconnect: _end_quietly},
     )

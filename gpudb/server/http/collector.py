@@ -15,7 +15,7 @@ from gpudb.catalog.resource_groups import list_groups
 from gpudb.engine.nvml import read_devices
 from gpudb.observe import metrics
 from gpudb.observe.totals import BUCKETS, NO_ENGINE
-from gpudb.server.http.iceberg.login import Sources
+from gpudb.server.http.login import Sources
 from gpudb.server.http.readiness import Readiness
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database

@@ -8,15 +8,16 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from gpudb.engine.scheduling import answer_soon
-from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
+from gpudb.errors import GpudbError, SqlError
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.audit_log import AuditLog
 from gpudb.server.wire.buenavista_classes import BuenaVistaHandler, BVContext
+from gpudb.server.wire.client_errors import to_client_error
+from gpudb.server.wire.client_log import choose_statement_log
 from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation
 from gpudb.server.wire.failed_logins import FailedLogins
 from gpudb.server.wire.hba.file import HbaFile
@@ -24,7 +25,6 @@ from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.login import log_in
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.pending_connections import PendingConnections
-from gpudb.server.wire.recording import ExecutedStatement
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.stream import DeadlinePassed, Stream
 from gpudb.server.wire.waker import Waker
@@ -135,7 +135,7 @@ class Handler(BuenaVistaHandler):
         self.client = client = Client(session, parameters)
         session.on_terminate = self.terminate
         self.server.register(client)
-        log_statement = self._choose_statement_log(client, request)
+        log_statement = choose_statement_log(self.server, request, session.process_id)
         recorder = self.server.recorder
         conversation = Conversation(
             session, self.stream.send, self.stream.flush, self.convert_error, log_statement, recorder
@@ -225,24 +225,6 @@ class Handler(BuenaVistaHandler):
         finally:
             self.stream.set_deadline(None)
 
-    def _choose_statement_log(
-        self, client: Client, request: ConnectionRequest
-    ) -> Callable[[ExecutedStatement], None] | None:
-        """Returns the function that logs the client's statements; None without logs."""
-        log, audit_log = self.server.statement_log, self.server.audit_log
-        if log is None and audit_log is None:
-            return None
-        role = self.server.database.role(request.user, request.database)
-        audits_everything = role is not None and role.settings.get("gpudb.audit") == "all"
-
-        def log_statement(statement: ExecutedStatement) -> None:
-            if log is not None:
-                log.write(request.user, client.process_id, statement)
-            if audit_log is not None:
-                audit_log.log_statement(request, client.process_id, statement, everything=audits_everything)
-
-        return log_statement
-
     # ---- the end, from outside
 
     def stop(self, error: GpudbError, now: bool = False) -> None:
@@ -288,17 +270,7 @@ class Handler(BuenaVistaHandler):
         """Returns the error that the client receives; for an internal error a number under which it is logged."""
         if self._end_error is not None and getattr(error, "sqlstate", None) in (CANCELED, TERMINATING):
             return self._end_error
-        if isinstance(error, GpudbError):
-            return error
-        if isinstance(error, MemoryError):
-            return OutOfMemory("out of memory")
-        if isinstance(error, RecursionError):
-            hint = "The statement is nested too deeply."
-            return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
-        number = secrets.token_hex(4)
-        _LOG.error("internal error %s", number, exc_info=error)
-        hint = f"See the server's log for {number}."
-        return InternalError(f"internal error {number}", hint=hint)
+        return to_client_error(error)
 
     def _send_fatal(self, error: GpudbError) -> None:
         try:

@@ -166,6 +166,7 @@ _ALL = (
             boolean("gpudb.fresh_reads"), kind="bool"),
     Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
             boolean("gpudb.fused"), kind="bool"),
+    Setting("gpudb.console_url", "", "Shows the address of the console; empty without one.", fixed=True),
     Setting("gpudb.function_memory", "4096", "Limits the memory of a session's process for functions, in MB; 0 is any.",
             integer("gpudb.function_memory", 0, 1 << 30), kind="integer", superuser=True),
     Setting("gpudb.max_running_statements", "0", "Limits a role's concurrent statements, short ones aside.",

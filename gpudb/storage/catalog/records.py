@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from gpudb.catalog import (
+    documents,
     extensions,
     foreign,
     languages,
@@ -131,6 +132,7 @@ def _hints(cls: type) -> dict[str, Any]:
 @cache
 def _classes() -> dict[str, Any]:
     modules = (
+        documents,
         extensions,
         foreign,
         languages,

@@ -15,9 +15,10 @@ from starlette.routing import Route
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.errors import GpudbError, SqlError
 from gpudb.server.http.iceberg.appends import MAX_COMMIT, append
-from gpudb.server.http.iceberg.login import Credentials, Refusal, Sources, exchange_password, log_in, read_credentials
+from gpudb.server.http.iceberg.credentials import Credentials, enter, exchange_password, read_credentials
 from gpudb.server.http.iceberg.namespaces import find_schema, list_schemas, list_tables, load_table
 from gpudb.server.http.iceberg.tokens import TOKEN_SECONDS
+from gpudb.server.http.login import Refusal, Sources, open_sources
 
 _BASE = "/iceberg/v1"
 _ENDPOINTS = (
@@ -57,22 +58,16 @@ class _Answers:
     def __init__(self, find_sources: Callable[[], Sources | None]) -> None:
         self._find_sources = find_sources
 
-    def _open_sources(self) -> Sources:
-        sources = self._find_sources()
-        if sources is None:
-            raise SqlError.of("cannot_connect_now", "the database is not open")
-        return sources
-
     def _enter(self, request: Request) -> tuple[Sources, Catalog, str]:
         """Authenticates a request for the database that its path names."""
-        sources, credentials = self._open_sources(), read_credentials(request)
-        catalog = log_in(sources, credentials, _host(request), request.path_params["prefix"])
+        sources, credentials = open_sources(self._find_sources), read_credentials(request)
+        catalog = enter(sources, request, credentials, request.path_params["prefix"])
         return sources, catalog, credentials.user
 
     def show_configuration(self, request: Request) -> Response:
-        sources, credentials = self._open_sources(), read_credentials(request)
+        sources, credentials = open_sources(self._find_sources), read_credentials(request)
         name = request.query_params.get("warehouse") or FIRST_DATABASE
-        log_in(sources, credentials, _host(request), name)
+        enter(sources, request, credentials, name)
         overrides = {"prefix": quote(name, safe="")}
         return JSONResponse({"defaults": {}, "overrides": overrides, "endpoints": list(_ENDPOINTS)})
 
@@ -135,7 +130,7 @@ class _Answers:
         credentials = Credentials(form["client_id"], form.get("client_secret", ""))
         try:
             token = await run_in_threadpool(
-                exchange_password, self._open_sources(), credentials, _host(request), FIRST_DATABASE
+                exchange_password, open_sources(self._find_sources), request, credentials, FIRST_DATABASE
             )
         except Refusal as refusal:
             await asyncio.sleep(refusal.delay)
@@ -209,10 +204,6 @@ def _head(request: Request) -> Response | None:
     return Response(status_code=204) if request.method == "HEAD" else None
 
 
-def _host(request: Request) -> str:
-    return "" if request.client is None else request.client.host
-
-
 async def _read_content(request: Request, limit: int) -> bytes | None:
     """Returns the body of a request; None if it has more bytes than the limit."""
     content = bytearray()
@@ -235,5 +226,5 @@ async def _read_form(request: Request) -> dict[str, str]:
             given = read_credentials(request)
         except GpudbError:
             return {}
-        found |= {"client_id": given.user, "client_secret": given.password or ""}
+        found |= {"client_id": given.user, "client_secret": given.password}
     return found

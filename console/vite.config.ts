@@ -5,6 +5,7 @@ const server = process.env.GPUDB_CONSOLE_SERVER;
 
 export default defineConfig({
   base: "/console/",
+  resolve: { alias: { "@duckdb/duckdb-wasm": new URL("src/without-duckdb.ts", import.meta.url).pathname } },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../gpudb/server/http/console/static",

@@ -35,3 +35,16 @@ export function formatRate(bytes: number, ms: number): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
+
+const SHORT: [RegExp, string][] = [
+  [/^character varying/, "varchar"],
+  [/^character(?=\(|$)/, "char"],
+  [/^timestamp(\(\d\))? with time zone/, "timestamptz$1"],
+  [/ without time zone/, ""],
+  [/^double precision/, "float8"],
+];
+
+/** PostgreSQL's own short name of a type. */
+export function shortenType(type: string): string {
+  return SHORT.reduce((text, [pattern, short]) => text.replace(pattern, short), type);
+}

@@ -76,10 +76,13 @@ export type Cell = string | null;
 
 const waiting = new Map<string, Promise<unknown>>();
 
+/** Marks the page's own questions, so that its list of the latest statements leaves them out. */
+export const OWN = "/* console */";
+
 /** Asks one question and returns its rows as text. Questions of one tab wait for each other. Raises ServerError. */
 export function ask(sql: string, tab = sideTab): Promise<Cell[][]> {
   const before = waiting.get(tab) ?? Promise.resolve();
-  const asked = before.then(() => collect(sql, tab));
+  const asked = before.then(() => collect(`${OWN} ${sql}`, tab));
   waiting.set(tab, asked.catch(() => undefined));
   return asked;
 }
@@ -102,8 +105,7 @@ async function collect(sql: string, tab: string): Promise<Cell[][]> {
 
 /** A text as a constant of SQL. */
 export function quoteLiteral(text: string): string {
-  const quoted = `'${text.replaceAll("'", "''")}'`;
-  return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** A name as an identifier of SQL, quoted where it has to be. */

@@ -22,11 +22,10 @@ export default function ResultChart({ sql, columns }: { sql: string; columns: Co
   return (
     <div class="result-chart">
       <Kinds chosen={view.kind} columns={columns} onChoose={(kind) => setView(changeKind(view, kind, columns))} />
-      <div class="page-head">
+      <BoardView source={{ sql }} columns={columns} views={[{ ...view, span: 12 }]}>
         <Pickers view={view} columns={columns} onChange={setView} />
-        <span class="end"><Button icon="chart" onClick={() => void keepIt()}>Make a dashboard</Button></span>
-      </div>
-      <BoardView source={{ sql }} columns={columns} views={[{ ...view, span: 12 }]} />
+        <Button icon="chart" onClick={() => void keepIt()}>Make a dashboard</Button>
+      </BoardView>
     </div>
   );
 }

@@ -108,7 +108,7 @@ export class Board {
 
   #histogram(view: View): Directive[] {
     const range = view.domain?.x;
-    const cuts = range ? { step: (range[1] - range[0]) / (view.bins ?? 40), nice: false } : { steps: view.bins ?? 40 };
+    const cuts = range ? { step: (range[1] - range[0]) / (view.bins ?? 40) } : { steps: view.bins ?? 40 };
     const x = () => vg.bin(view.x, cuts as never);
     const bars = (filtered: boolean) =>
       vg.rectY(this.#from(filtered) as never, { x: x(), y: vg.count(), clip: range !== undefined, fill: filtered ? "var(--chart)" : "var(--chart-under)", inset: 0.5, ...(filtered ? { tip: true } : {}) } as never);

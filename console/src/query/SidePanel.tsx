@@ -1,7 +1,7 @@
 /** Beside the editor: tables and columns, saved queries, history. */
 import { useEffect, useState } from "preact/hooks";
 import { deleteDocument, documents, listDocuments } from "../api";
-import { formatMs } from "../format";
+import { formatMs, shortenType } from "../format";
 import { explain, go, keep, note, readKept } from "../state";
 import { Button, Icon, Tabs } from "../ui/parts";
 import { type CatalogTable, nameTable, readCatalog, tables } from "./catalog";
@@ -32,7 +32,7 @@ function TableEntry({ table, open, filter, onInsert, onRun }: { table: CatalogTa
           {columns.map((column) => (
             <li key={column.name}>
               <button type="button" onClick={() => onInsert(quoteName(column.name))} title={`${column.name} ${column.type}`}>
-                <span class="cut">{column.name}</span><small class="cut">{column.type}</small>
+                <span class="cut">{column.name}</span><small class="cut">{shortenType(column.type)}</small>
               </button>
             </li>
           ))}

@@ -1,6 +1,7 @@
 /** The catalog for completion and the list of tables, asked by SQL. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { signal } from "@preact/signals";
+import { shortenType } from "../format";
 import { ask, quoteName } from "../run";
 
 export interface CatalogColumn {
@@ -60,7 +61,7 @@ function offerTable(table: CatalogTable): Completion {
 }
 
 function offerColumn(column: CatalogColumn, boost: number): Completion {
-  return { label: quoteName(column.name), type: "property", detail: column.type, boost };
+  return { label: quoteName(column.name), type: "property", detail: shortenType(column.type), boost };
 }
 
 /** Offers tables, the columns of the tables that the statement names first, and functions. */

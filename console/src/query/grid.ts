@@ -1,5 +1,6 @@
 /** A grid of any number of rows: only the visible cells exist. Rows may still arrive. Values are set as text alone. */
 import type { Rows } from "../arrow";
+import { shortenType } from "../format";
 
 const ROW = 28;
 const HEAD = 30;
@@ -164,7 +165,7 @@ export class Grid {
       context.font = `600 ${style.fontSize} ${sans}`;
       let width = Math.min(context.measureText(column.name).width, WIDEST - 90) + 8;
       context.font = `10.5px ${sans}`;
-      width += Math.min(context.measureText(column.type).width, 120);
+      width += Math.min(context.measureText(shortenType(column.type)).width, 120);
       context.font = `${style.fontSize} ${style.fontFamily}`;
       for (let row = 0; row < Math.min(rows.count, SAMPLE); row++) {
         const text = rows.text(row, index);
@@ -196,7 +197,7 @@ export class Grid {
       cell.style.width = `${this.#widths[index]}px`;
       const [name, type, edge] = [make("span", "name"), make("span", "type"), make("span", "edge")];
       name.textContent = column.name;
-      type.textContent = column.type;
+      type.textContent = shortenType(column.type);
       cell.title = `${column.name} ${column.type}`;
       edge.addEventListener("pointerdown", (event) => this.#resize(event, index));
       cell.append(name, type, edge);

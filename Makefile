@@ -18,7 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 TIMED = start=$$(date +%s); trap 'echo "$@: $$(($$(date +%s) - start)) s"' EXIT;
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-clients lint format docs docs-tables bench soak test-gpu helm-tools test-helm test-image lock clean
+.PHONY: help install demo console console-tools test test-clients lint format docs docs-tables bench soak test-gpu helm-tools test-helm \
+	test-image lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -34,6 +35,14 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 demo: $(INSTALLED) ## serve, load two million taxi rides, run the four queries
 	$(BIN)/gpudb demo
+
+console: console-tools ## build the console's page from console/ (needs Node.js)
+	cd console && npm run --silent build
+
+console-tools: console/node_modules/.installed ## install what the page is built and tested with
+
+console/node_modules/.installed: console/package.json console/package-lock.json
+	@$(TIMED) cd console && npm ci --silent && touch node_modules/.installed
 
 test: lint ## lint, then every test that needs no GPU, and the notebooks
 	$(BIN)/python -m tests.support.suite $(TEST_PROCESSES) --nbmake $(TEST_ARGS)

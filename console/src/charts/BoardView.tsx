@@ -1,0 +1,99 @@
+/** A board on the page: its number of rows, and its views in a grid of twelve columns. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatCount, formatMs } from "../format";
+import { explain, theme } from "../state";
+import { Button } from "../ui/parts";
+import { Board } from "./board";
+import { type Column, nameView, type Source, type View } from "./body";
+import { latest } from "./connect";
+
+const HEIGHT = 190;
+/** What two views above each other have beside their charts: a gap, a title, edges. */
+const BETWEEN = 12 + 26 + 22;
+
+function Chart({ board, view, tools, width }: { board: Board; view: View; tools?: ComponentChildren; width: number }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const inner = place.current!.clientWidth;
+    const base = view.kind === "map" || view.kind === "hexbin" || view.kind === "points" ? HEIGHT + 60 : HEIGHT;
+    const height = view.tall ? 2 * HEIGHT + BETWEEN : inner > 900 ? Math.min(base * 1.3, 320) : base;
+    setProblem("");
+    place.current!.style.minHeight = `${height}px`;
+    try {
+      const element = board.draw(view, inner, height);
+      element.setAttribute("role", "figure");
+      element.setAttribute("aria-label", nameView(view));
+      place.current!.replaceChildren(element);
+      const marks = (element as HTMLElement & { value: { marks: { queryError(error: Error): unknown }[] } }).value.marks;
+      for (const mark of marks) mark.queryError = (error) => setProblem(tellError(error));
+    } catch (error) {
+      setProblem(explain(error));
+    }
+  }, [board, view, width]);
+  return (
+    <section class="view" data-span={view.span ?? 4} data-tall={view.tall ? "1" : ""} aria-label={nameView(view)}>
+      <h2><span>{nameView(view)}</span><span class="end tools">{tools}</span></h2>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      <div class="chart-place" ref={place} />
+    </section>
+  );
+}
+
+function tellError(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return explain(cause).split("\n\nSQL Query:")[0]!;
+}
+
+interface Props {
+  source: Source;
+  views: View[];
+  columns: Column[];
+  tools?: (view: View, index: number) => ComponentChildren;
+  children?: ComponentChildren;
+}
+
+export function BoardView({ source, views, columns, tools, children }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  const [rows, setRows] = useState<{ all: number | null; chosen: number | null }>({ all: null, chosen: null });
+  const [problem, setProblem] = useState("");
+  const colours = theme.value;
+  const key = JSON.stringify(source);
+  const board = useMemo(() => new Board(source, columns, colours), [key, columns, colours]);
+  useEffect(() => {
+    setProblem("");
+    board.count((all, chosen) => setRows({ all, chosen }), (error) => setProblem(tellError(error)));
+    return () => board.close();
+  }, [board]);
+  useEffect(() => {
+    let timer = 0;
+    const observer = new ResizeObserver(([entry]) => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => setWidth(Math.round(entry!.contentRect.width)), 120);
+    });
+    observer.observe(place.current!);
+    setWidth(Math.round(place.current!.clientWidth));
+    return () => observer.disconnect();
+  }, []);
+  const { all, chosen } = rows;
+  const some = all !== null && chosen !== null && chosen !== all;
+  return (
+    <>
+      <div class="page-head">
+        {children}
+        <p class="totals" data-testid="totals" data-chosen={chosen ?? ""} data-all={all ?? ""} role="status">
+          {chosen !== null && <b>{formatCount(chosen)}</b>}
+          {all !== null && <span>{some ? `of ${formatCount(all)} rows` : "rows"}</span>}
+          {latest.value !== null && <span title="From the first question of the latest change to its last answer">· {formatMs(latest.value)}</span>}
+        </p>
+        {some && <Button onClick={() => board.reset()}>Show all rows</Button>}
+      </div>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      <div class="board" ref={place}>
+        {width > 0 && views.map((view, index) => <Chart key={`${index}-${JSON.stringify(view)}`} board={board} view={view} width={width} tools={tools?.(view, index)} />)}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+/** Mosaic's way to the server: its queries go to one address, raw rows, without pre-aggregation. */
+import { signal } from "@preact/signals";
+import { Coordinator } from "@uwdata/vgplot";
+import { send } from "../api";
+
+/** Milliseconds from the first query of the latest change to its last answer. */
+export const latest = signal<number | null>(null);
+
+let open = 0;
+let began = 0;
+
+async function query(request: { type: string; sql: string }): Promise<ArrayBuffer | undefined> {
+  if (open++ === 0) began = performance.now();
+  try {
+    const response = await send("POST", "/mosaic", { type: request.type, sql: request.sql });
+    return request.type === "exec" ? undefined : await response.arrayBuffer();
+  } finally {
+    if (--open === 0) latest.value = performance.now() - began;
+  }
+}
+
+/** A coordinator for one board. */
+export function makeCoordinator(): Coordinator {
+  const connector = { query } as ConstructorParameters<typeof Coordinator>[0];
+  const quiet = { debug: () => {}, info: () => {}, log: () => {}, warn: () => {}, error: () => {}, group: () => {}, groupCollapsed: () => {}, groupEnd: () => {} };
+  return new Coordinator(connector, { preagg: { enabled: false }, cache: true, consolidate: true, logger: quiet as never });
+}

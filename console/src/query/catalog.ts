@@ -1,0 +1,96 @@
+/** The catalog for completion and the list of tables, asked by SQL. */
+import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import { signal } from "@preact/signals";
+import { shortenType } from "../format";
+import { ask, quoteName } from "../run";
+
+export interface CatalogColumn {
+  name: string;
+  type: string;
+}
+
+export interface CatalogTable {
+  schema: string;
+  name: string;
+  kind: string;
+  columns: CatalogColumn[];
+}
+
+/** Tables and views that the role may see; null until asked. */
+export const tables = signal<CatalogTable[] | null>(null);
+const functions = signal<Completion[]>([]);
+
+const RELATIONS = `
+SELECT n.nspname, c.relname, c.relkind::text, a.attname, format_type(a.atttypid, a.atttypmod)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ORDER BY 1, 2, a.attnum`;
+const FUNCTIONS = `
+SELECT DISTINCT p.proname, pg_get_function_arguments(p.oid) FROM pg_proc p
+WHERE p.prokind IN ('f', 'a', 'w') AND p.proname ~ '^[a-z][a-z0-9_]+$' ORDER BY 1`;
+
+let functionsAsked = false;
+
+/** Reads tables and columns again, and functions once. */
+export async function readCatalog(): Promise<void> {
+  const found = new Map<string, CatalogTable>();
+  for (const [schema, name, kind, column, type] of await ask(RELATIONS)) {
+    const key = `${schema}\0${name}`;
+    let table = found.get(key);
+    if (!table) found.set(key, (table = { schema: schema!, name: name!, kind: kind!, columns: [] }));
+    if (column !== null) table.columns.push({ name: column!, type: type ?? "" });
+  }
+  tables.value = [...found.values()];
+  if (functionsAsked) return;
+  functionsAsked = true;
+  const named = new Map<string, Completion>();
+  for (const [name, list] of await ask(FUNCTIONS).catch(() => [])) {
+    if (!named.has(name!)) named.set(name!, { label: name!, apply: `${name}(`, type: "function", detail: `(${(list ?? "").slice(0, 60)})`, boost: -2 });
+  }
+  functions.value = [...named.values()];
+}
+
+/** The name of a table as a statement needs it. */
+export function nameTable(table: CatalogTable): string {
+  return table.schema === "public" ? quoteName(table.name) : `${quoteName(table.schema)}.${quoteName(table.name)}`;
+}
+
+function offerTable(table: CatalogTable): Completion {
+  return { label: nameTable(table), type: "class", detail: table.schema === "public" ? "table" : table.schema, boost: 2 };
+}
+
+function offerColumn(column: CatalogColumn, boost: number): Completion {
+  return { label: quoteName(column.name), type: "property", detail: shortenType(column.type), boost };
+}
+
+/** Offers tables, the columns of the tables that the statement names first, and functions. */
+export function completeFromCatalog(context: CompletionContext): CompletionResult | null {
+  const word = context.matchBefore(/(?:[\p{L}_][\p{L}\p{N}_$]*\.)?[\p{L}\p{N}_$]*/u);
+  if (!word || (word.from === word.to && !context.explicit && !word.text.includes("."))) return null;
+  const all = tables.value ?? [];
+  const text = context.state.doc.toString();
+  const dot = word.text.indexOf(".");
+  if (dot >= 0) {
+    const columns = findQualified(word.text.slice(0, dot), text, all);
+    return columns.length ? { from: word.from + dot + 1, options: columns, validFor: /^[\p{L}\p{N}_$]*$/u } : null;
+  }
+  const named = all.filter((table) => new RegExp(`\\b${escapePattern(table.name)}\\b`, "i").test(text));
+  const seen = new Set<string>();
+  const columns = [...named, ...all].flatMap((table, index) =>
+    table.columns.filter((column) => !seen.has(column.name) && seen.add(column.name)).map((column) => offerColumn(column, index < named.length ? 4 : -4)),
+  );
+  return { from: word.from, options: [...columns, ...all.map(offerTable), ...functions.value], validFor: /^[\p{L}\p{N}_$]*$/u };
+}
+
+function findQualified(name: string, text: string, all: CatalogTable[]): Completion[] {
+  const inSchema = all.filter((table) => table.schema === name);
+  if (inSchema.length) return inSchema.map((table) => ({ ...offerTable(table), label: quoteName(table.name) }));
+  const alias = new RegExp(`([\\p{L}_][\\p{L}\\p{N}_$]*)"?\\s+(?:as\\s+)?${escapePattern(name)}\\b`, "iu").exec(text)?.[1];
+  const table = all.find((each) => each.name === name) ?? all.find((each) => each.name === alias?.toLowerCase());
+  return (table?.columns ?? []).map((column) => offerColumn(column, 0));
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

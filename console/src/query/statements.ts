@@ -1,0 +1,55 @@
+/** Where statements and their parameters are in a text, by the editor's own syntax tree. */
+import { ensureSyntaxTree } from "@codemirror/language";
+import type { EditorState } from "@codemirror/state";
+
+export interface Span {
+  from: number;
+  to: number;
+}
+
+const PATIENCE_MS = 200;
+
+/** All statements, without the white space around them; a semicolon is a statement's last character. */
+export function listStatements(state: EditorState): Span[] {
+  const tree = ensureSyntaxTree(state, state.doc.length, PATIENCE_MS);
+  const found: Span[] = [];
+  if (!tree) return found;
+  for (let node = tree.topNode.firstChild; node; node = node.nextSibling) {
+    if (node.name === "Statement") found.push({ from: node.from, to: node.to });
+  }
+  return found;
+}
+
+/** The statement at a place, or the one before it, as where a cursor is after the last semicolon. */
+export function findStatementAt(state: EditorState, at: number): Span | null {
+  const all = listStatements(state);
+  const inside = all.find((span) => span.from <= at && at <= span.to);
+  if (inside) return inside;
+  const line = state.doc.lineAt(at);
+  const next = all.find((span) => span.from >= at && span.from <= line.to);
+  return next ?? all.findLast((span) => span.to <= at) ?? all[0] ?? null;
+}
+
+/** How many parameters $1, $2, … a text has: the highest number outside of texts, comments and quoted names. */
+export function countParameters(text: string): number {
+  const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-zA-Z_]\w*)?\$[\s\S]*?\$\1\$|(?<![\w$])\$(\d+)/g;
+  let most = 0;
+  for (const match of text.matchAll(tokens)) if (match[2]) most = Math.max(most, Number(match[2]));
+  return Math.min(most, 99);
+}
+
+/** The offset in UTF-16 units of a position in characters, counted from 1. */
+export function findOffset(text: string, position: number): number {
+  let offset = 0;
+  for (let left = position - 1; left > 0 && offset < text.length; left--) {
+    offset += text.codePointAt(offset)! > 0xffff ? 2 : 1;
+  }
+  return offset;
+}
+
+/** The word that begins at an offset: what an error underlines. */
+export function findWord(text: string, offset: number): Span {
+  const word = /^(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|[\p{L}\p{N}_$.]+|\S)/u.exec(text.slice(offset));
+  if (word) return { from: offset, to: offset + word[0].length };
+  return { from: Math.max(offset - 1, 0), to: Math.max(offset, Math.min(1, text.length)) };
+}

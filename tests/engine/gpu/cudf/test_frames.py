@@ -405,13 +405,16 @@ def _sorted_rows(rows: int) -> pl.DataFrame:
             "f": column([0.5, NAN, -2.0], pl.Float32(), 0.0),
             "b": column([True, False], pl.Boolean(), 0.3),
             "d": column([dt.date(1969, 1, 1), dt.date(2024, 2, 29)], pl.Date(), 0.1),
+            "t": column(["", "a", *(f"https://é.example/{number}" for number in range(400))], pl.String(), 0.001),
             "r": pl.Series(range(rows), dtype=pl.Int64),
         }
     )
 
 
 @pytest.mark.parametrize("limit", [None, 7])
-@pytest.mark.parametrize("keys", [("i", "s"), ("x",), ("l", "x", "b"), ("f", "d", "i"), ("b", "l"), ("s", "x", "f")])
+@pytest.mark.parametrize(
+    "keys", [("i", "s"), ("x",), ("l", "x", "b"), ("f", "d", "i"), ("b", "l"), ("s", "x", "f"), ("t",), ("t", "i")]
+)
 def test_radix_sorts(frames: Any, keys: tuple[str, ...], limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts by several keys are those of Polars: NULLs, NaN and zeros, both directions, and equal rows in order."""
     from gpudb.engine.gpu.cudf.algorithms import radix_sort

@@ -1,7 +1,7 @@
 """Sorts by several keys of fixed width, or by a float, as stable radix sorts by single keys, the last key first.
 
 libcudf compares rows key by key otherwise, which takes several times as long over millions of rows. A LIMIT gathers
-only its rows.
+only its rows. One over texts sorts only the rows that it may need.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cudf_polars.dsl import ir
 from cudf_polars.dsl.utils.reshape import broadcast
 
 from gpudb.engine.gpu.backend.nearest import order_integers
+from gpudb.engine.gpu.cudf.algorithms.first_texts import keep_first
 from gpudb.engine.gpu.cudf.columns.arrays import KINDS, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.memory.streams import current_stream
 
@@ -42,6 +43,7 @@ def install() -> None:
             keys = broadcast(*(key.evaluate(frame) for key in by), target_length=frame.num_rows, stream=frame.stream)
             if is_sortable([key.obj for key in keys]):
                 return _sort(frame, keys, order, null_order, zlice)
+            frame = keep_first(frame, keys[0].obj, order[0], null_order[0], zlice)
         return known(by, order, null_order, stable, zlice, frame, context=context)
 
     ir.Sort.do_evaluate = classmethod(sort)

@@ -75,6 +75,19 @@ def test_a_commit_is_seen_by_the_next_load(program: Program) -> None:
         connection.execute("DROP TABLE growing")
 
 
+def test_a_table_whose_rows_policies_restrict_is_forbidden(program: Program) -> None:
+    catalog = _catalog(program, credential="analyst:readable")
+    with psycopg.connect(program.dsn, autocommit=True) as connection:
+        connection.execute("""
+            CREATE TABLE guarded AS SELECT 1 AS a; GRANT SELECT ON guarded TO analyst;
+            ALTER TABLE guarded ENABLE ROW LEVEL SECURITY""")
+        with pytest.raises(ForbiddenError, match="policies restrict the rows"):
+            catalog.load_table("public.guarded")
+        connection.execute("ALTER ROLE analyst BYPASSRLS")
+        assert catalog.load_table("public.guarded").scan().to_arrow().num_rows == 1
+        connection.execute("ALTER ROLE analyst NOBYPASSRLS; DROP TABLE guarded")
+
+
 def test_what_a_role_may_not_see_is_not_there(program: Program) -> None:
     catalog = _catalog(program, credential="analyst:readable")
     for name in ("public.hidden", "public.none", "public.shown"):

@@ -44,8 +44,10 @@ def _deparse(node: Any) -> str:
         case "boolean_test":
             test = pg.BoolTestType.Name(node.boolean_test.booltesttype).replace("_", " ")
             return f"({_deparse(node.boolean_test.arg)} {test})"
-    if node.WhichOneof("node") == "sqlvalue_function":
-        return _deparse_plainly(node).upper()
+        case "sqlvalue_function":
+            return _deparse_plainly(node).upper()
+        case "sub_link" if node.sub_link.sub_link_type == pg.EXISTS_SUBLINK:
+            return f"({_deparse_plainly(node)})"
     return _deparse_plainly(node)
 
 

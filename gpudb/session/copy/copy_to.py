@@ -15,6 +15,7 @@ import pyarrow as pa
 from gpudb.catalog.relations import Sequence, View, get_stored_query
 from gpudb.catalog.tables import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.copy.copy_from import NOT_IN_COPY
 from gpudb.session.copy.copy_partitions import PartitionedFiles
@@ -23,6 +24,7 @@ from gpudb.session.execution.binding.binding import bind_authorized
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.progress import CopyProgress, SentRows
 from gpudb.session.results import CopyOut, Result, ResultColumn, result_columns
+from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner, kind, parse, present, strings
@@ -99,6 +101,10 @@ def resolve_source(context: Context, node: Any) -> Source:
             raise SqlError.of("duplicate_column", f'column "{each}" specified more than once')
     if not names:
         raise FeatureNotSupported("COPY of a table without columns is not supported")
+    if oid:
+        accesses = Accesses()
+        accesses.add_relation(relation, "r").selected.update(names)
+        check_accesses(context, accesses)  # before policies, other than for a query
     listed = ", ".join(_quote_name("", each) for each in names)
     found = _bind_source(context, parse(f"SELECT {listed} FROM {_quote_name(schema, name.relname)}")[0])
     return Source(found.columns, all_names, name.relname, found.start, found.query, oid)

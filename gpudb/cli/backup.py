@@ -36,20 +36,24 @@ def backup(target: str | Path, destination: str | Path) -> None:
 
 
 def restore(source: str | Path, directory: Path, *, id: str | None, at: str | None, in_place: bool = False) -> None:
-    """Restores a backup, by its ID, the last one up to a moment (ISO 8601), or the last one, into a new directory.
+    """Restores a backup, by its ID or the last one, or the database of a moment (ISO 8601), into a new directory.
 
     With `in_place` the directory may be a data directory, which is kept under another name.
     """
     from gpudb.storage.backup.manifest import find_manifest
+    from gpudb.storage.backup.point_in_time import find_reaching
     from gpudb.storage.backup.restore import restore as run
     from gpudb.storage.backup.restore import restore_in_place
 
-    manifest = find_manifest(source, id=id, at=None if at is None else _parse_time(at))
+    moment = None if at is None else _parse_time(at)
+    manifest = find_manifest(source, id=id) if moment is None else find_reaching(source, moment)
     kept = None
     if in_place:
-        kept = restore_in_place(source, manifest, directory)
+        kept = restore_in_place(source, manifest, directory, moment)
     else:
-        run(source, manifest, directory)
+        run(source, manifest, directory, moment)
+    if moment is not None:
+        print(f"the state is that of {moment.isoformat()}")
     print(f"restored backup {manifest.id} of commit {manifest.commit}: {len(manifest.files)} files")
     if kept is not None:
         print(f"what was there is in {kept}")

@@ -252,7 +252,9 @@ def restore(
     source: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder or URL of backups.")],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="New data directory.")],
     id: Annotated[str | None, typer.Option("--backup", metavar="ID", help="The backup.  [default: the last]")] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help="Select the last backup up to a time.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Restore the state of a time that the backups reach.")
+    ] = None,
     in_place: Annotated[
         bool, typer.Option("--in-place", help="Replace the data directory DIR, which is kept under another name.")
     ] = False,

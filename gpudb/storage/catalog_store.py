@@ -35,6 +35,9 @@ class CatalogStore(Protocol):
     def last_commit(self) -> int:
         """The number of the last commit in the catalog that is applied here."""
 
+    def last_definition(self) -> int:
+        """Returns the time of the last commit that changed more than rows, in microseconds since 1970 UTC."""
+
     @property
     def private_directory(self) -> Path:
         """The folder of files that no other coordinator writes: the data directory, or one in it."""

@@ -28,7 +28,7 @@ from gpudb.storage.catalog.changes import (
 )
 from gpudb.storage.catalog.commit_errors import WAIT_SECONDS, CommitUnknown, ConnectionLost
 from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
-from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, merge
+from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, has_same_definition, merge
 from gpudb.storage.catalog_store import CatalogStore
 from gpudb.storage.committed_state import CommittedState
 from gpudb.storage.constraints.keys import KeyChecker
@@ -231,6 +231,8 @@ class Committer:
             temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
             if not temporary and not is_temporary_schema((new or change.old).schema):  # type: ignore[union-attr]
                 changes.relations[database, change.oid] = new
+                if not has_same_definition(change.old, new):
+                    changes.defined = self._states.moment
         changed = replace(
             merged.catalog,
             version=version,
@@ -241,6 +243,8 @@ class Committer:
         catalogs = spread(before, changed, self._committed.next_version)
         add_changes(changes, before, catalogs, database)
         pointers |= move_pointers(self._states.pointers, before, catalogs, database)
+        if changes.objects:
+            changes.defined = self._states.moment
         changes.pointers = [(self._states.pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if changes.relations or changes.objects or changes.pointers:
             self._catalog.write(changes, merged, unused, compactions)

@@ -103,6 +103,10 @@ class MemoryCatalog(OwnCatalog):
     ) -> None:
         """Does nothing: the committed state is all there is."""
 
+    def last_definition(self) -> int:
+        """Raises 55000: nothing outlives the store."""
+        raise GpudbError("the store has no data directory", condition="object_not_in_prerequisite_state")
+
     def copy_to(self, path: Path) -> None:
         """Raises 55000: nothing outlives the store."""
         raise GpudbError("the store has no data directory", condition="object_not_in_prerequisite_state")
@@ -145,6 +149,10 @@ class FileCatalog(OwnCatalog):
         self._database.commit(changes)
         if changes.objects or not all(isinstance(each, Table) for each in changes.relations.values()):
             self._database.back_up()
+
+    def last_definition(self) -> int:
+        """Returns the time of the last commit that changed more than rows (see `CatalogStore`)."""
+        return self._database.last_definition()
 
     def copy_to(self, path: Path) -> None:
         """Copies the file."""

@@ -179,6 +179,10 @@ class SharedCatalog:
         """Returns whether a relation is a temporary table: the leader removes the files of all others."""
         return isinstance(relation, Table) and relation.temporary
 
+    def last_definition(self) -> int:
+        """Returns the time of the last commit that changed more than rows (see `CatalogStore`), within `exclusive`."""
+        return self._database.last_definition()
+
     def copy_to(self, path: Path) -> None:
         """Writes the catalog of the last commit to a file."""
         catalogs = self._committed.catalogs

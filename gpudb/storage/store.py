@@ -31,6 +31,7 @@ from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files
 from gpudb.storage.object_stores.table_files import make_local
 from gpudb.storage.own_catalog import FileCatalog, MemoryCatalog
+from gpudb.storage.recovery.unfinished_restore import check_restored
 from gpudb.storage.transaction import CommitOutcome, Transaction
 
 if TYPE_CHECKING:
@@ -45,9 +46,15 @@ NO_PAST = StorageSettings(snapshot_retention=0)
 
 @dataclass(frozen=True, slots=True)
 class FrozenState:
-    """The files of one commit: `files` in the data directory, and `external` ones, which were added without a copy."""
+    """The files of one commit: `files` in the data directory, and `external` ones, which were added without a copy.
+
+    It is the state at `moment`. From `reaches` on that of each earlier moment is among the kept snapshots, under the
+    same definitions. Both are in microseconds since 1970 UTC.
+    """
 
     commit: int
+    moment: int
+    reaches: int
     files: frozenset[Path]
     external: frozenset[Path]
 
@@ -62,6 +69,7 @@ class Store:
         *,
         compaction: bool = True,
         keep_seconds: float = KEEP_SECONDS,
+        restoring: bool = False,
     ) -> None:
         """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
@@ -69,7 +77,8 @@ class Store:
         this user cannot take it away, 55006 if another process has it open, XX001 if its catalog cannot be read, and
         0A000 for an address. `compaction` runs in a thread. With a `catalog` of PostgreSQL any number of stores, the
         coordinators, may have the directory open; 08001 if it does not answer, 55000 if the directory is another
-        catalog's. A directory remembers its `tables_url` (see `object_stores.table_files`).
+        catalog's. A directory remembers its `tables_url` (see `object_stores.table_files`). One into which a backup was
+        not restored to the end raises 55000, unless this is a part of `restoring`.
         """
         self._data = DataDirectory(data_dir, settings)
         self.directory = self._data.path
@@ -78,6 +87,8 @@ class Store:
         self._committed = CommittedState(self._data, keep_seconds)
         self.retention = Retention(settings.snapshot_retention, settings.snapshot_limit)
         try:
+            if not restoring:
+                check_restored(self.directory)
             self.catalog_store = self._open_catalog(settings.catalog, keep_seconds)
         except BaseException:
             self._data.release()
@@ -165,7 +176,7 @@ class Store:
         Commits go on. Raises XX001 if a table cannot be read, and 55000 without a data directory.
         """
         number = self._committed.next_number()
-        with self._committed.lock:
+        with self._committed.lock, self.catalog_store.exclusive():
             self.open_snapshot(number)
             states = self._committed.states.states
             tables = [table for table in self._committed.iter_tables() if self.is_durable(table)]
@@ -174,7 +185,9 @@ class Store:
                 for table in tables:
                     data |= {Path(path) for path in list_data_files(states[table.oid].snapshots)}
                 metadata = {path for table in tables for path in states[table.oid].files}
-                commit = self.catalog_store.last_commit
+                commit, moment = self.catalog_store.last_commit, self._committed.states.next_moment()
+                kept = (states[table.oid].snapshots[0].committed for table in tables if states[table.oid].snapshots)
+                reaches = max(self.catalog_store.last_definition(), *kept, 0)
                 self.catalog_store.copy_to(catalog)
             except BaseException:
                 self.garbage.unregister_reader(number)
@@ -182,7 +195,7 @@ class Store:
         try:
             own = frozenset(path for path in data if path.is_relative_to(self._data.tables))
             make_local(str(path) for path in own)
-            yield FrozenState(commit, own | metadata, frozenset(data - own))
+            yield FrozenState(commit, moment, reaches, own | metadata, frozenset(data - own))
         finally:
             self.garbage.unregister_reader(number)
             self.garbage.collect()

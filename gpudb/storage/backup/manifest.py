@@ -21,6 +21,7 @@ FORMAT = 1
 class Manifest:
     """A backup. `time` is in UTC; `files` are by path below tables/; `external` are files of tables outside of it.
 
+    From `reaches` on, a time in UTC, the state of each moment up to `time` can be restored; None for its own alone.
     `configuration` has the text of the configuration files in the data directory, by name.
     """
 
@@ -31,6 +32,7 @@ class Manifest:
     files: Mapping[str, StoredFile]
     external: tuple[str, ...] = ()
     configuration: Mapping[str, str] = field(default_factory=dict)
+    reaches: str | None = None
     format: int = field(default=FORMAT)
 
     @property
@@ -69,18 +71,11 @@ def list_manifests(where: str | Path | Destination) -> list[Manifest]:
     return [_read(destination, name) for name in names]
 
 
-def find_manifest(where: str | Path, *, id: str | None = None, at: datetime | None = None) -> Manifest:
-    """Returns the backup with an ID, or the last one up to a moment, or the last one; 42704 if there is none."""
-    manifests = list_manifests(where)
-    if id is not None:
-        found = [each for each in manifests if each.id == id]
-    elif at is not None:
-        found = [each for each in manifests if datetime.fromisoformat(each.time) <= at]
-    else:
-        found = manifests
+def find_manifest(where: str | Path, *, id: str | None = None) -> Manifest:
+    """Returns the backup with an ID, or the last one; 42704 if there is none."""
+    found = [each for each in list_manifests(where) if id in (None, each.id)]
     if not found:
-        wanted = f'with ID "{id}"' if id is not None else f"from before {at}"
-        raise SqlError.of("undefined_object", f'"{where}" holds no backup {wanted}')
+        raise SqlError.of("undefined_object", f'"{where}" holds no backup with ID "{id}"')
     return found[-1]
 
 
@@ -97,7 +92,10 @@ def _read(destination: Destination, name: str) -> Manifest:
         if not all(map(_stays_below, files)) or any("/" in each or each in {".", ".."} for each in configuration):
             raise ValueError("a file's name leads out of the data directory")
         external = tuple(data["external"])
-        return Manifest(data["id"], data["time"], data["commit"], catalog, files, external, configuration)
+        reaches = data.get("reaches")
+        if reaches is not None:
+            datetime.fromisoformat(reaches)
+        return Manifest(data["id"], data["time"], data["commit"], catalog, files, external, configuration, reaches)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GpudbError(f'could not read backup "{path}": {error}', condition="data_corrupted") from error
 

@@ -7,38 +7,50 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from gpudb.errors import GpudbError
 from gpudb.storage.backup.configuration import write_configuration
 from gpudb.storage.backup.destination import Destination, open_destination
 from gpudb.storage.backup.manifest import FILES, Manifest, list_manifests
+from gpudb.storage.backup.point_in_time import rewind
 from gpudb.storage.backup.stored_file import StoredFile
 from gpudb.storage.iceberg.file_writer import disk_condition, sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.private_files import create_file, make_data_directory, make_directory
+from gpudb.storage.recovery.unfinished_restore import UnfinishedRestore, is_marked
 
 
-def restore(source: str | Path, manifest: Manifest, directory: Path) -> None:
+def restore(source: str | Path, manifest: Manifest, directory: Path, at: datetime | None = None) -> None:
     """Restores a backup of the folder or URL `source` into `directory`, which must be empty or missing.
 
-    Every file is verified. Raises 58P02 if the directory holds something, and XX001 with the file's name if a file of
-    the backup is missing or differs from its checksum; the directory is empty then.
+    With `at` its tables have the rows of that moment, which the backup reaches. A restore that was killed may be
+    repeated: it begins anew, and no server opens the directory before one has ended. Every file is verified. Raises
+    58P02 if the directory holds something else, 55006 while another restore writes to it, and XX001 with the file's
+    name if a file of the backup is missing or differs from its checksum; the directory is empty then.
     """
     destination = open_destination(source)
-    if directory.exists() and any(directory.iterdir()):
+    if directory.exists() and not is_marked(directory) and any(directory.iterdir()):
         raise GpudbError(f'the directory "{directory}" is not empty', condition="duplicate_file")
     make_data_directory(directory)
+    unfinished = UnfinishedRestore(directory)
     try:
         with _errors(destination, directory):
+            unfinished.clear()
             _restore(destination, manifest, directory)
+            if at is not None:
+                rewind(directory, at)
     except BaseException:
-        for path in directory.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        unfinished.clear()
         raise
+    finally:
+        unfinished.end()
 
 
-def restore_in_place(source: str | Path, manifest: Manifest, directory: Path) -> Path | None:
+def restore_in_place(
+    source: str | Path, manifest: Manifest, directory: Path, at: datetime | None = None
+) -> Path | None:
     """Restores a backup in the place of a data directory; returns the folder that keeps what was there, if anything.
 
     Everything is restored beside the directory first, which is unchanged until then. Raises 55006 if a server has the
@@ -49,11 +61,11 @@ def restore_in_place(source: str | Path, manifest: Manifest, directory: Path) ->
     if beside.exists():  # a restore was killed
         shutil.rmtree(beside)
     if not (directory.exists() and any(directory.iterdir())):
-        restore(source, manifest, directory)
+        restore(source, manifest, directory, at)
         return None
     lock = LockFile(directory / "lock")
     try:
-        restore(source, manifest, beside)
+        restore(source, manifest, beside, at)
         kept = directory.with_name(f"{directory.name}.before-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
         with _errors(open_destination(source), directory):
             directory.rename(kept)

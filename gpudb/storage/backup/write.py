@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gpudb.errors import GpudbError, SqlError
@@ -21,6 +21,7 @@ from gpudb.storage.iceberg.file_writer import disk_condition
 from gpudb.storage.store import Store
 
 _TEMPORARY = "backup-"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def _back_up(store: Store, destination: Destination, check: Callable[[], None]) 
     with _make_temporary_folder(store.private_directory) as temporary:
         catalog = Path(temporary) / "catalog.db"
         with store.freeze(catalog) as frozen:
-            time = datetime.now(UTC).isoformat()
+            time, reaches = map(_to_iso, (frozen.moment, frozen.reaches))
             tables = store.directory / "tables"
             paths = {str(path.relative_to(tables)): path for path in sorted(frozen.files)}
             missing = {name: path for name, path in paths.items() if name not in known}
@@ -69,12 +70,16 @@ def _back_up(store: Store, destination: Destination, check: Callable[[], None]) 
         try:
             stored_catalog = destination.send(catalog, catalog_name)
             destination.sync([catalog_name])
-            manifest = Manifest(id, time, frozen.commit, stored_catalog, files, external, configuration)
+            manifest = Manifest(id, time, frozen.commit, stored_catalog, files, external, configuration, reaches)
             write_manifest(destination, manifest)
         except BaseException:
             destination.remove([catalog_name])
             raise
     return BackupResult(manifest, len(sent), sum(each.bytes for each in sent.values()))
+
+
+def _to_iso(moment: int) -> str:
+    return (_EPOCH + timedelta(microseconds=moment)).isoformat(timespec="microseconds")
 
 
 def _make_temporary_folder(directory: Path) -> tempfile.TemporaryDirectory[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
@@ -64,6 +65,8 @@ class CatalogChanges:
 
     The database of objects that all databases share is SHARED. Pointers are pairs (old, new), None for no table.
 
+    `defined` is the time of the commit, in microseconds since 1970 UTC, if it changes more than rows.
+
     For a catalog of several coordinators also: the files that are `discarded` and those `restored`, by their paths
     below `tables`, and the `compactions`: OID, ids of the files merged, ids of those written.
     """
@@ -74,6 +77,7 @@ class CatalogChanges:
     relations: dict[tuple[str, int], Relation | None] = field(default_factory=dict)
     objects: dict[tuple[str, str, str], object] = field(default_factory=dict)
     pointers: list[tuple[Pointer | None, Pointer | None]] = field(default_factory=list)
+    defined: int | None = None
     discarded: list[str] = field(default_factory=list)
     restored: list[str] = field(default_factory=list)
     compactions: list[tuple[int, list[str], list[str]]] = field(default_factory=list)
@@ -158,7 +162,7 @@ def make_empty(database: str, version: int, next_oid: int) -> Catalog:
 def make_first() -> CatalogChanges:
     """Returns the changes that make the first catalogs of a database without rows."""
     first = with_predefined_roles(make_initial_catalog())
-    write = CatalogChanges(first.version, first.next_oid, 0)
+    write = CatalogChanges(first.version, first.next_oid, 0, defined=time.time_ns() // 1000)
     for name in first.databases:
         write.add(replace(first, database=name))
     return write
@@ -170,7 +174,7 @@ def make_copy(made: Catalogs, catalogs: Catalogs, pointers: Mapping[int, Pointer
     `made` are the catalogs that it has, without relations.
     """
     first = catalogs[FIRST_DATABASE]
-    write = CatalogChanges(first.version, first.next_oid, commit)
+    write = CatalogChanges(first.version, first.next_oid, commit, defined=time.time_ns() // 1000)
     for catalog in made.values():  # databases that the new one has and the catalogs lack
         if catalog.database not in catalogs:
             write.remove(catalog)
@@ -190,7 +194,7 @@ def list_missing(catalog: Catalog, commit: int) -> CatalogChanges | None:
     complete = with_predefined_roles(with_predefined_databases(catalog) if is_old else catalog)
     if complete is catalog:
         return None
-    write = CatalogChanges(catalog.version, catalog.next_oid, commit)
+    write = CatalogChanges(catalog.version, catalog.next_oid, commit, defined=time.time_ns() // 1000)
     for database in complete.databases.keys() - catalog.databases.keys():
         for kind, name, value in iter_objects(make_initial_catalog()):
             if kind not in SHARED_KINDS:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpudb.catalog.model import FIRST_DATABASE
 from gpudb.errors import GpudbError
 from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Pointer, assemble, list_missing, make_first
-from gpudb.storage.catalog.database_tables import CATALOG_TABLES
+from gpudb.storage.catalog.database_tables import CATALOG_TABLES, DEFINED
 from gpudb.storage.catalog.records import encode
 from gpudb.storage.catalog.upgrade import upgrade
 from gpudb.storage.private_files import create_file
@@ -63,6 +64,10 @@ class CatalogDatabase:
         if not state:
             self._create()
             return
+        if create and not read_only:
+            # An earlier gpudb did not write it
+            row = (DEFINED, str(time.time_ns() // 1000))
+            self._connection.execute("INSERT OR IGNORE INTO gpudb_state VALUES (?, ?)", row)
         if format < FORMAT:
             if read_only:
                 self._move_to_memory()
@@ -111,6 +116,11 @@ class CatalogDatabase:
         row = self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit'").fetchone()
         return int(row[0])
 
+    def last_definition(self) -> int:
+        """Returns the time of the last commit that changed more than rows, in microseconds since 1970 UTC."""
+        row = self._connection.execute("SELECT value FROM gpudb_state WHERE key = ?", (DEFINED,)).fetchone()
+        return int(row[0])
+
     def commit(self, write: CatalogChanges) -> None:
         """Writes all changes atomically and durably; raises 40001 if a pointer differs from its old value."""
         connection = self._connection
@@ -132,7 +142,9 @@ class CatalogDatabase:
             raise GpudbError(f"could not write the catalog: {error}", condition=condition) from error
 
     def _write_rows(self, connection: sqlite3.Connection, write: CatalogChanges) -> None:
-        state = (("version", write.version), ("next_oid", write.next_oid), ("commit", write.commit))
+        state = [("version", write.version), ("next_oid", write.next_oid), ("commit", write.commit)]
+        if write.defined is not None:
+            state.append((DEFINED, write.defined))
         for key, value in state:
             connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES (?, ?)", (key, str(value)))
         gone = [place for place, relation in write.relations.items() if relation is None]

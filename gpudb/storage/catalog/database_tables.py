@@ -6,6 +6,8 @@ open the database: each database of gpudb is a catalog of its name.
 
 from __future__ import annotations
 
+DEFINED = "defined"
+"""Key in gpudb_state: the time of the last commit that changed more than rows, in microseconds since 1970 UTC."""
 CATALOG_TABLES = """
 CREATE TABLE IF NOT EXISTS iceberg_tables (
     catalog_name varchar(255) NOT NULL, table_namespace varchar(255) NOT NULL,

@@ -25,6 +25,7 @@ from gpudb.storage.catalog.changes import (
     make_first,
 )
 from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, CommitUnknown, LeaseLost
+from gpudb.storage.catalog.database_tables import DEFINED
 from gpudb.storage.catalog.postgres_commits import READ_ONLY, CommitConnection, convert, lost_error
 from gpudb.storage.catalog.postgres_connection import CHANNEL, create_tables, is_lost, transaction
 from gpudb.storage.catalog.postgres_coordinators import Coordinators
@@ -71,6 +72,10 @@ class PostgresCatalog(CommitConnection):
             message = f"the catalog has format {state['format']}, this gpudb reads format {FORMAT}"
             raise GpudbError(message, condition="feature_not_supported")
         else:
+            # An earlier gpudb did not write it
+            self.connection.execute(
+                "INSERT INTO gpudb_state VALUES (%s, %s) ON CONFLICT DO NOTHING", (DEFINED, str(time.time_ns() // 1000))
+            )
             write = list_missing(self.read()[0][FIRST_DATABASE], self.number + 1)
             if write is not None:
                 self.commit(write)
@@ -94,6 +99,11 @@ class PostgresCatalog(CommitConnection):
     def last_commit(self) -> int:
         """Returns the number of the last commit of any coordinator."""
         (value,) = self.fetch_row("SELECT value FROM gpudb_state WHERE key = 'commit'")
+        return int(value)
+
+    def last_definition(self) -> int:
+        """Returns the time of the last commit that changed more than rows, in microseconds since 1970 UTC."""
+        (value,) = self.fetch_row("SELECT value FROM gpudb_state WHERE key = 'defined'")
         return int(value)
 
     # ---- commits

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from gpudb.storage.catalog.changes import CatalogChanges
+from gpudb.storage.catalog.database_tables import DEFINED
 from gpudb.storage.catalog.postgres_connection import Connection
 from gpudb.storage.catalog.records import encode
 
@@ -15,7 +16,9 @@ from gpudb.storage.catalog.records import encode
 def write_rows(connection: Connection, write: CatalogChanges, coordinator: int) -> None:
     """Writes the changes of a commit, its row in the log, and the files that it discards and takes back."""
     execute = connection.execute
-    state = (("version", write.version), ("next_oid", write.next_oid))
+    state = [("version", write.version), ("next_oid", write.next_oid)]
+    if write.defined is not None:
+        state.append((DEFINED, write.defined))
     for key, value in state:
         execute(
             "INSERT INTO gpudb_state AS known VALUES (%s, %s) ON CONFLICT (key) DO UPDATE"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -81,20 +80,16 @@ def test_a_backup_replaces_a_directory_that_no_server_has(tmp_path: Path) -> Non
     assert not check(tmp_path / "new", deep=True).problems
 
 
-def test_a_backup_by_id_and_by_time(tmp_path: Path) -> None:
+def test_a_backup_by_id(tmp_path: Path) -> None:
     destination = tmp_path / "backups"
-    before = datetime.now(UTC)
     with Store(tmp_path / "data") as store:
         first = back_up(store, destination).manifest
-        between = datetime.now(UTC)
         second = back_up(store, destination).manifest
     assert find_manifest(destination) == second
     assert find_manifest(destination, id=first.id) == first
-    assert find_manifest(destination, at=between) == first
-    for options in ({"id": "none"}, {"at": before}):
-        with pytest.raises(GpudbError) as raised:
-            find_manifest(destination, **options)  # type: ignore[arg-type]
-        assert raised.value.sqlstate == "42704"
+    with pytest.raises(GpudbError) as raised:
+        find_manifest(destination, id="none")
+    assert raised.value.sqlstate == "42704"
     with pytest.raises(GpudbError) as raised:
         find_manifest(tmp_path / "data")
     assert raised.value.sqlstate == "58P01"

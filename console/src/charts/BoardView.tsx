@@ -23,8 +23,11 @@ function Chart({ board, view, tools, width }: { board: Board; view: View; tools?
     place.current!.style.minHeight = `${height}px`;
     try {
       const element = board.draw(view, inner, height);
-      element.setAttribute("role", "figure");
+      element.setAttribute("role", "img");
       element.setAttribute("aria-label", nameView(view));
+      const hide = () => element.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
+      const drawn = new MutationObserver(hide); // each drawing is new, and its parts have labels that say nothing
+      drawn.observe(element, { childList: true });
       place.current!.replaceChildren(element);
       const marks = (element as HTMLElement & { value: { marks: { queryError(error: Error): unknown }[] } }).value.marks;
       for (const mark of marks) mark.queryError = (error) => setProblem(tellError(error));

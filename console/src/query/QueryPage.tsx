@@ -9,16 +9,14 @@ import { Parameters } from "./Parameters";
 import { Results } from "./Results";
 import { SidePanel } from "./SidePanel";
 import { countParameters, findOffset, findStatementAt, findWord } from "./statements";
-import { cancelIn, closeTab, current, keepTabs, openTab, restore, runIn, type Tab, tabs } from "./work";
-
-if (!tabs.value.length) restore();
+import { cancelIn, closeTab, current, keepTabs, openTab, runIn, type Tab, tabs } from "./work";
 
 function EditorTabs() {
   return (
-    <div class="query-tabs" role="tablist" aria-label="Queries">
+    <div class="query-tabs" role="group" aria-label="Queries">
       {tabs.value.map((tab, index) => (
-        <span key={tab.id} class={`query-tab ${index === current.value ? "here" : ""}`} role="presentation">
-          <button type="button" role="tab" aria-selected={index === current.value} onClick={() => (current.value = index)}
+        <span key={tab.id} class={`query-tab ${index === current.value ? "here" : ""}`}>
+          <button type="button" class="query-name" aria-pressed={index === current.value} onClick={() => (current.value = index)}
             onDblClick={() => {
               const name = prompt("Name of the query", tab.title.value);
               if (name?.trim()) tab.title.value = name.trim();
@@ -160,7 +158,7 @@ export function QueryPage() {
           <EditorTabs />
           <span class="end">
             {tab.transaction.value !== "idle" && <span class={`pill ${tab.transaction.value === "failed" ? "bad" : "warn"}`} title="This tab is inside a transaction">{tab.transaction.value === "failed" ? "failed transaction" : "in transaction"}</span>}
-            <Menu label="More" icon="plan" items={[
+            <Menu label="Plans" icon="plan" items={[
               { label: "Explain the statement at the cursor", act: () => explainAt("EXPLAIN (FORMAT json) ") },
               { label: "Run and explain it, with times", act: () => explainAt("EXPLAIN (ANALYZE, FORMAT json) ") },
             ]} />

@@ -86,8 +86,9 @@ export function completeFromCatalog(context: CompletionContext): CompletionResul
 function findQualified(name: string, text: string, all: CatalogTable[]): Completion[] {
   const inSchema = all.filter((table) => table.schema === name);
   if (inSchema.length) return inSchema.map((table) => ({ ...offerTable(table), label: quoteName(table.name) }));
-  const alias = new RegExp(`([\\p{L}_][\\p{L}\\p{N}_$]*)"?\\s+(?:as\\s+)?${escapePattern(name)}\\b`, "iu").exec(text)?.[1];
-  const table = all.find((each) => each.name === name) ?? all.find((each) => each.name === alias?.toLowerCase());
+  const aliases = new RegExp(`([\\p{L}_][\\p{L}\\p{N}_$]*)"?\\s+(?:as\\s+)?${escapePattern(name)}\\b`, "giu");
+  const before = new Set(Array.from(text.matchAll(aliases), (match) => match[1]!.toLowerCase()));
+  const table = all.find((each) => each.name === name) ?? all.find((each) => before.has(each.name.toLowerCase()));
   return (table?.columns ?? []).map((column) => offerColumn(column, 0));
 }
 

@@ -12,10 +12,12 @@ const WIDEST = 420;
 const SAMPLE = 200;
 const SHOWN_CHARACTERS = 300;
 
-interface Cell {
+/** A row's element, and those of its shown cells; numbers say what they show. */
+interface Line {
   element: HTMLDivElement;
   row: number;
-  column: number;
+  from: number;
+  cells: HTMLDivElement[];
 }
 
 let grids = 0;
@@ -33,7 +35,7 @@ export class Grid {
   readonly #spacer = make("div", "grid-spacer");
   readonly #head = make("div", "grid-head");
   readonly #layer = make("div", "grid-layer");
-  readonly #cells: Cell[] = [];
+  readonly #lines: Line[] = [];
   rows: Rows | null = null;
   #count = 0;
   #widths: number[] = [];
@@ -181,8 +183,8 @@ export class Grid {
     for (const width of this.#widths) this.#lefts.push(this.#lefts.at(-1)! + width);
     const total = `${this.#lefts.at(-1)}px`;
     this.#spacer.style.width = this.#head.style.width = total;
-    for (const cell of this.#cells) cell.element.remove();
-    this.#cells.length = 0;
+    for (const line of this.#lines) line.element.remove();
+    this.#lines.length = 0;
     this.#head.replaceChildren();
     this.#drawHead();
     this.#request();
@@ -226,16 +228,10 @@ export class Grid {
     const first = Math.max(Math.floor(this.#top / ROW), 0);
     const last = Math.min(first + Math.ceil(this.#space / ROW) + SPARE_ROWS, this.#count);
     const [from, to] = this.#findColumns();
-    this.#layer.style.transform = "";
-    const wanted = (last - first) * (to - from);
-    while (this.#cells.length < wanted) this.#cells.push(this.#makeCell());
-    while (this.#cells.length > wanted) this.#cells.pop()!.element.remove();
+    while (this.#lines.length < last - first) this.#lines.push(this.#makeLine());
+    while (this.#lines.length > last - first) this.#lines.pop()!.element.remove();
     const range = this.selection;
-    let used = 0;
-    for (let row = first; row < last; row++) {
-      const y = row * ROW - this.#top;
-      for (let column = from; column < to; column++) this.#fill(this.#cells[used++]!, row, column, y, range);
-    }
+    for (let row = first; row < last; row++) this.#fill(this.#lines[row - first]!, row, from, to, range);
     this.element.setAttribute("aria-activedescendant", `${this.#id}-${this.#row}-${this.#column}`);
   }
 
@@ -248,40 +244,63 @@ export class Grid {
     return [from, to];
   }
 
-  #makeCell(): Cell {
-    const element = make("div");
-    element.setAttribute("role", "gridcell");
+  #makeLine(): Line {
+    const element = make("div", "grid-row");
+    element.setAttribute("role", "row");
     this.#layer.append(element);
-    return { element, row: -1, column: -1 };
+    return { element, row: -1, from: -1, cells: [] };
   }
 
-  #fill(cell: Cell, row: number, column: number, y: number, range: Range): void {
-    const { element } = cell;
-    if (cell.row !== row || cell.column !== column) {
-      cell.row = row;
-      cell.column = column;
-      const text = this.rows!.text(row, column);
-      element.textContent = text === null ? "NULL" : text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-      element.dataset.null = text === null ? "1" : "";
-      element.id = `${this.#id}-${row}-${column}`;
-      element.setAttribute("aria-rowindex", String(row + 2));
-      element.setAttribute("aria-colindex", String(column + 1));
-      element.style.width = `${this.#widths[column]}px`;
+  #fill(line: Line, row: number, from: number, to: number, range: Range): void {
+    const { cells, element } = line;
+    while (cells.length < to - from) {
+      const cell = make("div");
+      cell.setAttribute("role", "gridcell");
+      element.append(cell);
+      cells.push(cell);
     }
-    const chosen = row >= range.top && row <= range.bottom && column >= range.left && column <= range.right;
+    while (cells.length > to - from) cells.pop()!.remove();
+    const stale = line.row !== row || line.from !== from;
+    if (line.row !== row) element.setAttribute("aria-rowindex", String(row + 2));
+    element.style.transform = `translateY(${row * ROW - this.#top}px)`;
+    line.row = row;
+    line.from = from;
     const many = range.top !== range.bottom || range.left !== range.right;
-    const active = row === this.#row && column === this.#column;
-    element.className = `grid-cell ${this.rows!.columns[column]!.align}${row % 2 ? " odd" : ""}${chosen && many ? " chosen" : ""}${active ? " active" : ""}`;
-    element.setAttribute("aria-selected", String(chosen));
-    element.style.transform = `translate(${this.#lefts[column]}px, ${y}px)`;
+    for (let column = from; column < to; column++) {
+      const cell = cells[column - from]!;
+      if (stale || !cell.id) this.#write(cell, row, column);
+      const chosen = row >= range.top && row <= range.bottom && column >= range.left && column <= range.right;
+      const active = row === this.#row && column === this.#column;
+      cell.className = `grid-cell ${this.rows!.columns[column]!.align}${chosen && many ? " chosen" : ""}${active ? " active" : ""}`;
+      cell.setAttribute("aria-selected", String(chosen));
+    }
+  }
+
+  #write(cell: HTMLDivElement, row: number, column: number): void {
+    const text = this.rows!.text(row, column);
+    cell.textContent = text === null ? "NULL" : text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+    cell.dataset.null = text === null ? "1" : "";
+    cell.id = `${this.#id}-${row}-${column}`;
+    cell.setAttribute("aria-colindex", String(column + 1));
+    cell.style.width = `${this.#widths[column]}px`;
+    cell.style.transform = `translateX(${this.#lefts[column]}px)`;
+  }
+
+  /** The row and column that a cell's element shows. */
+  #locate(target: EventTarget | null): { row: number; column: number } | null {
+    for (const line of this.#lines) {
+      const at = line.cells.indexOf(target as HTMLDivElement);
+      if (at >= 0) return { row: line.row, column: line.from + at };
+    }
+    return null;
   }
 
   #press(event: MouseEvent): void {
-    const at = this.#cells.find((cell) => cell.element === event.target);
+    const at = this.#locate(event.target);
     if (!at) return;
     this.#choose(at.row, at.column, event.shiftKey);
     const move = (moved: MouseEvent) => {
-      const over = this.#cells.find((cell) => cell.element === moved.target);
+      const over = this.#locate(moved.target);
       if (over && moved.buttons & 1) this.#choose(over.row, over.column, true);
     };
     const end = () => {

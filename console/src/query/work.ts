@@ -1,6 +1,6 @@
 /** The query tabs: each has a text, a session of the server, and the outcome of its last run. */
 import type { EditorState } from "@codemirror/state";
-import { type Signal, signal } from "@preact/signals";
+import { effect, type Signal, signal, untracked } from "@preact/signals";
 import type { Rows } from "../arrow";
 import { type ErrorFields, send, ServerError, session } from "../api";
 import { cancel, type Complete, makeId, run } from "../run";
@@ -79,12 +79,19 @@ function makeTab(kept: Kept): Tab {
 const owner = () => session.value?.user ?? "";
 
 /** Finds the tabs that the browser kept for this role. */
-export function restore(): void {
+function restore(): void {
   const kept = readKept<Kept[]>(`tabs.${owner()}`, []).filter((each) => typeof each?.text === "string");
   tabs.value = (kept.length ? kept : [{ title: "Query 1", text: "" }]).map(makeTab);
   current.value = 0;
   past.value = readKept(`history.${owner()}`, []);
 }
+
+let shownTo: string | null = null;
+effect(() => {
+  const user = session.value?.user ?? null;
+  if (user !== null && user !== shownTo) untracked(restore);
+  if (user !== null) shownTo = user;
+});
 
 export function keepTabs(): void {
   const kept = tabs.value.map((tab) => ({ title: tab.title.value, text: tab.text.value, document: tab.document.value }));

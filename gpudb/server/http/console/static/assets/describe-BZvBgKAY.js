@@ -1,1 +1,0 @@
-import{h as e,k as t,p as n,u as r}from"./index-DGWoP7XS.js";async function i(i){let a=[],o=null;if(await n(e,r(),i,{result:e=>a=e.columns.map(({name:e,type:t})=>({name:e,type:t})),error:e=>o=new t(e)}),o)throw o;return a}export{i as describe};

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
@@ -50,16 +51,42 @@ def _may_fan_out(node: nodes.Join) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Slices:
+    """A frame in slices, which end before the rows `ends` (int64, ascending), or whole.
+
+    There may be as many as rows: each is made when its turn comes.
+    """
+
+    frame: pl.LazyFrame
+    ends: np.ndarray[Any, np.dtype[np.int64]] | None = None
+
+    def __iter__(self) -> Iterator[pl.LazyFrame]:
+        if self.is_whole:
+            yield self.frame
+            return
+        assert self.ends is not None
+        start = 0
+        for end in map(int, self.ends):
+            yield self.frame.slice(start, end - start)
+            start = end
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether one slice is all of the frame."""
+        return self.ends is None or len(self.ends) <= 1
+
+
+@dataclass(frozen=True, slots=True)
 class Pieces:
     """A join's sides, the left one in slices; `whole` if one slice is all of it."""
 
     sides: JoinSides
-    slices: tuple[pl.LazyFrame, ...]
+    slices: Slices
 
     @property
     def whole(self) -> bool:
         """Whether the join is not cut."""
-        return len(self.slices) == 1
+        return self.slices.is_whole
 
     def frames(self, context: LoweringContext) -> Iterator[Frame]:
         """Yields the parts of the join's result."""
@@ -90,21 +117,16 @@ def cut_join(sides: JoinSides, backend: Backend) -> Pieces:
     right = backend.compute(sides.right)
     made = replace(sides, right=right.lazy)
     if not sides.keys and right.rows <= 1:
-        return Pieces(made, (sides.left,))
+        return Pieces(made, Slices(sides.left))
     limit = max(backend.piece_bytes // row_width(sides.node.left.types + sides.node.right.types), 1)
     left = backend.compute(sides.left)
     if not sides.keys:
         step = max(limit // max(right.rows, 1), 1)
-        starts = range(0, max(left.rows, 1), step)
-        return Pieces(
-            made, tuple(left.lazy.slice(start, step) for start in starts) if len(starts) > 1 else (left.lazy,)
-        )
+        return Pieces(made, Slices(left.lazy, np.append(np.arange(step, left.rows, step), left.rows)))
     return Pieces(made, _cut_by_matches(left, right, sides.keys, limit, backend))
 
 
-def _cut_by_matches(
-    left: ComputedFrame, right: ComputedFrame, keys: int, limit: int, backend: Backend
-) -> tuple[pl.LazyFrame, ...]:
+def _cut_by_matches(left: ComputedFrame, right: ComputedFrame, keys: int, limit: int, backend: Backend) -> Slices:
     """Returns slices of the left rows that have at most `limit` matches together, or are one row."""
     names = [f"k{n}" for n in range(keys)], [f"q{n}" for n in range(keys)]
     counts = right.lazy.group_by(names[1]).agg(pl.len().cast(pl.Int64).alias(_MATCHES))
@@ -112,10 +134,8 @@ def _cut_by_matches(
     matches = pl.col(_MATCHES).fill_null(1)
     total = backend.compute(counted.lazy.select(matches.sum().alias(_MATCHES))).max_integer(_MATCHES)
     if (total or 0) <= limit:
-        return (left.lazy,)
+        return Slices(left.lazy)
     pieces = ((matches.cum_sum() - 1) // limit).alias(_PIECE)
     placed = backend.compute(counted.lazy.with_columns(pieces).drop(_MATCHES))
     sizes = backend.compute(placed.lazy.group_by(_PIECE).agg(pl.len().cast(pl.Int64).alias("rows")).sort(_PIECE))
-    lengths = sizes.to_polars()["rows"].to_list()
-    rows = placed.lazy.drop(_PIECE)
-    return tuple(rows.slice(end - length, length) for end, length in zip(accumulate(lengths), lengths, strict=True))
+    return Slices(placed.lazy.drop(_PIECE), np.cumsum(sizes.to_polars()["rows"].to_numpy()))

@@ -16,6 +16,7 @@ from gpudb.session.authorization.privileges import (
     list_object_privileges,
     make_denied_error,
 )
+from gpudb.session.authorization.row_security.applicable import has_row_security
 from gpudb.session.authorization.row_security.rewrite import RowSecurity
 from gpudb.session.authorization.system_relations import get_system_kind, may_access_system_relation
 from gpudb.session.context import Context
@@ -47,7 +48,7 @@ def authorize_for_cache(context: Context, bound: Statement, accesses: Accesses) 
 
 
 def _check_scans(context: Context, bound: Statement, accesses: Accesses) -> None:
-    """42501 for a scan of a table that no access names, unless the current role may read the whole table.
+    """42501 for a scan of a table that no access names, unless the current role may read all rows of the table.
 
     The binder records every table that it scans. This holds even if a way to name one is added that does not.
     """
@@ -59,6 +60,8 @@ def _check_scans(context: Context, bound: Statement, accesses: Accesses) -> None
         for node in walk(query):
             if isinstance(node, Scan) and node.table.catalog_oid not in named:
                 check_privilege(catalog, role, node.table, "r")
+                if has_row_security(catalog, role, node.table):
+                    raise make_denied_error(describe_kind(node.table), node.table.name)
 
 
 def check_accesses(context: Context, accesses: Accesses) -> None:

@@ -58,7 +58,6 @@ from gpudb.sql.traverse import has_subquery, replace_nodes, walk
 from gpudb.types import BOOL, INT8, TEXT
 
 _NUMBER = OutputColumn(ROW_NUMBER, INT8)
-_WITH_TABLES = (Scan, Insert, Update, Delete, Merge)
 _NEW = "new row violates row-level security policy{policy} for table {table}"
 _CONFLICTING = "new row violates row-level security policy{policy} (USING expression) for table {table}"
 _TARGET = "target row violates row-level security policy{policy} (USING expression) for table {table}"
@@ -85,8 +84,8 @@ class RowSecurity:
 
     def apply(self) -> Statement:
         """Returns the statement under policies; itself where no table that it names has any."""
-        named = (each.table for each in walk(self._statement) if isinstance(each, _WITH_TABLES))
-        if not any(self._get_definition(table).row_security for table in named):
+        named = (each.relation for each in self._accesses.relations)
+        if not any(isinstance(each, Table) and each.row_security for each in named):
             return self._statement
         result: Statement = self._change(self._statement)
         return result

@@ -16,6 +16,9 @@ class StorageSettings:
     catalog: Annotated[str, Matching(r"^postgres(ql)?://")] | None = None
     """URL of a database of PostgreSQL (`postgresql://user@host/database`) that has the catalog, so that any number of
     servers, its coordinators, may have `data_dir` open at once. The default is a file in `data_dir`, and one server."""
+    catalog_lease: Annotated[float, Within(ge=1, le=300)] = 6.0
+    """With a `catalog`: a coordinator that PostgreSQL has not heard of for so many seconds counts as gone: its open
+    transactions fail, and another one leads."""
     tables_url: str | None = None
     """Prefix of an object storage (`s3://bucket/prefix`, `gs://…`, `az://…`) where the tables' files lie. A new
     `data_dir` takes it and remembers it; it keeps the catalog, and copies of the files that were read or written."""

@@ -15,13 +15,19 @@ from typing import Protocol
 import psycopg
 
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.postgres_connection import CHANNEL, CONNECTION_NAME, Connection, connect, describe
-from gpudb.storage.catalog.postgres_coordinators import LEASE_SECONDS
+from gpudb.storage.catalog.postgres_connection import (
+    CHANNEL,
+    COORDINATION_NAME,
+    LIVES,
+    OWNED_NAMES,
+    Connection,
+    connect,
+    describe,
+)
 
 BEAT_SECONDS = 1.0
+"""Time between two beats, and looks for connections of coordinators that are gone but hang."""
 COLLECT_SECONDS = 2.0
-END_SECONDS = 5.0
-"""Time between two looks for connections of coordinators that are gone but hang."""
 ORPHANS_SECONDS = 600.0
 """Time between two looks for files that belong to no table: what coordinators left that were killed."""
 ORPHAN_AGE_SECONDS = 300.0
@@ -35,10 +41,11 @@ _END_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
     " WHERE datname = current_database() AND usename = current_user AND application_name ~ %s"
     " AND substring(application_name FROM '[0-9]+$')::bigint NOT IN ("
-    "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s))"
+    f"SELECT id FROM gpudb_coordinators WHERE {LIVES})"
 )
-"""Ends the connections that hold locks of coordinators that are gone, also the one that makes such a one lead."""
-_NAMES = f"^(gpudb coordinator |{CONNECTION_NAME})[0-9]+$"
+"""Ends the connections of coordinators that are gone but hang: what they hold there, locks of rows included, holds up
+the others. Also the one that makes such a one lead.
+"""
 _LOG = logging.getLogger(__name__)
 
 
@@ -95,11 +102,12 @@ class Coordination:
         keep_seconds: float,
         orphans_seconds: float = ORPHANS_SECONDS,
         orphan_age: float = ORPHAN_AGE_SECONDS,
+        beat_seconds: float = BEAT_SECONDS,
     ) -> None:
         """`keep_seconds` is the time that files are kept for programs other than gpudb."""
         self._host, self._url, self._keep_seconds = host, url, keep_seconds
         self._orphans_seconds, self._orphan_age = orphans_seconds, orphan_age
-        self._coordinator = coordinator
+        self._coordinator, self._beat_seconds = coordinator, beat_seconds
         self._stop = threading.Event()
         self._problem = ""
         self._thread = threading.Thread(target=self._run, name="gpudb-coordination", daemon=True)
@@ -113,7 +121,7 @@ class Coordination:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                with connect(self._url) as connection:
+                with connect(self._url, f"{COORDINATION_NAME}{self._coordinator}") as connection:
                     self._listen(connection)
             except (psycopg.Error, GpudbError, OSError) as error:
                 problem = describe(error) if isinstance(error, psycopg.Error) else str(error)
@@ -127,20 +135,14 @@ class Coordination:
 
     def _listen(self, connection: Connection) -> None:
         connection.execute(f"LISTEN {CHANNEL}")
-        name = f"gpudb coordinator {self._coordinator}"
-        connection.execute("SELECT set_config('application_name', %s, false)", (name,))
         beat_at = collect_at = 0.0
-        end_at = time.monotonic() + END_SECONDS
         orphans_at = time.monotonic() + self._orphans_seconds
         while not self._stop.is_set():
             self._host.catch_up()
             now = time.monotonic()
             if now >= beat_at:
                 self._beat(connection)
-                beat_at = now + BEAT_SECONDS
-            if now >= end_at:
-                connection.execute(_END_CONNECTIONS, (_NAMES, LEASE_SECONDS))
-                end_at = now + END_SECONDS
+                beat_at = now + self._beat_seconds
             if self._host.leads and now >= collect_at:
                 self._collect(connection)
                 collect_at = now + COLLECT_SECONDS
@@ -164,6 +166,7 @@ class Coordination:
         if self._problem:
             _LOG.warning("the catalog in PostgreSQL answers again")
             self._problem = ""
+        connection.execute(_END_CONNECTIONS, (OWNED_NAMES,))
         if not self._host.leads:
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_LEADER_LOCK,)).fetchone()
             if row is not None and row[0]:
@@ -172,9 +175,7 @@ class Coordination:
 
     def _collect(self, connection: Connection) -> None:
         """Forgets coordinators that are gone, and removes the files that none of the others reads."""
-        connection.execute(
-            "DELETE FROM gpudb_coordinators WHERE heartbeat < now() - make_interval(secs => %s)", (LEASE_SECONDS,)
-        )
+        connection.execute(f"DELETE FROM gpudb_coordinators WHERE NOT {LIVES}")
         rows = connection.execute(
             "SELECT path FROM gpudb_garbage WHERE commit <= (SELECT min(oldest_commit) FROM gpudb_coordinators)"
             " AND discarded < now() - make_interval(secs => %s) LIMIT 10000",

@@ -20,6 +20,7 @@ from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, Connec
 from gpudb.storage.catalog.copying import write_catalog
 from gpudb.storage.catalog.merge import Compaction, MergeResult, changes_shared, find_compactions
 from gpudb.storage.catalog.postgres import PostgresCatalog
+from gpudb.storage.catalog.postgres_connection import COMMITS_NAME, SEQUENCES_NAME
 from gpudb.storage.catalog.postgres_locks import PostgresLocks
 from gpudb.storage.catalog.postgres_notifications import Message, PostgresNotifications
 from gpudb.storage.catalog.postgres_sequences import PostgresSequences
@@ -51,10 +52,12 @@ class SharedCatalog:
         keep_seconds: float,
         follow: FollowCommit,
         compact: FollowCommit,
+        lease: float,
     ) -> None:
         """Makes this coordinator known, and loads the catalog's tables into the committed state.
 
-        `follow` gets the tables that others have changed, `compact` all tables once this coordinator leads. Raises
+        `follow` gets the tables that others have changed, `compact` all tables once this coordinator leads.
+        `lease` is for how many seconds the others need not hear of it. Raises
         08001 if PostgreSQL does not answer, 55000 if the directory is another catalog's.
         """
         check_own_catalog(directory.path)
@@ -64,7 +67,8 @@ class SharedCatalog:
         self._coordination: Coordination | None = None
         self._first_valid = 0
         """Transactions with lower numbers began before this coordinator was taken for gone."""
-        self._database = PostgresCatalog(url)
+        self._lease = lease
+        self._database = PostgresCatalog(url, lease=lease)
         try:
             self._database.coordinators.register(*_name_process())
             self._coordinator = self._database.coordinators.own
@@ -80,7 +84,7 @@ class SharedCatalog:
         self._reading = threading.Lock()
         self._marks = deque([(committed.commits, self._reached)])
         """Pairs of the number of a commit here and the number of the last commit of any coordinator then."""
-        self.sequences: Sequences = PostgresSequences(url)
+        self.sequences: Sequences = PostgresSequences(url, name=f"{SEQUENCES_NAME}{self._coordinator}")
         self.locks: LockManager = PostgresLocks(
             url, self._identifier, self._catch_up_with, coordinator=self._coordinator
         )
@@ -280,7 +284,12 @@ class SharedCatalog:
 
     def start(self) -> None:
         """Begins to listen to the others, and to show that this coordinator lives."""
-        self._coordination = Coordination(self, self._database.url, self._coordinator, self._keep_seconds)
+        # From here on it beats, so that others may end what it holds when it no longer does
+        with self._committed.lock:
+            self._database.name_connection(f"{COMMITS_NAME}{self._coordinator}")
+        self._coordination = Coordination(
+            self, self._database.url, self._coordinator, self._keep_seconds, beat_seconds=min(1.0, self._lease / 4)
+        )
 
     def stop(self) -> None:
         """Tells the others that this coordinator is gone."""

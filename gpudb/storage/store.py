@@ -89,7 +89,7 @@ class Store:
         try:
             if not restoring:
                 check_restored(self.directory)
-            self.catalog_store = self._open_catalog(settings.catalog, keep_seconds)
+            self.catalog_store = self._open_catalog(settings.catalog, keep_seconds, settings.catalog_lease)
         except BaseException:
             self._data.release()
             raise
@@ -114,12 +114,12 @@ class Store:
             # The import takes half a second, which the first commit should not wait for.
             threading.Thread(target=import_module, args=("gpudb.storage.iceberg.metadata",), daemon=True).start()
 
-    def _open_catalog(self, url: str | None, keep_seconds: float) -> CatalogStore:
+    def _open_catalog(self, url: str | None, keep_seconds: float, lease: float) -> CatalogStore:
         if url is None:
             return (FileCatalog if self.durable else MemoryCatalog)(self._data, self._committed)
         from gpudb.storage.shared_catalog import SharedCatalog
 
-        return SharedCatalog(url, self._data, self._committed, keep_seconds, self._follow, self._schedule)
+        return SharedCatalog(url, self._data, self._committed, keep_seconds, self._follow, self._schedule, lease)
 
     @property
     def leads(self) -> bool:

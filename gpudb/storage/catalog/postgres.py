@@ -35,18 +35,19 @@ from gpudb.storage.catalog.postgres_rows import write_pointers, write_rows
 from gpudb.storage.catalog.sequences import SequenceState
 
 FORMAT = 1
+LEASE_SECONDS = 6.0
 
 
 class PostgresCatalog(CommitConnection):
     """The catalog in PostgreSQL, as one coordinator uses it. One thread at a time calls it, except `new_oid`."""
 
-    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS) -> None:
-        """Connects, and makes the tables that are missing.
+    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS, lease: float = LEASE_SECONDS) -> None:
+        """Connects, and makes the tables that are missing. `lease` is the coordinator's (see `Coordinators`).
 
         Raises 08001 without an answer, 42501 and the like as PostgreSQL reports them, 0A000 if a later gpudb wrote it.
         """
         super().__init__(url, wait_seconds)
-        self.coordinators = Coordinators(self)
+        self.coordinators = Coordinators(self, lease)
         self._oids = PostgresOids(url, wait_seconds)
         self.new_oid = self._oids.draw
         try:

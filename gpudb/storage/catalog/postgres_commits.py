@@ -33,6 +33,7 @@ class CommitConnection:
         self.url = url
         self.wait_seconds = wait_seconds
         self.connection: Connection = connect(url)
+        self._name = "gpudb coordinator"
         self._commit: int | None = None
         """The number of the last commit, while the row with it is locked."""
 
@@ -102,7 +103,12 @@ class CommitConnection:
         """Connects again if the connection is lost, until the time `ends` of the monotonic clock; then 08006."""
         if self.connection.closed or self.connection.broken:
             self.connection.close()
-            self.connection = connect_again(self.url, ends)
+            self.connection = connect_again(self.url, ends, self._name)
+
+    def name_connection(self, name: str) -> None:
+        """Gives the connection, and those that replace it, an application name."""
+        self._name = name
+        self.connection.execute("SELECT set_config('application_name', %s, false)", (name,))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -18,6 +18,16 @@ CHANNEL = "gpudb_commits"
 """The channel on which each commit's number is sent."""
 CONNECTION_NAME = "gpudb locks of coordinator "
 """The application name of a connection that holds locks, before the coordinator's number."""
+COMMITS_NAME = "gpudb commits of coordinator "
+"""That of the connection on which a coordinator commits."""
+SEQUENCES_NAME = "gpudb sequences of coordinator "
+"""That of the connection on which it draws from sequences."""
+COORDINATION_NAME = "gpudb coordinator "
+"""That of the connection by which it shows that it lives, and leads."""
+OWNED_NAMES = "^gpudb ((locks|commits|sequences) of )?coordinator [0-9]+$"
+"""Matches the application names of connections that end with their coordinator."""
+LIVES = "heartbeat > now() - make_interval(secs => lease)"
+"""The condition of rows of gpudb_coordinators of which PostgreSQL has heard within their lease."""
 CONNECT_SECONDS = 5
 RETRY_SECONDS = 0.1
 _SETTINGS = (
@@ -44,7 +54,13 @@ CREATE TABLE IF NOT EXISTS gpudb_coordinators (
     started timestamptz NOT NULL DEFAULT now(),
     heartbeat timestamptz NOT NULL DEFAULT now(), oldest_commit bigint NOT NULL,
     oldest_began timestamptz NOT NULL DEFAULT now(), leads boolean NOT NULL DEFAULT false,
-    temporary_tables bigint[] NOT NULL DEFAULT '{{{{}}}}');
+    temporary_tables bigint[] NOT NULL DEFAULT '{{{{}}}}', lease double precision NOT NULL DEFAULT 30);
+DO $$ BEGIN
+    -- Of an earlier gpudb; not by IF NOT EXISTS, which would wait for all who use the table
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'gpudb_coordinators'::regclass AND attname = 'lease') THEN
+        ALTER TABLE gpudb_coordinators ADD COLUMN lease double precision NOT NULL DEFAULT 30;
+    END IF;
+END $$;
 CREATE SEQUENCE IF NOT EXISTS gpudb_oids INCREMENT BY {{block}};
 CREATE SEQUENCE IF NOT EXISTS gpudb_coordinator_ids MAXVALUE 2147483647 CYCLE;
 """
@@ -56,14 +72,14 @@ _SETUP_LOCK = 0x6770756462
 Connection = psycopg.Connection[Any]
 
 
-def connect(url: str) -> Connection:
-    """Opens a connection in autocommit mode; 08001 without an answer, and for refused logins."""
+def connect(url: str, name: str = "gpudb coordinator") -> Connection:
+    """Opens a connection in autocommit mode under an application name; 08001 without an answer, or if it is refused."""
     try:
         connection: Connection = psycopg.connect(
             url,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
-            application_name="gpudb coordinator",
+            application_name=name,
             keepalives_idle=5,
             keepalives_interval=2,
             keepalives_count=3,
@@ -83,11 +99,11 @@ def connect(url: str) -> Connection:
     return connection
 
 
-def connect_again(url: str, ends: float) -> Connection:
+def connect_again(url: str, ends: float, name: str = "gpudb coordinator") -> Connection:
     """Opens a connection, and tries until the time `ends` of the monotonic clock; then 08006."""
     while True:
         try:
-            return connect(url)
+            return connect(url, name)
         except GpudbError as error:
             if time.monotonic() >= ends:
                 raise GpudbError(error.message, condition="connection_failure") from None

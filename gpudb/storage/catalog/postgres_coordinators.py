@@ -9,18 +9,17 @@ import psycopg
 
 from gpudb.storage.catalog.changes import Coordinator
 from gpudb.storage.catalog.postgres_commits import CommitConnection, lost_error
+from gpudb.storage.catalog.postgres_connection import LIVES
 from gpudb.storage.catalog.postgres_oids import reserve_oids
 from gpudb.storage.catalog.postgres_reader import read_state
-
-LEASE_SECONDS = 30.0
-"""A coordinator of which nothing has been heard for so long counts as gone."""
 
 
 class Coordinators:
     """The list of coordinators as one of them sees and changes it. One thread at a time calls it."""
 
-    def __init__(self, commits: CommitConnection) -> None:
-        self._commits = commits
+    def __init__(self, commits: CommitConnection, lease: float) -> None:
+        """`lease` is for how many seconds this coordinator need not be heard of."""
+        self._commits, self._lease = commits, lease
         self.own = 0
         """Number of this coordinator, which no other has or had; 0 before it is registered."""
         self._address: tuple[str | None, int | None] = None, None
@@ -35,9 +34,9 @@ class Coordinators:
             own = self.own or commits.fetch_row("SELECT nextval('gpudb_coordinator_ids')")[0]
             reserve_oids(commits.connection, int(read_state(commits.connection)["next_oid"]))
             commits.connection.execute(
-                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit, address, port)"
-                " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING",
-                (own, host, process, commits.number if oldest is None else oldest, *self._address),
+                "INSERT INTO gpudb_coordinators (id, host, pid, oldest_commit, address, port, lease)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING",
+                (own, host, process, commits.number if oldest is None else oldest, *self._address, self._lease),
             )
             commits.end()
             self.own = own
@@ -54,8 +53,7 @@ class Coordinators:
     def is_alone(self) -> bool:
         """Returns whether no other coordinator lives; within `exclusive` none comes either."""
         row = self._commits.connection.execute(
-            "SELECT FROM gpudb_coordinators WHERE id <> %s AND heartbeat > now() - make_interval(secs => %s)",
-            (self.own, LEASE_SECONDS),
+            f"SELECT FROM gpudb_coordinators WHERE id <> %s AND {LIVES}", (self.own,)
         ).fetchone()
         return row is None
 
@@ -70,9 +68,7 @@ class Coordinators:
 
     def list_numbers(self) -> set[int]:
         """Returns the numbers of the coordinators that live."""
-        rows = self._commits.connection.execute(
-            "SELECT id FROM gpudb_coordinators WHERE heartbeat > now() - make_interval(secs => %s)", (LEASE_SECONDS,)
-        )
+        rows = self._commits.connection.execute(f"SELECT id FROM gpudb_coordinators WHERE {LIVES}")
         return {number for (number,) in rows}
 
     def list_addresses(self) -> list[Coordinator]:
@@ -80,9 +76,8 @@ class Coordinators:
         try:
             self._commits.reconnect(time.monotonic())
             rows = self._commits.connection.execute(
-                "SELECT id, address, port FROM gpudb_coordinators"
-                " WHERE port IS NOT NULL AND heartbeat > now() - make_interval(secs => %s) ORDER BY started, id",
-                (LEASE_SECONDS,),
+                f"SELECT id, address, port FROM gpudb_coordinators WHERE port IS NOT NULL AND {LIVES}"
+                " ORDER BY started, id"
             ).fetchall()
         except psycopg.Error as error:
             raise lost_error(error) from error

@@ -31,9 +31,10 @@ class PostgresSequences(Sequences):
     Without PostgreSQL a call waits for it, up to a limit, and then raises 08006.
     """
 
-    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS, name: str = "gpudb coordinator") -> None:
+        """`name` is the application name of the connection."""
         super().__init__(None)
-        self._url, self._wait_seconds = url, wait_seconds
+        self._url, self._wait_seconds, self._name = url, wait_seconds, name
         self._guard = threading.Lock()
         self._open: Connection | None = None
 
@@ -91,7 +92,7 @@ class PostgresSequences(Sequences):
             ends = time.monotonic() + self._wait_seconds
             while True:
                 if self._open is None or self._open.closed or self._open.broken:
-                    self._open = connect_again(self._url, ends)
+                    self._open = connect_again(self._url, ends, self._name)
                 try:
                     return call(self._open)
                 except psycopg.Error as error:

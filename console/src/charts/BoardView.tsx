@@ -12,28 +12,38 @@ const HEIGHT = 190;
 /** What two views above each other have beside their charts: a gap, a title, edges. */
 const BETWEEN = 12 + 26 + 22;
 
+/** Pixels: more on larger screens, and for views over two axes. */
+function chooseHeight(view: View, inner: number, width: number): number {
+  const base = HEIGHT * Math.min(Math.max(width / 1400, 1), 2.1);
+  if (view.tall) return 2 * base + BETWEEN;
+  const square = view.kind === "map" || view.kind === "hexbin" || view.kind === "points";
+  return Math.round(square ? Math.max(base, Math.min(inner * 0.75, base * 1.5)) : base);
+}
+
 function Chart({ board, view, tools, width }: { board: Board; view: View; tools?: ComponentChildren; width: number }) {
   const place = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
-    const inner = place.current!.clientWidth;
-    const base = view.kind === "map" || view.kind === "hexbin" || view.kind === "points" ? HEIGHT + 60 : HEIGHT;
-    const height = view.tall ? 2 * HEIGHT + BETWEEN : inner > 900 ? Math.min(base * 1.3, 320) : base;
+    const target = place.current!;
+    const inner = target.clientWidth;
+    const height = chooseHeight(view, inner, width);
+    let gone = false;
     setProblem("");
-    place.current!.style.minHeight = `${height}px`;
-    try {
-      const element = board.draw(view, inner, height);
+    target.style.minHeight = `${height}px`;
+    const show = (element: HTMLElement) => {
+      if (gone) return;
       element.setAttribute("role", "img");
       element.setAttribute("aria-label", nameView(view));
       const hide = () => element.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
-      const drawn = new MutationObserver(hide); // each drawing is new, and its parts have labels that say nothing
-      drawn.observe(element, { childList: true });
-      place.current!.replaceChildren(element);
-      const marks = (element as HTMLElement & { value: { marks: { queryError(error: Error): unknown }[] } }).value.marks;
+      new MutationObserver(hide).observe(element, { childList: true }); // each drawing is new; labels of its parts say nothing
+      target.replaceChildren(element);
+      const { marks } = (element as HTMLElement & { value: { marks: { queryError(error: Error): unknown }[] } }).value;
       for (const mark of marks) mark.queryError = (error) => setProblem(tellError(error));
-    } catch (error) {
-      setProblem(explain(error));
-    }
+    };
+    board.draw(view, inner, height).then(show, (error) => gone || setProblem(tellError(error)));
+    return () => {
+      gone = true;
+    };
   }, [board, view, width]);
   return (
     <section class="view" data-span={view.span ?? 4} data-tall={view.tall ? "1" : ""} aria-label={nameView(view)}>

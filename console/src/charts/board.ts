@@ -3,14 +3,16 @@ import { createAPIContext, type Coordinator } from "@uwdata/vgplot";
 import * as vg from "@uwdata/vgplot";
 import { makeClient } from "@uwdata/mosaic-core";
 import { Query, verbatim } from "@uwdata/mosaic-sql";
-import { type Column, isNumber, isTime, nameView, type Source, splitName, trimStatement, type View } from "./body";
+import { type Column, isNumber, isTime, type Source, splitName, trimStatement, type View } from "./body";
 import { makeCoordinator } from "./connect";
 import type { Theme } from "../state";
 
 type Directive = unknown;
+type Ranges = Required<NonNullable<View["domain"]>>;
 
 const MARGINS = { left: 52, right: 14, top: 8, bottom: 30 };
 const MOST_BARS = 14;
+const LABEL_WIDTH = 24;
 const BRUSH = { fill: "var(--accent)", fillOpacity: 0.1, stroke: "var(--accent)" };
 
 export class Board {
@@ -31,10 +33,17 @@ export class Board {
   }
 
   /** Draws a view of so many pixels. */
-  draw(view: View, width: number, height: number): HTMLElement {
-    const element = this.#api.plot(vg.width(width), vg.height(height), ...this.#frame(view), ...this.#list(view, width));
-    element.setAttribute("data-view", nameView(view));
-    return element;
+  async draw(view: View, width: number, height: number): Promise<HTMLElement> {
+    const shown = view.kind === "map" ? { ...view, domain: fitMap(view.domain ?? (await this.#measure(view)), width / height) } : view;
+    return this.#api.plot(vg.width(width), vg.height(height), ...this.#frame(shown), ...this.#list(shown, width));
+  }
+
+  /** The ranges of two columns. */
+  async #measure(view: View): Promise<Ranges> {
+    const query = Query.from({ source: this.#table as never }).select({ x0: vg.min(view.x), x1: vg.max(view.x), y0: vg.min(view.y!), y1: vg.max(view.y!) });
+    const [found] = (await this.coordinator.query(query as never)) as unknown as Iterable<Record<string, number>>;
+    const { x0, x1, y0, y1 } = found ?? {};
+    return { x: [Number(x0 ?? -180), Number(x1 ?? 180)], y: [Number(y0 ?? -85), Number(y1 ?? 85)] };
   }
 
   /** Tells the number of rows, of all and of those that are chosen, now and whenever it changes. */
@@ -89,7 +98,7 @@ export class Board {
       case "histogram":
         return this.#histogram(view);
       case "bars":
-        return this.#bars(view);
+        return this.#bars(view, width);
       case "line":
         return this.#line(view);
       case "heat":
@@ -119,7 +128,7 @@ export class Board {
     ];
   }
 
-  #bars(view: View): Directive[] {
+  #bars(view: View, width: number): Directive[] {
     const category = view.part ? vg.sql`CAST(extract(${verbatim(view.part)} FROM ${vg.column(view.x)}) AS INTEGER)` : view.x;
     const pick = this.#pick();
     const counts = !view.aggregate || view.aggregate === "count" || view.aggregate === "sum";
@@ -132,7 +141,7 @@ export class Board {
       return upright ? vg.barY(data, { x: category, y: value, ...channels } as never) : vg.barX(data, { y: category, x: value, ...channels } as never);
     };
     const axis = upright
-      ? [vg.toggleX({ as: pick } as never), vg.xTickFormat(cut as never), vg.yTickFormat("~s"), vg.yGrid(true), vg.yTicks(4), vg.xTickRotate(0), vg.xPadding(0.15 as never)]
+      ? [vg.toggleX({ as: pick } as never), vg.xTickFormat(thinOut(width) as never), vg.yTickFormat("~s"), vg.yGrid(true), vg.yTicks(4), vg.xTickRotate(0), vg.xPadding(0.15 as never)]
       : [vg.toggleY({ as: pick } as never), vg.xTickFormat("~s"), vg.xGrid(true), vg.xTicks(4 as never), vg.marginLeft(110), vg.yPadding(0.2 as never), vg.yTickFormat(cut as never)];
     return [
       ...(counts ? [bars(false)] : []), bars(true),
@@ -182,6 +191,25 @@ export class Board {
   #ranges(view: View): Directive[] {
     return [vg.xDomain((view.domain?.x ?? vg.Fixed) as never), vg.yDomain((view.domain?.y ?? vg.Fixed) as never)];
   }
+}
+
+/** Widens the ranges of a map, around their middle, until a mile is as long across as up. */
+function fitMap({ x, y }: Partial<Ranges>, aspect: number): Ranges {
+  const [[x0, x1], [y0, y1]] = [x ?? [-180, 180], y ?? [-85, 85]];
+  const squeeze = Math.max(Math.cos(((y0 + y1) / 2) * (Math.PI / 180)), 0.1);
+  const [across, up] = [Math.max((x1 - x0) * squeeze, 1e-6), Math.max(y1 - y0, 1e-6)];
+  const wide = Math.max(across, up * aspect) / squeeze / 2;
+  const high = Math.max(up, across / aspect) / 2;
+  const [x2, y2] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  return { x: [x2 - wide, x2 + wide], y: [y2 - high, y2 + high] };
+}
+
+/** Labels of bars: every second or third, where there is no room for all. */
+function thinOut(width: number): (text: unknown, index: number, all?: unknown[]) => string {
+  return (text, index, all) => {
+    const every = Math.ceil(((all?.length ?? 0) * LABEL_WIDTH) / (width - MARGINS.left - MARGINS.right)) || 1;
+    return index % every ? "" : cut(text);
+  };
 }
 
 function cut(text: unknown): string {

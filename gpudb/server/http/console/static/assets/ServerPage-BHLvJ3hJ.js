@@ -1,4 +1,4 @@
-import{E as e,O as t,S as n,a as r,j as i,k as a,n as o,t as s}from"./run-CK8G_Ob6.js";import{d as c,f as l,g as u,i as d,m as f,n as p,p as m,s as h,t as g}from"./format-_HjRE4WP.js";import{n as _}from"./index-fSqOmDZt.js";var v=`
+import{E as e,O as t,S as n,a as r,j as i,k as a,n as o,t as s}from"./run-CK8G_Ob6.js";import{d as c,f as l,g as u,i as d,m as f,n as p,p as m,s as h,t as g}from"./format-_HjRE4WP.js";import{n as _}from"./index-Dmpet6HY.js";var v=`
 SELECT pid, coalesce(usename, '') AS usename, coalesce(state, '') AS state, coalesce(wait_event, '') AS wait_event,
     CASE WHEN state = 'active' THEN extract(epoch FROM clock_timestamp() - query_start) END::float8 AS seconds,
     coalesce(application_name, '') AS application_name, coalesce(client_addr::text, '') AS client_addr, left(coalesce(query, ''), 2000) AS query

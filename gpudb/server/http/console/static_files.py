@@ -34,7 +34,8 @@ class _File:
 class StaticFiles:
     """The files of a folder, read once. Only what was found there is ever served."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        folder = folder or FOLDER
         forms: dict[str, dict[str, bytes]] = {}
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if path.is_file() and not path.is_symlink():

@@ -25,12 +25,14 @@ TYPES = {
 }
 """DuckDB's types by PostgreSQL's names, where those differ."""
 
+QUOTIENT = "$1::float8 / $2"
+"""A quotient whose divisor is a constant other than zero."""
 OPERATORS = {
-    "/": "$1::float8 / $2",
+    "/": f"CASE WHEN $2 = 0 THEN 'Infinity'::float8 * sign($1) ELSE {QUOTIENT} END",
     "//": "$1 / $2",
     "**": "pow($1::float8, $2::float8)",
 }
-"""Operators: DuckDB's `/` of integers is a fraction, its `//` is PostgreSQL's `/`."""
+"""Operators: DuckDB's `/` of integers is a fraction, and infinite or NaN by zero; its `//` is PostgreSQL's `/`."""
 
 FUNCTIONS = {
     # aggregates

@@ -68,9 +68,21 @@ def _replace_operator(node: Any) -> None:
     expression = node.a_expr
     if expression.kind != pg.AEXPR_OP or len(expression.name) != 1 or not expression.HasField("lexpr"):
         return
-    template = calls.OPERATORS.get(expression.name[0].string.sval)
+    name = expression.name[0].string.sval
+    template = calls.QUOTIENT if name == "/" and _is_number(expression.rexpr) else calls.OPERATORS.get(name)
     if template is not None:
         _put(node, template, (expression.lexpr, expression.rexpr))
+
+
+def _is_number(node: Any) -> bool:
+    """Whether a node is a number other than zero, which may be cast."""
+    while node.WhichOneof("node") == "type_cast":
+        node = node.type_cast.arg
+    if node.WhichOneof("node") != "a_const":
+        return False
+    constant = node.a_const
+    kind = constant.WhichOneof("val")
+    return bool(constant.ival.ival) if kind == "ival" else kind == "fval" and float(constant.fval.fval) != 0
 
 
 def _put(node: Any, template: str, operands: Sequence[Any]) -> None:

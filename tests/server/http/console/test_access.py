@@ -1,0 +1,468 @@
+"""Who may use the console, and what its answers protect against."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from starlette.requests import Request
+
+from gpudb.certificates import create_self_signed
+from gpudb.config import program
+from gpudb.config.http import HttpSettings
+from gpudb.errors import GpudbError
+from gpudb.server.http.console.access import check_named_host, check_transport
+from gpudb.server.http.console.requests import HttpError
+from gpudb.server.http.server import HttpServer
+from tests.support.console_client import API, Client
+from tests.support.http_client import wait_for
+from tests.support.server_program import Program
+
+ROUTES = [
+    ("GET", "session"),
+    ("POST", "logout"),
+    ("POST", "statements"),
+    ("POST", "cancel"),
+    ("DELETE", "tabs/x"),
+    ("POST", "mosaic"),
+    ("POST", "exports"),
+    ("GET", "documents"),
+    ("POST", "documents"),
+    ("GET", "documents/x"),
+    ("PUT", "documents/x"),
+    ("DELETE", "documents/x"),
+    ("GET", "nothing"),
+]
+BODY = {
+    "tab": "t",
+    "id": "1",
+    "sql": "SELECT 42 AS secret",
+    "type": "json",
+    "format": "csv",
+    "kind": "query",
+    "name": "n",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def roles(server: Program) -> Iterator[None]:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("""
+            CREATE ROLE reader LOGIN PASSWORD 'right'; CREATE ROLE nologin PASSWORD 'x';
+            CREATE ROLE expired LOGIN PASSWORD 'right' VALID UNTIL '2020-01-01';
+            CREATE TABLE secrets AS SELECT 42 AS a""")
+        yield
+
+
+def _log_in(http: httpx.Client, user: str, password: str, **fields: object) -> httpx.Response:
+    return http.post(f"{API}/login", json={"user": user, "password": password, **fields})
+
+
+def _make_client(server: Program, **options: object) -> httpx.Client:
+    return httpx.Client(base_url=server.http, timeout=60, trust_env=False, **options)  # type: ignore[arg-type]
+
+
+# ---- without login, CSRF
+
+
+@pytest.mark.parametrize("method, path", ROUTES)
+def test_no_data_without_login(server: Program, client: Client, method: str, path: str) -> None:
+    with _make_client(server) as http:
+        for cookies in ({}, {"gpudb_console": "x"}, {"gpudb_console": client.csrf["X-CSRF-Token"]}):
+            request = http.build_request(method, f"{API}/{path}", json=BODY, headers=client.csrf)
+            if cookies:
+                request.headers["cookie"] = f"gpudb_console={cookies['gpudb_console']}"
+            reply = http.send(request)
+            assert reply.status_code == 401
+            assert reply.json()["error"]["sqlstate"] == "28000"
+            assert "secret" not in reply.text
+
+
+@pytest.mark.parametrize("method, path", [each for each in ROUTES if each[0] != "GET"])
+def test_changes_need_the_pages_token(server: Program, client: Client, method: str, path: str) -> None:
+    host = f"http://{client.http.base_url.host}:{client.http.base_url.port}"
+    tries = [
+        {},
+        {"X-CSRF-Token": "x"},
+        {"X-CSRF-Token": client.csrf["X-CSRF-Token"][:-1]},
+        {**client.csrf, "origin": "http://evil.example"},
+        {**client.csrf, "origin": "null"},
+        {**client.csrf, "origin": f"{host}.evil.example"},
+        {**client.csrf, "origin": "http://127.0.0.1:1"},
+    ]
+    for headers in tries:
+        reply = client.http.request(method, f"{API}/{path}", json=BODY, headers=headers)
+        assert (reply.status_code, reply.json()["error"]["sqlstate"]) == (403, "42501"), headers
+    assert client.run("SELECT 1").rows() == [(1,)]
+    right = {**client.csrf, "origin": host}
+    assert client.http.post(f"{API}/cancel", json=BODY, headers=right).status_code == 204
+
+
+def test_login_from_another_site_is_refused(server: Program) -> None:
+    with _make_client(server) as http:
+        reply = http.post(f"{API}/login", json={"user": "gpudb"}, headers={"origin": "http://evil.example"})
+        assert (reply.status_code, reply.cookies) == (403, httpx.Cookies())
+        form = http.post(f"{API}/login", content=b'{"user":"gpudb"}', headers={"content-type": "text/plain"})
+        assert form.status_code == 415
+        named = http.post(f"{API}/login", json={"user": "gpudb"}, headers={"host": "evil.example"})
+        assert (named.status_code, named.json()["error"]["sqlstate"]) == (403, "28000")
+        assert _log_in(http, "reader", "right").status_code == 200
+
+
+# ---- login
+
+
+def test_the_cookie_and_the_login(server: Program) -> None:
+    with _make_client(server) as http:
+        reply = _log_in(http, "reader", "right")
+        cookie = reply.headers["set-cookie"].lower()
+        assert all(each in cookie for each in ("httponly", "samesite=strict", "path=/console"))
+        assert "secure" not in cookie
+        found = reply.json()
+        assert (found["user"], found["database"], found["superuser"], found["engine"]) == (
+            "reader",
+            "gpudb",
+            False,
+            "cpu",
+        )
+        assert http.get(f"{API}/session").json() == found
+        headers = {"X-CSRF-Token": found["csrf"]}
+        token = http.cookies["gpudb_console"]
+        assert http.post(f"{API}/logout", json={}, headers=headers).status_code == 204
+        assert http.get(f"{API}/session").status_code == 401
+        assert http.get(f"{API}/session", headers={"cookie": f"gpudb_console={token}"}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "user, password, fields, sqlstate, status",
+    [
+        ("reader", "wrong", {}, "28P01", 401),
+        ("reader", "", {}, "28P01", 401),
+        ("nobody", "x", {}, "28P01", 401),
+        ("expired", "right", {}, "28P01", 401),
+        ("nologin", "x", {}, "28000", 401),
+        ("reader", "right", {"database": "nowhere"}, "3D000", 400),
+        ("reader\0", "right", {}, "22023", 400),
+    ],
+)
+def test_failed_logins(
+    server: Program, user: str, password: str, fields: dict[str, str], sqlstate: str, status: int
+) -> None:
+    with _make_client(server) as http:
+        reply = _log_in(http, user, password, **fields)
+        assert (reply.status_code, reply.json()["error"]["sqlstate"]) == (status, sqlstate)
+        assert "set-cookie" not in reply.headers
+
+
+def test_wrong_passwords_wait_and_many_are_refused(server: Program) -> None:
+    with _make_client(server) as http:
+        started = time.monotonic()
+        for _ in range(10):
+            assert _log_in(http, "reader", "wrong").status_code == 401
+        assert time.monotonic() - started > 1
+        with ThreadPoolExecutor(30) as threads:
+            replies = list(threads.map(lambda _: _log_in(http, "reader", "wrong"), range(30)))
+        assert {each.status_code for each in replies} == {401, 429}
+        assert all("retry-after" in each.headers for each in replies if each.status_code == 429)
+        assert _log_in(http, "reader", "right").status_code == 200
+
+
+def test_the_audit_log_has_logins(server: Program) -> None:
+    with Client(server.http, "reader", "right") as client:
+        client.run("SELECT 1")
+        client.post("logout", {})
+        with pytest.raises(AssertionError):
+            Client(server.http, "reader", "wrong")
+    log = server.log.parent / "audit.log"
+
+    def find() -> list[str]:
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        return [each["event"] for each in lines if each.get("user") == "reader"][-4:]
+
+    wait_for(lambda: sorted(find()) == ["disconnect", "login", "login", "login_failed"])
+    assert "wrong" not in log.read_text()
+
+
+def test_rights_are_the_roles(server: Program) -> None:
+    with Client(server.http, "reader", "right") as client:
+        assert client.run("SELECT * FROM secrets").error["sqlstate"] == "42501"
+        assert client.chart("SELECT * FROM secrets").json()["error"]["sqlstate"] == "42501"
+        reply = client.post("exports", {"tab": "t", "sql": "SELECT * FROM secrets", "format": "csv"})
+        assert (reply.status_code, reply.json()["error"]["sqlstate"]) == (400, "42501")
+        assert client.run("CREATE TABLE public.x (a int)").error["sqlstate"] == "42501"
+
+
+def test_a_change_of_the_role_ends_its_logins(server: Program) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for change in ("PASSWORD 'other'", "NOLOGIN", "VALID UNTIL '2020-01-01'"):
+            connection.execute("CREATE ROLE changing LOGIN PASSWORD 'first'")
+            with Client(server.http, "changing", "first") as client:
+                assert client.run("SELECT 1").rows() == [(1,)]
+                connection.execute(f"ALTER ROLE changing {change}")
+                assert client.http.get(f"{API}/session").status_code == 401
+            connection.execute("DROP ROLE changing")
+
+
+# ---- bodies and paths
+
+
+@pytest.mark.parametrize(
+    "content, status",
+    [
+        (b"", 400),
+        (b"[]", 400),
+        (b"{", 400),
+        (b"[" * 100_000, 400),
+        (b'{"tab": 1, "id": "1", "sql": ""}', 400),
+        (b'{"tab": "t", "id": "1"}', 400),
+        (b'{"tab": "t", "id": "1", "sql": "SELECT 1", "rows": -1}', 400),
+        (b'{"tab": "t", "id": "1", "sql": "SELECT 1", "form": "tree"}', 400),
+        (b'{"tab": "t", "id": "1", "sql": "SELECT 1", "parameters": [1]}', 400),
+        (b"\xff\xfe", 400),
+    ],
+)
+def test_bodies_that_are_none(client: Client, content: bytes, status: int) -> None:
+    headers = {**client.csrf, "content-type": "application/json"}
+    assert client.http.post(f"{API}/statements", content=content, headers=headers).status_code == status
+
+
+def test_large_bodies_are_refused(client: Client) -> None:
+    headers = {**client.csrf, "content-type": "application/json"}
+
+    def send(path: str, size: int) -> int:
+        def pieces() -> Iterator[bytes]:
+            yield b'{"x":"'
+            for _ in range(size >> 16):
+                yield b"x" * (1 << 16)
+
+        try:
+            return client.http.post(f"{API}/{path}", content=pieces(), headers=headers).status_code
+        except httpx.WriteError:  # the answer may come before all was sent
+            return 413
+
+    assert send("cancel", 1 << 20) == 413
+    assert send("login", 1 << 20) == 413
+    assert send("statements", 18 << 20) == 413
+    assert send("documents", 5 << 20) == 413
+    declared = http.client.HTTPConnection(client.http.base_url.host, client.http.base_url.port or 80)
+    headers["cookie"] = f"gpudb_console={client.http.cookies['gpudb_console']}"
+    declared.request("POST", f"{API}/cancel", headers={**headers, "content-length": "99999999"})
+    assert declared.getresponse().status == 413
+    declared.close()
+    assert client.run("SELECT 1").rows() == [(1,)]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server without database, whose page is a few files beside a secret one."""
+    folder = tmp_path_factory.mktemp("page")
+    static = folder / "static"
+    (static / "assets").mkdir(parents=True)
+    (folder / "secret.txt").write_text("secret")
+    (static / "index.html").write_text("<!doctype html>page")
+    (static / "assets" / "a-1f.js").write_text("plain")
+    (static / "assets" / "a-1f.js.br").write_bytes(b"brotli")
+    (static / "assets" / "a-1f.js.gz").write_bytes(b"gzip")
+    (static / "assets" / "b-2e.css.gz").write_bytes(gzip.compress(b"only compressed"))
+    (static / "link.txt").symlink_to(folder / "secret.txt")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpudb.server.http.console.static_files.FOLDER", static)
+        patch.setattr("gpudb.server.http.console.requests.BODY_SECONDS", 0.2)
+        patch.setattr("gpudb.server.http.patience.HEADER_S", 0.5)
+        server = HttpServer(HttpSettings(http_port=0))
+        host, port = server.address
+        yield f"http://{host}:{port}"
+        server.close()
+
+
+def test_files_of_the_page(page: str) -> None:
+    with httpx.Client(base_url=page, trust_env=False, headers={"accept-encoding": "identity"}) as http:
+        for path in ("/", "/console"):
+            assert http.get(path).headers["location"] == "/console/"
+        index = http.get("/console/")
+        assert (index.text, index.headers["cache-control"]) == ("<!doctype html>page", "no-cache")
+        assert index.headers["content-type"] == "text/html; charset=utf-8"
+        assert http.get("/console/index.html").text == index.text
+        tag = {"if-none-match": index.headers["etag"]}
+        assert http.get("/console/", headers=tag).status_code == 304
+        asset = http.get("/console/assets/a-1f.js")
+        assert (asset.text, asset.headers["cache-control"]) == ("plain", "public, max-age=31536000, immutable")
+        assert asset.headers["content-type"].startswith("text/javascript")
+        for accepted, encoding, content in (
+            ("gzip, br", "br", b"brotli"),
+            ("gzip", "gzip", b"gzip"),
+            ("br;q=0", None, b"plain"),
+        ):
+            with http.stream("GET", "/console/assets/a-1f.js", headers={"accept-encoding": accepted}) as reply:
+                assert (reply.headers.get("content-encoding"), b"".join(reply.iter_raw())) == (encoding, content)
+        assert http.get("/console/assets/b-2e.css").text == "only compressed"
+        head = http.head("/console/")
+        assert (head.status_code, head.content) == (200, b"")
+        assert http.post("/console/").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/console/../secret.txt", "/console/%2e%2e/secret.txt", "/console/%2e%2e%2fsecret.txt", "/console//etc/passwd",
+        "/console/..%5csecret.txt", "/console/assets/../../secret.txt", "/console/%252e%252e/secret.txt",
+        "/console/link.txt", "/console/assets", "/console/assets/", "/console/index.html%00.js", "/console/a-1f.js.br",
+        "/console/assets/a-1f.js.br", "/console/%c0%ae%c0%ae/secret.txt", "/console/nothing",
+    ],
+)  # fmt: skip
+def test_no_other_files(page: str, path: str) -> None:
+    connection = http.client.HTTPConnection(page.removeprefix("http://"))
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    assert reply.status in (404, 401)
+    assert b"secret" not in reply.read()
+    connection.close()
+
+
+def test_headers_of_every_answer(page: str, client: Client) -> None:
+    replies = [
+        client.http.get(f"{API}/session"),
+        client.post("statements", {"tab": "t", "id": "1", "sql": "SELECT 1"}),
+        client.chart("SELECT 1"),
+        client.chart("SELEC 1"),
+        client.http.get(f"{API}/documents"),
+        client.http.get("/console/nothing"),
+        httpx.get(f"{page}/console/", trust_env=False),
+        httpx.get(f"{page}{API}/session", trust_env=False),
+    ]
+    for reply in replies:
+        policy = reply.headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        if "/api/" in str(reply.url):
+            assert reply.headers["cache-control"] == "no-store"
+    assert replies[-1].status_code == 503
+    assert replies[-1].json()["error"]["sqlstate"] == "57P03"
+
+
+# ---- slow clients
+
+
+def test_slow_clients_are_closed_and_hold_nobody(page: str) -> None:
+    host, _, port = page.removeprefix("http://").partition(":")
+    slow = [socket.create_connection((host, int(port))) for _ in range(20)]
+    body = socket.create_connection((host, int(port)))
+    try:
+        for each in slow:
+            each.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        head = "POST /console/api/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n"
+        body.sendall(head.encode() + b"{")
+        assert httpx.get(f"{page}/healthz", trust_env=False).text == "ok\n"
+        for each in slow:
+            each.settimeout(30)
+            assert _read_end(each) == b""
+        body.settimeout(30)
+        assert _read_end(body).startswith(b"HTTP/1.1 408")
+        large = socket.create_connection((host, int(port)))
+        large.sendall(b"GET /healthz HTTP/1.1\r\nX-Large: " + b"x" * (1 << 17))
+        large.settimeout(30)
+        assert _read_end(large)[:12] in (b"HTTP/1.1 400", b"")
+        large.close()
+    finally:
+        for each in (*slow, body):
+            each.close()
+
+
+def _read_end(connection: socket.socket) -> bytes:
+    found = b""
+    try:
+        while piece := connection.recv(4096):
+            found += piece
+    except ConnectionResetError:
+        pass
+    return found
+
+
+# ---- addresses, ends
+
+
+def _make_request(client: str, scheme: str = "http", host: str = "localhost:80") -> Request:
+    headers = [(b"host", host.encode())]
+    scope = {
+        "type": "http",
+        "scheme": scheme,
+        "client": (client, 1),
+        "headers": headers,
+        "path": "/",
+        "server": ("x", 1),
+    }
+    return Request(scope)
+
+
+def test_logins_off_loopback_need_tls() -> None:
+    for client in ("127.0.0.1", "::1", "127.8.8.8"):
+        check_transport(_make_request(client))
+    check_transport(_make_request("10.0.0.7", "https"))
+    for client in ("10.0.0.7", "2001:db8::1", ""):
+        with pytest.raises(HttpError) as caught:
+            check_transport(_make_request(client))
+        assert (caught.value.status, caught.value.error.sqlstate) == (403, "28000")
+        assert "--http-tls" in str(caught.value.error.hint)
+
+
+def test_roles_without_password_need_a_local_name() -> None:
+    for host in ("localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:1"):
+        check_named_host(_make_request("127.0.0.1", host=host))
+    check_named_host(_make_request("10.0.0.7", "https", "db.example"))
+    for host in ("", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "[", "10.0.0.7"):
+        with pytest.raises(HttpError):
+            check_named_host(_make_request("127.0.0.1", host=host))
+
+
+def test_over_tls_the_cookie_is_secure_and_idle_logins_end(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "server.crt", tmp_path / "server.key"
+    create_self_signed(certificate, key, "localhost")
+    options = (
+        "--http-port",
+        "0",
+        "--http-tls",
+        "--tls-cert",
+        str(certificate),
+        "--tls-key",
+        str(key),
+        "--engine",
+        "cpu",
+    )
+    environment = {"GPUDB_CONSOLE_IDLE_TIMEOUT": "1"}
+    with Program(tmp_path / "data", *options, environment=environment) as server:
+        base = server.http.replace("http:", "https:").replace("127.0.0.1", "localhost")
+        context = ssl.create_default_context(cafile=str(certificate))
+        with (
+            httpx.Client(base_url=base, verify=context, trust_env=False, timeout=60) as http,
+            psycopg.connect(server.dsn, autocommit=True) as admin,
+        ):
+            assert http.get("/healthz").text == "ok\n"
+            reply = _log_in(http, "gpudb", "")
+            assert "secure" in reply.headers["set-cookie"].lower()
+            url = admin.execute("SHOW gpudb.console_url").fetchone()
+            assert url == (f"{base.replace('localhost', '127.0.0.1')}/console/",)
+            headers = {"X-CSRF-Token": reply.json()["csrf"]}
+            http.post(f"{API}/statements", json={"tab": "t", "id": "1", "sql": "SELECT 1"}, headers=headers)
+            sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gpudb console'"
+            wait_for(lambda: admin.execute(sessions).fetchone() == (0,))
+            assert http.get(f"{API}/session").status_code == 401
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(server.http + "/healthz", trust_env=False)
+        server.stop()
+
+
+def test_settings_of_tls_go_together() -> None:
+    with pytest.raises(GpudbError, match="http_tls needs tls_cert and tls_key"):
+        program.load(http_tls=True)

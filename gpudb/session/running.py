@@ -23,6 +23,7 @@ class RunningStatement:
     """A session's statement that runs now or ran last.
 
     `text` is the whole text that the client sent, `part` the statement of it that runs now if it has several, else ''.
+    `parsed_s` are the seconds of a long parse, which count for its first statement's timeout.
     `active` is whether it still runs, `progress` how far its load is. From `slow_after` seconds on it is logged; if
     `explains_slow`, its last request to the engine is kept as `slow_request`.
     """
@@ -39,6 +40,7 @@ class RunningStatement:
         self._timeout, self._has_idle_limits = 0, False
         self._cancel: Cancel | None = None
         self._timers: list[threading.Timer] = []
+        self.parsed_s = 0.0
 
     def begin(self) -> tuple[Cancel, dt.datetime]:
         """Starts a statement: returns its cancel flag, which statement_timeout sets too, and the current time."""
@@ -49,9 +51,14 @@ class RunningStatement:
         self.started = now = dt.datetime.now(dt.UTC)
         if self._settings_version != self._settings.version:
             self._update_limits()
-        if self._timeout:
-            self.limit(cancel, self._timeout / 1000, "canceling statement due to statement timeout")
+        self._start_timer(cancel, self.parsed_s)
+        self.parsed_s = 0.0
         return cancel, now
+
+    def _start_timer(self, cancel: Cancel, spent: float = 0.0) -> None:
+        """Starts the time that statement_timeout gives, of which some is spent already."""
+        if self._timeout:
+            self.limit(cancel, max(self._timeout / 1000 - spent, 0.0), "canceling statement due to statement timeout")
 
     def limit(self, cancel: Cancel, seconds: float, reason: str) -> None:
         """Stops the statement of a cancel flag after seconds, unless it has ended."""
@@ -65,17 +72,25 @@ class RunningStatement:
         self._cancel = None
         self.active = False
         self.progress = None
+        self._stop_timers()
+
+    def _stop_timers(self) -> None:
         while self._timers:
             self._timers.pop().cancel()
 
-    def begin_parsing(self) -> Cancel:
-        """Returns the cancel flag of a parse, which `end_parsing` ends."""
+    def begin_parsing(self, *, is_long: bool) -> Cancel:
+        """Returns the cancel flag of a parse, which `end_parsing` ends. A long one counts for statement_timeout."""
         self._cancel = cancel = Cancel()
+        if is_long:
+            if self._settings_version != self._settings.version:
+                self._update_limits()
+            self._start_timer(cancel)
         return cancel
 
     def end_parsing(self) -> None:
         """Ends a parse."""
         self._cancel = None
+        self._stop_timers()
 
     def cancel(self) -> None:
         """Cancels the statement with 57014; safe from any thread."""

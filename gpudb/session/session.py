@@ -50,10 +50,12 @@ from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.transactions import Transactions
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bound import Expr, OutputColumn, Query
+from gpudb.sql.parse.interrupts import interrupted_by
 from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
+_LONG_TEXT = 1 << 18
 _WITHOUT_SNAPSHOT = frozenset(
     """TransactionStmt LockStmt VariableSetStmt VariableShowStmt ConstraintsSetStmt FetchStmt ListenStmt NotifyStmt
     UnlistenStmt CheckPointStmt""".split()
@@ -190,14 +192,17 @@ class Session:
         return (self._parse_text(sql), None) if plan is None else ([plan.statement], plan)
 
     def _parse_text(self, sql: str) -> list[RawStatement]:
-        """Parses a text; a cancel request during a long parse ends it afterwards."""
-        cancel, started = self.running.begin_parsing(), perf_counter()
+        """Parses a text. A cancel request, or statement_timeout, ends a long parse."""
+        is_long = len(sql) >= _LONG_TEXT
+        cancel, started = self.running.begin_parsing(is_long=is_long), perf_counter()
         try:
-            statements = parse_statements(sql)
+            with interrupted_by(cancel.check):
+                statements = parse_statements(sql)
             cancel.check()
         finally:
             self.running.end_parsing()
             self.measures["parse"] = perf_counter() - started
+        self.running.parsed_s = self.measures["parse"] if is_long else 0.0
         return statements
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:

@@ -14,6 +14,7 @@ from typing import Any
 from google.protobuf.message import DecodeError, Message
 
 from gpudb.errors import SqlError
+from gpudb.sql.parse.interrupts import check_interrupt
 
 UNCHECKED_LENGTH = 16_000
 """Length of text that cannot nest deep enough to exhaust a thread's C stack: a level takes two characters."""
@@ -21,6 +22,9 @@ MAX_CHAIN = 8_000
 """Limit on consecutive tokens of a long text without a comma or AND between them."""
 MAX_LEVELS = 2_000
 """Limit on nested protobuf messages; an operator takes two."""
+
+_TOKENS = 20_000
+"""Tokens between two looks for an interrupt: some 10 ms."""
 
 TOKEN = re.compile(
     r"'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z)"
@@ -43,7 +47,9 @@ def check_depth(text: str) -> None:
     # For each open parenthesis: the longest run of tokens so far, and the current one
     longest, run, whole = 0, 0, 0
     outer: list[tuple[int, int]] = []
-    for token in TOKEN.finditer(text):
+    for number, token in enumerate(TOKEN.finditer(text)):
+        if number % _TOKENS == 0:
+            check_interrupt()
         match token.lastgroup:
             case "open":
                 outer.append((longest, run))

@@ -23,6 +23,7 @@ from gpudb.sql.parse.asof_join import AsofClause, attach_asof_join, extract_asof
 from gpudb.sql.parse.clause_text import hide_quoted
 from gpudb.sql.parse.distribute_by import DistributeBy, extract_distribution
 from gpudb.sql.parse.file_names import FileName, attach_file_name, mentions_files, replace_file_name
+from gpudb.sql.parse.interrupts import run_native
 from gpudb.sql.parse.json_format import attach_json_format, replace_json_format
 from gpudb.sql.parse.model_statements import ModelStatement, extract_model_statements
 from gpudb.sql.parse.nesting import check_depth, decode
@@ -34,6 +35,7 @@ from gpudb.sql.parse.system_time import SystemTimeClause, attach_system_time, ex
 from gpudb.sql.parse.vertical_tabs import check_vertical_tabs, replace_escapes
 
 MAX_TEXT = 64 << 20
+_LONG_TEXT = 1 << 20
 _DISTRIBUTED = frozenset({"CreateStmt", "CreateForeignTableStmt", "CreateTableAsStmt", "AlterTableStmt"})
 
 
@@ -328,13 +330,17 @@ _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
 
 def _parse_tree(text: str) -> Any:
     """Returns libpg_query's tree of a text, without protobuf's limit of 100 levels in postgast's own `parse`."""
+    data = _parse_bytes(text) if len(text) < _LONG_TEXT else run_native(lambda: _parse_bytes(text))
+    return decode(pg.ParseResult, data)
+
+
+def _parse_bytes(text: str) -> bytes:
     result = lib.pg_query_parse_protobuf(text.encode())
     try:
         check_error(result)
-        data = ctypes.string_at(result.parse_tree.data, result.parse_tree.len)
+        return ctypes.string_at(result.parse_tree.data, result.parse_tree.len)
     finally:
         lib.pg_query_free_protobuf_parse_result(result)
-    return decode(pg.ParseResult, data)
 
 
 def kind(node: Any) -> str:

@@ -34,7 +34,7 @@ _RUNS = 5
 """Runs of a query: the first one reads its columns from files, the fastest of the others is reported."""
 
 
-def run(rows: int, data_dir: Path | None, *, keep: bool, console: bool, seed: int) -> None:
+def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int, console: bool = False) -> None:
     """Runs the whole demonstration; leaves nothing running or on disk unless asked.
 
     22023 for a console without a server that goes on.

@@ -1,4 +1,6 @@
-"""approx_count_distinct, approx_percentile and median through a client, on every engine: bounds, NULLs and errors."""
+"""Aggregates that PostgreSQL lacks, through a client, on every engine: approx_count_distinct, approx_percentile, median,
+arg_max and arg_min.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,18 @@ MEDIANS = (
         " GROUP BY site ORDER BY site",
     ),
 )
+EXTREMES = (
+    ("SELECT arg_max(id, ms), arg_min(page, ms) FROM visits",
+     "SELECT (array_agg(id ORDER BY ms DESC))[1], (array_agg(page ORDER BY ms))[1] FROM visits"),
+    ("SELECT site, arg_max(ms, id) FILTER (WHERE id > 100), arg_min(stay, id) FROM visits GROUP BY site ORDER BY site",
+     "SELECT site, (array_agg(ms ORDER BY id DESC) FILTER (WHERE id > 100))[1], (array_agg(stay ORDER BY id))[1]"
+     " FROM visits GROUP BY site ORDER BY site"),
+    ("SELECT arg_max(site, id), arg_max(id, site * 100000 + id), arg_max(id / 7.0, ms) FROM visits",
+     "SELECT (array_agg(site ORDER BY id DESC) FILTER (WHERE site IS NOT NULL))[1],"
+     " (array_agg(id ORDER BY site * 100000 + id DESC NULLS LAST))[1], (array_agg(id / 7.0 ORDER BY ms DESC))[1]"
+     " FROM visits"),
+    ("SELECT arg_max(id, ms) FROM visits WHERE id < 0", "SELECT max(id) FROM visits WHERE id < 0"),
+)  # fmt: skip
 ERRORS = {
     "SELECT approx_percentile(ms, 1.5) FROM visits": "22003",
     "SELECT approx_percentile(ms, -0.1) FROM visits": "22003",
@@ -96,8 +110,8 @@ def test_own_functions_come_first(client: psycopg.Connection) -> None:
     client.execute("DROP FUNCTION median(float8)")
 
 
-@pytest.mark.parametrize(("sql", "equivalent"), MEDIANS)
-def test_medians_are_percentiles(
+@pytest.mark.parametrize(("sql", "equivalent"), MEDIANS + EXTREMES)
+def test_medians_and_extreme_rows(
     client: psycopg.Connection, postgresql: psycopg.Connection, sql: str, equivalent: str
 ) -> None:
     assert client.execute(sql).fetchall() == postgresql.execute(equivalent).fetchall()

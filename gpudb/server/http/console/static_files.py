@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ FOLDER = Path(__file__).parent / "static"
 INDEX = "index.html"
 
 _ENCODINGS = {".br": "br", ".gz": "gzip"}
+_COMPRESSED = ("text/", "application/json", "image/svg+xml")
 _IMMUTABLE = "assets/"
 """Files whose names have the hash of their content."""
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2", ".wasm": "application/wasm"}
@@ -24,9 +24,9 @@ _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/w
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The forms of a file by their encoding, '' for the plain one."""
+    """The forms of a file by their encoding, '' for the plain one; a text has that of gzip from its first use on."""
 
-    forms: Mapping[str, bytes]
+    forms: dict[str, bytes]
     kind: str
     tag: str
 
@@ -68,7 +68,7 @@ class StaticFiles:
         return Response(content, headers=headers, media_type=file.kind)
 
 
-def _make_file(name: str, forms: Mapping[str, bytes]) -> _File:
+def _make_file(name: str, forms: dict[str, bytes]) -> _File:
     suffix = Path(name).suffix
     kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     digest = hashlib.sha256()
@@ -82,6 +82,8 @@ def _choose_form(file: _File, accepted: str) -> tuple[str, bytes | None]:
     takes = {
         part.partition(";")[0].strip().lower() for part in accepted.split(",") if ";q=0" not in part.replace(" ", "")
     }
+    if "gzip" in takes and not file.forms.keys() & {"br", "gzip"} and file.kind.startswith(_COMPRESSED):
+        file.forms["gzip"] = gzip.compress(file.forms[""], mtime=0)
     for encoding in ("br", "gzip"):
         if encoding in takes and encoding in file.forms:
             return encoding, file.forms[encoding]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import postgast
 from postgast import pg_query_pb2 as pg
@@ -14,6 +14,7 @@ GROUP_ALL = "gpudb group by all"
 """The column that stands for ALL in GROUP BY."""
 
 _OPERAND_ENDS = frozenset({pg.IDENT, pg.ICONST, pg.SCONST, ord(")"), ord("]")})
+_COMMENTS = frozenset({pg.SQL_COMMENT, pg.C_COMMENT})
 _CASTS = frozenset({"::", "as"})
 _REFUSED = {
     "pivot": "PIVOT",
@@ -25,27 +26,28 @@ _REFUSED = {
 }
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A token, from byte `start` to `end`; `word` is its text in lower case, '' for what is quoted."""
+
     text: str
     kind: int
     start: int
     end: int
-
-    @property
-    def word(self) -> str:
-        """The word in lower case; a quoted identifier is none."""
-        return "" if self.text.startswith(('"', "'")) else self.text.lower()
+    word: str
 
 
-def split_tokens(sql: str) -> list[Any]:
+def split_tokens(sql: str) -> list[Token]:
     """Returns the tokens of a text; 42601 for one that has none."""
     encoded = sql.encode()
     try:
         tokens = postgast.scan(sql).tokens
     except postgast.PgQueryError as error:
         raise SyntaxError_(str(error)) from None
-    found = [_Token(encoded[each.start : each.end].decode(), each.token, each.start, each.end) for each in tokens]
-    return [each for each in found if each.kind not in (pg.SQL_COMMENT, pg.C_COMMENT)]
+    return [
+        Token(text, each.token, each.start, each.end, "" if text[0] in "\"'" else text.lower())
+        for each in tokens
+        if each.token not in _COMMENTS and (text := encoded[each.start : each.end].decode())
+    ]
 
 
 def read_describe(sql: str) -> str | None:
@@ -109,7 +111,7 @@ def respell(sql: str) -> str:
     return "".join(parts) + encoded[done:].decode()
 
 
-def _is_refused(token: _Token, before: _Token | None, following: list[_Token]) -> bool:
+def _is_refused(token: Token, before: Token | None, following: list[Token]) -> bool:
     if token.word not in _REFUSED or (before is not None and before.text == "."):
         return False
     if token.word in ("columns", "try_cast", "tablesample", "sample"):
@@ -117,5 +119,5 @@ def _is_refused(token: _Token, before: _Token | None, following: list[_Token]) -
     return token.word != "lambda" or (len(following) > 1 and following[1].text == ":")
 
 
-def _ends_operand(token: _Token) -> bool:
+def _ends_operand(token: Token) -> bool:
     return token.kind in _OPERAND_ENDS or token.text.startswith('"')

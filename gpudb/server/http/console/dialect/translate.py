@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, NamedTuple
 
 import postgast
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SyntaxError_, UndefinedColumn
 from gpudb.lru import LruCache
-from gpudb.server.http.console.dialect.aliases import Use, find_use, resolve_use
-from gpudb.server.http.console.dialect.spelling import read_describe, respell
+from gpudb.server.http.console.dialect.aliases import find_use, resolve_use
+from gpudb.server.http.console.dialect.spelling import read_describe, respell, split_tokens
+from gpudb.server.http.console.dialect.templates import Shape, fill, find_shape, split_marks
 from gpudb.server.http.console.dialect.trees import drop_grouped_stars, replace_dialect
 
-_MAX_USES = 200
 _CREATES = frozenset({"create_table_as_stmt", "create_schema_stmt", "view_stmt", "create_stmt"})
 
 
+class _Template(NamedTuple):
+    """The translation of all texts of a shape, with marks in its holes, whole and in parts."""
+
+    text: str
+    describes: bool
+    parts: tuple[str | int, ...]
+
+
 class Translation(NamedTuple):
-    """A query in PostgreSQL's dialect; `describes` if its columns are asked for. `shape` is its text
-    without constants, before names have taken their expressions' places.
-    """
+    """A query in PostgreSQL's dialect; `describes` if its columns are asked for."""
 
     sql: str
     describes: bool
-    shape: str
+    shape: Shape | None = None
 
 
-_uses: LruCache[str, tuple[Use, ...]] = LruCache(1000)
-"""The uses that statements of a shape were found to have."""
-_lock = threading.Lock()
+_templates: LruCache[str, _Template] = LruCache(1000)
 
 
 def translate(sql: str) -> Translation:
     """Returns the translation of one query. 42601 for a text that cannot be read, 0A000 for other statements."""
+    shape = find_shape(sql, split_tokens(sql))
+    if shape is None:
+        return Translation(*_translate(sql))
+    template = _templates.get(shape.key)
+    if template is None:
+        try:
+            text, describes = _translate(shape.marked)
+        except GpudbError:
+            return Translation(*_translate(sql))  # whose error names the constants
+        template = _Template(text, describes, split_marks(text))
+        _templates.put(shape.key, template)
+    return Translation(fill(template.parts, shape.constants), template.describes, shape)
+
+
+def _translate(sql: str) -> tuple[str, bool]:
+    """Returns the translation of a text, and whether its columns are asked for."""
     described = read_describe(sql)
     tree = _parse(respell(sql if described is None else described))
     if len(tree.stmts) != 1:
@@ -47,32 +66,31 @@ def translate(sql: str) -> Translation:
     if described is not None:
         drop_grouped_stars(tree)
     replace_dialect(tree)
-    text = postgast.deparse(tree)
-    shape = postgast.normalize(text)
-    if uses := _uses.get(shape):
-        for use in uses:
-            resolve_use(tree, use)
-        text = postgast.deparse(tree)
-    return Translation(text, described is not None, shape)
+    return postgast.deparse(tree), described is not None
 
 
 def resolve(translation: Translation, error: GpudbError) -> Translation:
-    """Returns a translation in which the name that an error tells has its expression; raises the error for others."""
+    """Returns a translation in which the name that an error tells is known; raises the error for others.
+
+    Later texts of its shape have it at once.
+    """
     if not isinstance(error, UndefinedColumn) or not error.position:
         raise error
-    text = translation.sql
+    text, shape = translation.sql, translation.shape
     tree = _parse(text)
     use = find_use(tree, len(text[: error.position - 1].encode()))
-    with _lock:
-        known = _uses.get(translation.shape) or ()
-        if use is None or len(known) >= _MAX_USES:
-            raise error
-        if use not in known:
-            _uses.put(translation.shape, (*known, use))
+    if use is None:
+        raise error
     resolve_use(tree, use)
     found = postgast.deparse(tree)
     if found == text:
         raise error
+    template = None if shape is None else _templates.get(shape.key)
+    if shape is not None and template is not None and fill(template.parts, shape.constants) == text:
+        tree = _parse(template.text)
+        resolve_use(tree, use)
+        marked = postgast.deparse(tree)
+        _templates.put(shape.key, _Template(marked, template.describes, split_marks(marked)))
     return translation._replace(sql=found)
 
 

@@ -225,7 +225,7 @@ function TableList({ sample, files, problem, act }: { sample: Sample; files: Map
       <span class="name">{schema === "public" ? name : `${schema}.${name}`}</span>,
       formatCount(Math.max(number(count), 0)), formatSize(number(bytes)), files.has(quoted) ? formatCount(files.get(quoted)!) : "", distribution,
       ...(workers ? [
-        <>{held ? `${formatSize(number(held))} in ${columns} columns` : ""}{isPinned && <span class="pill"> pinned</span>}</>,
+        <>{held ? `${formatSize(number(held))} in ${columns} columns` : ""}{isPinned && <> <span class="pill">pinned</span></>}</>,
         <>
           {isPinned
             ? <Button kind="quiet" onClick={() => void act(`SELECT gpudb_unpin(${quoteLiteral(quoted)})`, `Unpinned ${name}.`)}>Unpin</Button>
@@ -252,7 +252,7 @@ function Workers({ sample, problem }: { sample: Sample; problem?: string }) {
   ]);
   return (
     <Pane title="Workers" problem={problem}>
-      <List label="Workers" columns={[{ name: "Worker", right: true }, "Node", "Device", "Columns in memory", "Computes", "Bandwidth"]} rows={rows} empty="This server has no workers: its engine runs inside it." />
+      <List label="Workers" columns={["Worker", "Node", "Device", "Columns in memory", "Computes", "Bandwidth"]} rows={rows} empty="This server has no workers: its engine runs inside it." />
     </Pane>
   );
 }

@@ -20,7 +20,7 @@ BROWSER = Path(__file__).parent / "browser"
 NAMES = re.findall(r'^  async "([^"]+)"\(', (BROWSER / "scenarios.mjs").read_text(encoding="utf-8"), re.MULTILINE)
 PASSWORD = "geheim"
 RIDES = 32_768
-_BROWSER_S = 280
+_BROWSER_S = 480
 
 
 def load_rides(dsn: str, rides: int = RIDES) -> None:

@@ -36,6 +36,7 @@ function Chart({ board, view, tools, width }: { board: Board; view: View; tools?
       element.setAttribute("aria-label", nameView(view));
       const hide = () => element.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
       new MutationObserver(hide).observe(element, { childList: true }); // each drawing is new; labels of its parts say nothing
+      element.addEventListener("pointerdown", (event) => event.stopPropagation(), true); // a press brushes, and pins no tip
       target.replaceChildren(element);
       const { marks } = (element as HTMLElement & { value: { marks: { queryError(error: Error): unknown }[] } }).value;
       for (const mark of marks) mark.queryError = (error) => setProblem(tellError(error));

@@ -178,7 +178,7 @@ export class Board {
     return [
       vg.raster(this.#from() as never, { x: view.x, y: view.y, fill: this.theme === "dark" ? "#45e0cd" : "#086058", fillOpacity: "density", pixelSize: width > 1000 ? 2 : 1.5 } as never),
       vg.intervalXY({ as: this.selection, brush: BRUSH } as never),
-      vg.opacityScale("symlog"), vg.opacityRange([0, 1]), vg.opacityDomain(vg.Fixed as never),
+      vg.opacityScale("symlog"), vg.opacityRange([0, 1]),
       ...this.#ranges(view),
       ...(map ? [vg.axis(null as never), vg.margins({ left: 0, right: 0, top: 0, bottom: 0 })] : []),
     ];

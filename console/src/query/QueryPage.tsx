@@ -8,7 +8,7 @@ import { Editor, type EditorActions, makeState, underline } from "./Editor";
 import { Parameters } from "./Parameters";
 import { Results } from "./Results";
 import { SidePanel } from "./SidePanel";
-import { countParameters, findOffset, findStatementAt, findWord } from "./statements";
+import { countParameters, findOffset, findStatementAt, findWord, listStatements } from "./statements";
 import { cancelIn, closeTab, current, keepTabs, openTab, runIn, type Tab, tabs } from "./work";
 
 function EditorTabs() {
@@ -75,7 +75,8 @@ export function QueryPage() {
     const values = tab.parameters.value;
     underline(view.current!, null);
     const ran = tab;
-    void runIn(tab, text, from, Array.from({ length: count }, (_, index) => values[index] ?? null)).then(() => {
+    const texts = listStatements(view.current!.state).filter((span) => span.from >= from && span.to <= to);
+    void runIn(tab, text, texts.map((span) => view.current!.state.sliceDoc(span.from, span.to)), Array.from({ length: count }, (_, index) => values[index] ?? null)).then(() => {
       const failed = ran.outcomes.value.find((outcome) => outcome.error)?.error;
       if (failed?.position && shown.current === ran) mark(failed, text, from, false);
     });
@@ -195,6 +196,6 @@ export function QueryPage() {
     const count = countParameters(text);
     const values = tab.parameters.value;
     last.current = { text: prefix + text, from: found.from - prefix.length };
-    void runIn(tab, prefix + text, found.from, Array.from({ length: count }, (_, index) => values[index] ?? null));
+    void runIn(tab, prefix + text, [prefix + text], Array.from({ length: count }, (_, index) => values[index] ?? null));
   }
 }

@@ -1,6 +1,7 @@
 /** Where statements and their parameters are in a text, by the editor's own syntax tree. */
 import { ensureSyntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
+import { quoteLiteral } from "../run";
 
 export interface Span {
   from: number;
@@ -30,12 +31,23 @@ export function findStatementAt(state: EditorState, at: number): Span | null {
   return next ?? all.findLast((span) => span.to <= at) ?? all[0] ?? null;
 }
 
+/** Texts, quoted names and comments, or a parameter, whose number is the second group. */
+const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-zA-Z_]\w*)?\$[\s\S]*?\$\1\$|(?<![\w$])\$(\d+)/g;
+
 /** How many parameters $1, $2, … a text has: the highest number outside of texts, comments and quoted names. */
 export function countParameters(text: string): number {
-  const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-zA-Z_]\w*)?\$[\s\S]*?\$\1\$|(?<![\w$])\$(\d+)/g;
   let most = 0;
-  for (const match of text.matchAll(tokens)) if (match[2]) most = Math.max(most, Number(match[2]));
+  for (const match of text.matchAll(TOKENS)) if (match[2]) most = Math.max(most, Number(match[2]));
   return Math.min(most, 99);
+}
+
+/** A text with constants in the place of its parameters, for what runs it again. */
+export function fillParameters(text: string, values: (string | null)[]): string {
+  return text.replace(TOKENS, (token: string, _: unknown, number?: string) => {
+    if (number === undefined) return token;
+    const value = values[Number(number) - 1] ?? null;
+    return value === null ? "NULL" : quoteLiteral(value);
+  });
 }
 
 /** The offset in UTF-16 units of a position in characters, counted from 1. */

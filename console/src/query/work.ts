@@ -6,6 +6,7 @@ import { type ErrorFields, send, ServerError, session } from "../api";
 import { cancel, type Complete, makeId, run } from "../run";
 import { explain, keep, note, readKept } from "../state";
 import { readCatalog } from "./catalog";
+import { fillParameters } from "./statements";
 
 /** What one statement of a run gave. */
 export interface Outcome {
@@ -18,9 +19,6 @@ export interface Outcome {
 export interface Running {
   id: string;
   started: number;
-  /** Where the run's text begins in the editor. */
-  offset: number;
-  sql: string;
 }
 
 export interface Tab {
@@ -54,6 +52,10 @@ export interface HistoryEntry {
 }
 
 const MOST_HISTORY = 300;
+/** Rows of a result that the page keeps: what a browser's memory has room for. */
+const MOST_ROWS = 10_000_000;
+/** What the browser does not keep. */
+const SECRET = /\bpassword\b/i;
 const CHANGES = /^\s*(?:create|drop|alter|comment|grant|revoke|import|truncate|call|do|begin|commit|rollback)\b/i;
 
 export const tabs = signal<Tab[]>([]);
@@ -116,10 +118,11 @@ export function closeTab(index: number): void {
   keepTabs();
 }
 
-/** Runs a text in a tab's session; results show as they arrive. */
-export async function runIn(tab: Tab, sql: string, offset: number, parameters: (string | null)[]): Promise<void> {
+/** Runs a text in a tab's session; results show as they arrive. `texts` are its statements, one after another. */
+export async function runIn(tab: Tab, sql: string, texts: string[], parameters: (string | null)[]): Promise<void> {
   if (tab.running.value || !sql.trim()) return;
-  const running: Running = { id: makeId(), started: performance.now(), offset, sql };
+  const running: Running = { id: makeId(), started: performance.now() };
+  const find = (statement: number) => fillParameters(texts[statement] ?? sql, parameters);
   tab.running.value = running;
   const outcomes: Outcome[] = [];
   let open: Outcome | null = null;
@@ -132,8 +135,8 @@ export async function runIn(tab: Tab, sql: string, offset: number, parameters: (
   tab.shown.value = 0;
   try {
     await run(tab.id, running.id, sql, {
-      result: (rows) => {
-        open = add({ sql, rows, complete: null, error: null });
+      result: (rows, statement) => {
+        open = add({ sql: find(statement), rows, complete: null, error: null });
         tab.shown.value = outcomes.length - 1;
       },
       rows: () => tab.arrived.value++,
@@ -149,7 +152,7 @@ export async function runIn(tab: Tab, sql: string, offset: number, parameters: (
         tab.shown.value = outcomes.length - 1;
       },
       end: (transaction) => (tab.transaction.value = transaction),
-    }, parameters.length ? { parameters } : {});
+    }, { rows: MOST_ROWS, ...(parameters.length ? { parameters } : {}) });
   } catch (error) {
     add({ sql, rows: null, complete: null, error: error instanceof ServerError ? error.fields : { message: explain(error) } });
     tab.shown.value = outcomes.length - 1;
@@ -161,6 +164,7 @@ export async function runIn(tab: Tab, sql: string, offset: number, parameters: (
 }
 
 function remember(sql: string, ms: number, outcomes: Outcome[]): void {
+  if (SECRET.test(sql)) return;
   const bad = outcomes.find((outcome) => outcome.error);
   const text = bad ? bad.error!.message : outcomes.map((outcome) => outcome.complete?.tag ?? "").join(", ");
   const entry = { sql, at: Date.now(), ms: Math.round(ms), note: text, bad: bad !== undefined };

@@ -18,7 +18,8 @@ type RowsOf = Cell[][];
 
 interface Sample {
   sessions: RowsOf;
-  progress: RowsOf;
+  copies: RowsOf;
+  queries: RowsOf;
   log: RowsOf;
   slow: RowsOf;
   database: RowsOf;
@@ -28,7 +29,7 @@ interface Sample {
 }
 
 const QUESTIONS: [keyof Sample, string][] = [
-  ["sessions", views.SESSIONS], ["progress", views.PROGRESS], ["database", views.DATABASE], ["devices", views.DEVICES],
+  ["sessions", views.SESSIONS], ["copies", views.COPIES], ["queries", views.QUERIES], ["database", views.DATABASE], ["devices", views.DEVICES],
   ["resident", views.RESIDENT], ["tables", views.TABLES], ["log", views.LOG], ["slow", views.SLOW],
 ];
 
@@ -159,14 +160,17 @@ function useActions(again: () => void) {
 type Act = ReturnType<typeof useActions>;
 
 function Sessions({ sample, problem, act }: { sample: Sample; problem?: string; act: Act }) {
-  const progress = new Map(sample.progress.map(([pid, ...more]) => [pid, more]));
+  const copies = new Map(sample.copies.map(([pid, ...more]) => [pid, more]));
+  const fractions = new Map(sample.queries.map(([pid, fraction]) => [pid, number(fraction)]));
   const rows = sample.sessions.map(([pid, user, state, wait, seconds, name, address, query]) => {
-    const [relation, command, done, total, tuples] = progress.get(pid!) ?? [];
+    const [relation, command, done, total, tuples] = copies.get(pid!) ?? [];
+    const fraction = fractions.get(pid!);
     return [
       pid, user,
       <><span class={`pill ${state === "active" ? "" : state?.includes("aborted") ? "bad" : state?.includes("transaction") ? "warn" : "calm"}`}>{state}</span>{wait && state === "active" ? <small> waits for {wait}</small> : null}</>,
       seconds === null || seconds === undefined ? "" : formatMs(number(seconds) * 1000),
-      <><Sql text={query ?? ""} />{command && <small>{command} {relation}: {formatCount(number(tuples))} rows{number(total) > 0 ? <Meter share={number(done) / number(total)} label="Progress" /> : null}</small>}</>,
+      <><Sql text={query ?? ""} />{command && <small>{command} {relation}: {formatCount(number(tuples))} rows{number(total) > 0 ? <Meter share={number(done) / number(total)} label="Progress" /> : null}</small>}
+        {fraction !== undefined && <small>{Math.round(fraction * 100)} % done<Meter share={fraction} label="Progress" /></small>}</>,
       <small class="client">{name}{address ? ` · ${address.replace(/\/\d+$/, "")}` : ""}</small>,
       <>
         {state === "active" && <Button kind="quiet" onClick={() => void act(`SELECT pg_cancel_backend(${Number(pid)})`, `Cancelled the statement of session ${pid}.`)}>Cancel</Button>}
@@ -221,7 +225,7 @@ function TableList({ sample, files, problem, act }: { sample: Sample; files: Map
       <span class="name">{schema === "public" ? name : `${schema}.${name}`}</span>,
       formatCount(Math.max(number(count), 0)), formatSize(number(bytes)), files.has(quoted) ? formatCount(files.get(quoted)!) : "", distribution,
       ...(workers ? [
-        <>{held ? `${formatSize(number(held))} in ${columns} columns` : ""}{isPinned && <span class="pill"> pinned</span>}</>,
+        <>{held ? `${formatSize(number(held))} in ${columns} columns` : ""}{isPinned && <> <span class="pill">pinned</span></>}</>,
         <>
           {isPinned
             ? <Button kind="quiet" onClick={() => void act(`SELECT gpudb_unpin(${quoteLiteral(quoted)})`, `Unpinned ${name}.`)}>Unpin</Button>
@@ -248,7 +252,7 @@ function Workers({ sample, problem }: { sample: Sample; problem?: string }) {
   ]);
   return (
     <Pane title="Workers" problem={problem}>
-      <List label="Workers" columns={[{ name: "Worker", right: true }, "Node", "Device", "Columns in memory", "Computes", "Bandwidth"]} rows={rows} empty="This server has no workers: its engine runs inside it." />
+      <List label="Workers" columns={["Worker", "Node", "Device", "Columns in memory", "Computes", "Bandwidth"]} rows={rows} empty="This server has no workers: its engine runs inside it." />
     </Pane>
   );
 }

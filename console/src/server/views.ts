@@ -8,8 +8,11 @@ SELECT pid, coalesce(usename, '') AS usename, coalesce(state, '') AS state, coal
 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
 ORDER BY state <> 'active', query_start`;
 
-export const PROGRESS = `
+export const COPIES = `
 SELECT pid, relid::regclass::text AS relation, command, bytes_processed, bytes_total, tuples_processed FROM pg_stat_progress_copy`;
+
+export const QUERIES = `
+SELECT pid, fraction FROM gpudb_progress WHERE fraction IS NOT NULL`;
 
 export const LOG = `
 SELECT to_char(ended_at, 'HH24:MI:SS') AS ended, usename, engine, sqlstate, duration_ms, rows, bytes, fallback, left(query, 2000) AS query

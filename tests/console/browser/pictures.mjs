@@ -8,6 +8,7 @@ const chosen = async (page) => Number(await page.locator(".scroll [data-testid=t
 const settle = (page) => page.waitForTimeout(1500); // drawings end some frames after their answers
 
 async function openDashboard(page, id) {
+  await page.setViewportSize({ width: 1280, height: 880 });
   await page.goto(`${base}/console/#/d/${id}`);
   await until(async () => (await chosen(page)) > 0, "no rows are counted");
   await settle(page);
@@ -26,6 +27,7 @@ const { id } = await post(page, "/documents", JSON.parse(readFileSync(dashboard,
 await openDashboard(page, id);
 await take(page, "console-dashboard");
 
+await page.setViewportSize({ width: 1280, height: 760 });
 await page.goto(`${base}/console/#/query`);
 const question = `-- Where do long rides begin?
 SELECT pickup_ntaname AS neighbourhood, count(*) AS rides,

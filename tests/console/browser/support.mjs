@@ -7,7 +7,7 @@ const console_ = join(dirname(fileURLToPath(import.meta.url)), "../../../console
 export const require = createRequire(console_);
 const { chromium } = require("playwright-core");
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-color-profile=srgb"];
 
 export function launch() {

@@ -292,6 +292,8 @@ def _grammar_error(error: postgast.PgQueryError, text: str) -> SqlError:
     if "invalid byte sequence" in error.message:
         return SqlError.of("character_not_in_repertoire", error.message)
     condition, hint = _GRAMMAR.get(error.message, (None, None))
+    if error.message.startswith("unrecognized row security option"):
+        hint = "Only PERMISSIVE or RESTRICTIVE policies are supported currently."
     if _RESERVED_ROLE.fullmatch(error.message):
         condition = "reserved_name"
     if error.message == "invalid Unicode escape":

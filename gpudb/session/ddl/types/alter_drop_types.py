@@ -21,6 +21,7 @@ from gpudb.session.ddl.triggers import triggers_of_column
 from gpudb.session.ddl.types.types import check_type_name_free, find_type
 from gpudb.session.objects.dependents import describe_relation, views_of_column
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
+from gpudb.session.objects.policies import PolicyUse, list_policies, policies_of_column, remove_policies
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.objects.renamed_objects import rename_type_in_texts
@@ -72,13 +73,15 @@ def drop_with_users(context: Context, types: list[TypeDefinition], cascade: bool
     while queue:
         definition = queue.pop(0)
         found = _find_users(context, definition, removed)
-        triggers = _find_triggers(context, definition)
+        triggers, policies = _find_triggers(context, definition), _find_policies(context, definition)
         names = [each for each, _ in found] + [
             f"trigger {each.name} on {describe_relation(context, relation)}" for relation, each, _ in triggers
         ]
+        names += [use.name(context) for use in policies]
         if names and not cascade:
             message = f"cannot drop type {definition.user} because other objects depend on it"
             reasons = [f"type {definition.user}"] * len(found) + [reason for _, _, reason in triggers]
+            reasons += [f"type {definition.user}"] * len(policies)
             detail = "\n".join(f"{each} depends on {reason}" for each, reason in zip(names, reasons, strict=True))
             hint = "Use DROP ... CASCADE to drop the dependent objects too."
             raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
@@ -87,6 +90,7 @@ def drop_with_users(context: Context, types: list[TypeDefinition], cascade: bool
             context.notice(f"drop cascades to {len(names)} other objects", detail=detail)
         elif names:
             context.notice(f"drop cascades to {names[0]}")
+        remove_policies(context, policies)
         for relation, trigger, _ in triggers:
             holder = context.transaction.catalog.find_relation_by_oid(relation.oid)
             assert isinstance(holder, Table | View)
@@ -163,6 +167,24 @@ def _find_triggers(context: Context, definition: TypeDefinition) -> list[tuple[T
                     found.append((relation, each, owner if column.name in each.columns else f"type {definition.user}"))
                     break
     return found
+
+
+def _find_policies(context: Context, definition: TypeDefinition) -> list[PolicyUse]:
+    """The policies that name a type, or a column of that type, in order of creation."""
+    catalog = context.transaction.catalog
+    columns = [
+        (table, column.name)
+        for table in catalog.tables()
+        for column in table.columns
+        if contains_type(column.type, definition.user)
+    ]
+    reading = {use.policy.oid for table, name in columns for use in policies_of_column(context, table, name)}
+    return [
+        use
+        for use in list_policies(catalog)
+        if use.policy.oid in reading
+        or any(definition.name in _type_names(f"SELECT {text}") for text in use.policy.texts)
+    ]
 
 
 def _type_names(query: str) -> set[str]:

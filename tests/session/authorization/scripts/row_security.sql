@@ -21,6 +21,7 @@ CREATE POLICY wrong ON notes FOR SELECT WITH CHECK (true);
 CREATE POLICY wrong ON notes FOR DELETE WITH CHECK (true);
 CREATE POLICY wrong ON notes FOR INSERT USING (true);
 CREATE POLICY wrong ON notes FOR TRUNCATE USING (true);
+CREATE POLICY wrong ON notes AS STRANGE USING (true);
 CREATE POLICY wrong ON nowhere USING (true);
 CREATE POLICY wrong ON pg_class USING (true);
 CREATE POLICY wrong ON notes TO nobody USING (true);

@@ -147,6 +147,14 @@ DROP ROLE boss;
 DROP OWNED BY boss;
 DROP FUNCTION fits(text) CASCADE;
 SELECT polname FROM pg_policy WHERE polrelid = 'papers'::regclass;
+CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE TABLE moods (id int, m mood); CREATE POLICY good ON moods USING (m = 'good'); CREATE POLICY cast_to ON moods USING (id::text::mood = 'bad');
+DROP TYPE mood;
+ALTER TYPE mood RENAME TO feeling;
+ALTER TABLE moods ENABLE ROW LEVEL SECURITY; INSERT INTO moods VALUES (1, 'good'), (2, 'bad'); GRANT SELECT ON moods TO anna; ALTER POLICY cast_to ON moods USING ('bad'::feeling = 'good');
+SET SESSION AUTHORIZATION anna;
+SELECT * FROM moods;
+RESET SESSION AUTHORIZATION;
+DROP TABLE moods; DROP TYPE feeling;
 -- Foreign keys are checked without policies.
 CREATE TABLE parents (id int PRIMARY KEY); INSERT INTO parents VALUES (1), (2);
 CREATE TABLE children (id int, parent int REFERENCES parents ON DELETE CASCADE); GRANT ALL ON parents, children TO anna;

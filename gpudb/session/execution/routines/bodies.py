@@ -125,7 +125,7 @@ class _Call:
             raise stack_depth_error()
         self._outside, self._routine, self._row = context, routine, row
         inside = replace(context, plan=None, level=context.level + 1, session_calls=None, arguments=None, parameters=())
-        self._host = SessionHost(inside, call, is_atomic=is_atomic, routine_oid=routine.oid)
+        self._host = SessionHost(inside, call, is_atomic=is_atomic, routine=routine)
 
     def run(self, arguments: Sequence[object]) -> object:
         """Runs the body with the values of its variables."""

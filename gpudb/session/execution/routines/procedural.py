@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import get_row_type
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
@@ -23,6 +24,7 @@ from gpudb.session.execution.binding.binding import bind_statement, parse_statem
 from gpudb.session.execution.binding.record_stars import expand_record_stars
 from gpudb.session.execution.locks_and_snapshots.savepoints import restore_savepoint, take_savepoint
 from gpudb.session.execution.requests.layouts import handle_in_layouts, read_ahead
+from gpudb.session.execution.routines.acting import check_volatility
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.results import CopyIn, CopyOut, Result, result_columns
 from gpudb.session.state.cursors import Cursor
@@ -91,10 +93,11 @@ class SessionHost:
         call: Callable[[Context, Function, Sequence[object]], object],
         *,
         is_atomic: bool,
-        routine_oid: int = 0,
+        routine: Routine | None = None,
     ) -> None:
         self.context = context
-        self.routine_oid = routine_oid
+        self._routine = routine
+        self.routine_oid = 0 if routine is None else routine.oid
         self._call = call
         self._is_atomic = is_atomic
 
@@ -197,6 +200,8 @@ class SessionHost:
     ) -> Outcome:
         """Runs a bound statement."""
         self.context.cancel.check()
+        if self._routine is not None:
+            check_volatility(self._routine, bound.statement)
         context = replace(
             self.context,
             statement=bound.statement,

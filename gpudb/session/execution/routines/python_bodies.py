@@ -148,7 +148,7 @@ def _run(context: Context, routine: Routine, name: str, arguments: tuple[Any, ..
         hint = "Calls of routines are nested too deeply."
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
     inside = replace(context, plan=None, level=context.level + 1, session_calls=None, arguments=None, parameters=())
-    host = SessionHost(inside, call_value, is_atomic=is_atomic, routine_oid=routine.oid)
+    host = SessionHost(inside, call_value, is_atomic=is_atomic, routine=routine)
     answers = PythonHost(host, routine)
     try:
         with act_for(context.session, context.transaction.catalog, routine):

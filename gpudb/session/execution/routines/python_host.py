@@ -21,7 +21,6 @@ from gpudb.types import SqlType
 _STATUS = {"SelectStmt": 5, "InsertStmt": 7, "DeleteStmt": 8, "UpdateStmt": 9, "MergeStmt": 18}
 _RETURNING = {"InsertStmt": 11, "DeleteStmt": 12, "UpdateStmt": 13}
 _UTILITY = 4
-_CHANGES = frozenset({"InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt", "CreateTableAsStmt"})
 
 
 class PythonHost:
@@ -78,9 +77,6 @@ class PythonHost:
     def _bind(self, text: str, values: questions.Values) -> tuple[Bound, Arguments]:
         arguments = Arguments("", (), tuple(Constant(value, item) for item, value in values))
         bound = self._host.bind(text, arguments, dynamic=True)
-        if bound.kind in _CHANGES and self._routine.volatility != "v":
-            verb = text.split()[0].upper()
-            raise FeatureNotSupported(f"{verb} is not allowed in a non-volatile function")
         return bound, arguments
 
     def _run(self, text: str, values: questions.Values) -> tuple[Bound, Outcome]:

@@ -15,7 +15,7 @@ from gpudb.plpgsql.records import column_values
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import BINDABLE, bind_statement, parse_statements
 from gpudb.session.execution.requests.requests import fetch_from_engine
-from gpudb.session.execution.routines.acting import act_for
+from gpudb.session.execution.routines.acting import act_for, check_volatility
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
@@ -104,9 +104,7 @@ def _run_statements(
         handler = context.session.handlers.get(statement.kind)
         if handler is None or statement.kind in _NOT_IN_ROUTINES:
             raise FeatureNotSupported(f"{statement.text.split()[0].upper()} is not allowed in an SQL function")
-        if routine.kind == "f" and routine.volatility != "v" and statement.kind != "SelectStmt":
-            shown = " ".join(statement.text.split()[: 2 if statement.kind[:6] == "Create" else 1]).upper()
-            raise FeatureNotSupported(f"{shown} is not allowed in a non-volatile function")
+        check_volatility(routine, statement)
         inside = replace(
             context,
             statement=statement,

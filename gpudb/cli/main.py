@@ -55,6 +55,7 @@ def serve(
     tables_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Prefix of an object storage for the tables' files.")
     ] = None,
+    read_only: Annotated[bool | None, typer.Option("--read-only", help="Refuse every write.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of settings.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory limit of the CPU engine, such as 8GB.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Maximum number of clients.  [default: 1000]")] = None,

@@ -19,6 +19,8 @@ class StorageSettings:
     catalog_lease: Annotated[float, Within(ge=1, le=300)] = 6.0
     """With a `catalog`: a coordinator that PostgreSQL has not heard of for so many seconds counts as gone: its open
     transactions fail, and another one leads."""
+    read_only: bool = False
+    """Refuses every write (25006), and neither compacts nor removes anything: for servers that only read."""
     tables_url: str | None = None
     """Prefix of an object storage (`s3://bucket/prefix`, `gs://…`, `az://…`) where the tables' files lie. A new
     `data_dir` takes it and remembers it; it keeps the catalog, and copies of the files that were read or written."""

@@ -228,10 +228,12 @@ class Context:
         return self.session.milliseconds("lock_timeout") / 1000 or None
 
     def check_writable(self, command: str) -> None:
-        """25006 in a read-only transaction."""
-        if self.session.settings["transaction_read_only"] == "on":
+        """25006 in a read-only transaction, and on a read-only server."""
+        serves_reads = self.session.database.store.read_only
+        if serves_reads or self.session.settings["transaction_read_only"] == "on":
             message = f"cannot execute {command} in a read-only transaction"
-            raise SqlError.of("read_only_sql_transaction", message)
+            hint = "The server is read-only." if serves_reads else None
+            raise SqlError.of("read_only_sql_transaction", message, hint=hint)
 
     def check_no_block(self, command: str) -> None:
         """25001 in a transaction block, and in a text of several statements or a routine, which are as one."""

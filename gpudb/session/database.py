@@ -307,7 +307,9 @@ class Database:
 
 def _list_parameters(settings: DatabaseSettings) -> Mapping[str, str]:
     """Returns the values of sessions' parameters that the settings are or determine."""
+    reads = {"default_transaction_read_only": "on", "in_hot_standby": "on"} if settings.read_only else {}
     return {
+        **reads,
         "authentication_timeout": f"{round(settings.authentication_timeout * 1000)}ms",
         "hba_file": "" if settings.hba_file is None else str(settings.hba_file.absolute()),
         "max_connections": str(settings.max_connections),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -92,7 +92,10 @@ class CoordinationHost(Protocol):
 
 
 class Coordination:
-    """The thread of one coordinator that listens, shows that it lives, and collects files while it leads."""
+    """The threads of one coordinator: one shows that it lives and leads, the other listens, and collects files.
+
+    What the second does may take longer than the lease.
+    """
 
     def __init__(
         self,
@@ -103,46 +106,55 @@ class Coordination:
         orphans_seconds: float = ORPHANS_SECONDS,
         orphan_age: float = ORPHAN_AGE_SECONDS,
         beat_seconds: float = BEAT_SECONDS,
+        may_lead: bool = True,
     ) -> None:
         """`keep_seconds` is the time that files are kept for programs other than gpudb."""
         self._host, self._url, self._keep_seconds = host, url, keep_seconds
         self._orphans_seconds, self._orphan_age = orphans_seconds, orphan_age
-        self._coordinator, self._beat_seconds = coordinator, beat_seconds
+        self._coordinator, self._beat_seconds, self._may_lead = coordinator, beat_seconds, may_lead
         self._stop = threading.Event()
         self._problem = ""
-        self._thread = threading.Thread(target=self._run, name="gpudb-coordination", daemon=True)
-        self._thread.start()
+        self._beats = threading.Thread(target=self._run, args=(self._live,), name="gpudb-heartbeat", daemon=True)
+        self._listener = threading.Thread(
+            target=self._run, args=(self._listen,), name="gpudb-coordination", daemon=True
+        )
+        self._beats.start()
+        self._listener.start()
 
     def close(self) -> None:
-        """Stops the thread, and tells the others that this coordinator is gone."""
+        """Stops the threads, and tells the others that this coordinator is gone."""
         self._stop.set()
-        self._thread.join(timeout=30)
+        self._listener.join(timeout=30)
 
-    def _run(self) -> None:
+    def _run(self, work: Callable[[Connection], None]) -> None:
         while not self._stop.is_set():
             try:
                 with connect(self._url, f"{COORDINATION_NAME}{self._coordinator}") as connection:
-                    self._listen(connection)
+                    work(connection)
             except (psycopg.Error, GpudbError, OSError) as error:
                 problem = describe(error) if isinstance(error, psycopg.Error) else str(error)
-                if problem != self._problem and not self._stop.is_set():
+                if not self._problem and not self._stop.is_set():
                     _LOG.warning("the catalog in PostgreSQL does not answer: %s", problem)
                 self._problem = problem
             except Exception:
-                _LOG.exception("the thread that listens to other coordinators failed, and begins anew")
-            self._host.leads = False
+                _LOG.exception("a thread that other coordinators depend on failed, and begins anew")
+            if work == self._live:
+                self._host.leads = False
             self._stop.wait(_RETRY_SECONDS)
+
+    def _live(self, connection: Connection) -> None:
+        """Beats until the end; the connection has the lock of the one that leads."""
+        while not self._stop.is_set():
+            self._beat(connection)
+            self._stop.wait(self._beat_seconds)
 
     def _listen(self, connection: Connection) -> None:
         connection.execute(f"LISTEN {CHANNEL}")
-        beat_at = collect_at = 0.0
+        collect_at = 0.0
         orphans_at = time.monotonic() + self._orphans_seconds
         while not self._stop.is_set():
             self._host.catch_up()
             now = time.monotonic()
-            if now >= beat_at:
-                self._beat(connection)
-                beat_at = now + self._beat_seconds
             if self._host.leads and now >= collect_at:
                 self._collect(connection)
                 collect_at = now + COLLECT_SECONDS
@@ -151,6 +163,7 @@ class Coordination:
                 orphans_at = now + self._orphans_seconds
             for _ in connection.notifies(timeout=_POLL_SECONDS, stop_after=1):
                 pass
+        self._beats.join(timeout=10)
         connection.execute("DELETE FROM gpudb_coordinators WHERE id = %s", (self._coordinator,))
 
     def _beat(self, connection: Connection) -> None:
@@ -160,14 +173,14 @@ class Coordination:
             " oldest_began = now() - make_interval(secs => %s), temporary_tables = %s WHERE id = %s",
             (commit, self._host.leads, seconds, self._host.list_temporary_tables(), self._coordinator),
         )
-        if beat.rowcount == 0:
+        if beat.rowcount == 0 and not self._stop.is_set():
             _LOG.warning("the other coordinators took this one for gone: PostgreSQL had not heard of it for too long")
             self._host.register_again()
         if self._problem:
             _LOG.warning("the catalog in PostgreSQL answers again")
             self._problem = ""
         connection.execute(_END_CONNECTIONS, (OWNED_NAMES,))
-        if not self._host.leads:
+        if self._may_lead and not self._host.leads:
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_LEADER_LOCK,)).fetchone()
             if row is not None and row[0]:
                 self._host.leads = True

@@ -115,14 +115,18 @@ class MemoryCatalog(OwnCatalog):
 class FileCatalog(OwnCatalog):
     """The catalog in the SQLite file of a data directory."""
 
-    def __init__(self, directory: DataDirectory, committed: CommittedState) -> None:
-        """Opens the file, and loads its tables into the committed state.
+    def __init__(self, directory: DataDirectory, committed: CommittedState, *, read_only: bool = False) -> None:
+        """Opens the file, and loads its tables into the committed state. What is `read_only` removes no files.
 
-        Raises XX001 if it cannot be read, or is missing or older than its tables, and 55000 if the directory's catalog
-        is in PostgreSQL.
+        Raises 58P01 if a directory that is to be read only has no catalog, XX001 if it cannot be read, or is missing or
+        older than its tables, and 55000 if the directory's catalog is in PostgreSQL.
         """
         check_not_shared(directory.path)
         require_catalog(directory.path, directory.table_files.has_tables)
+        self.leads = not read_only
+        if read_only and not (directory.path / "catalog.db").exists():
+            message = f'the directory "{directory.path}" holds no database'
+            raise GpudbError(message, condition="undefined_file")
         shutil.rmtree(directory.spill, ignore_errors=True)
         make_directory(directory.spill)
         path = directory.path / "catalog.db"
@@ -136,7 +140,7 @@ class FileCatalog(OwnCatalog):
 
     def _read(self, directory: DataDirectory, committed: CommittedState) -> Catalogs:
         catalogs, pointers = read_current_catalogs(directory.path, self._database)
-        return load_tables(directory, committed.states, catalogs, pointers)
+        return load_tables(directory, committed.states, catalogs, pointers, alone=self.leads)
 
     def write(
         self,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Table
+from gpudb.config.storage import StorageSettings
 from gpudb.storage.catalog.catch_up import apply
 from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, CommittedChanges, Coordinator
 from gpudb.storage.catalog.commit_errors import LEASE_LOST, WAIT_SECONDS, ConnectionLost, LeaseLost
@@ -46,18 +47,17 @@ class SharedCatalog:
 
     def __init__(
         self,
-        url: str,
+        settings: StorageSettings,
         directory: DataDirectory,
         committed: CommittedState,
         keep_seconds: float,
         follow: FollowCommit,
         compact: FollowCommit,
-        lease: float,
     ) -> None:
         """Makes this coordinator known, and loads the catalog's tables into the committed state.
 
         `follow` gets the tables that others have changed, `compact` all tables once this coordinator leads.
-        `lease` is for how many seconds the others need not hear of it. Raises
+        With `read_only` in the settings it never leads. Raises
         08001 if PostgreSQL does not answer, 55000 if the directory is another catalog's.
         """
         check_own_catalog(directory.path)
@@ -67,8 +67,10 @@ class SharedCatalog:
         self._coordination: Coordination | None = None
         self._first_valid = 0
         """Transactions with lower numbers began before this coordinator was taken for gone."""
-        self._lease = lease
-        self._database = PostgresCatalog(url, lease=lease)
+        url = settings.catalog
+        assert url is not None
+        self._lease, self._read_only = settings.catalog_lease, settings.read_only
+        self._database = PostgresCatalog(url, lease=self._lease)
         try:
             self._database.coordinators.register(*_name_process())
             self._coordinator = self._database.coordinators.own
@@ -92,7 +94,8 @@ class SharedCatalog:
     def _load(self) -> Catalogs:
         """Reads the catalog with its tables; the first coordinator moves files that belong to no table."""
         database, directory = self._database, self._directory
-        with database.exclusive() if database.coordinators.is_alone() else database.snapshot():
+        may_clean = not self._read_only
+        with database.exclusive() if may_clean and database.coordinators.is_alone() else database.snapshot():
             catalogs, pointers = database.read()
             claim_directory(directory.path, self._identifier, is_new=not pointers)
             self._reached = database.last_commit()
@@ -288,7 +291,12 @@ class SharedCatalog:
         with self._committed.lock:
             self._database.name_connection(f"{COMMITS_NAME}{self._coordinator}")
         self._coordination = Coordination(
-            self, self._database.url, self._coordinator, self._keep_seconds, beat_seconds=min(1.0, self._lease / 4)
+            self,
+            self._database.url,
+            self._coordinator,
+            self._keep_seconds,
+            beat_seconds=min(1.0, self._lease / 4),
+            may_lead=not self._read_only,
         )
 
     def stop(self) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from gpudb.catalog.model import FIRST_DATABASE, Catalog
 from gpudb.catalog.tables import Table
 from gpudb.config.storage import StorageSettings
+from gpudb.errors import SqlError
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.catalog.changes import Catalogs, Coordinator
 from gpudb.storage.catalog_store import CatalogStore
@@ -85,11 +86,13 @@ class Store:
         self.durable = self._data.durable
         self._compactor: Compactor | None = None
         self._committed = CommittedState(self._data, keep_seconds)
+        self.read_only = settings.read_only
+        """Whether every commit is refused with 25006."""
         self.retention = Retention(settings.snapshot_retention, settings.snapshot_limit)
         try:
             if not restoring:
                 check_restored(self.directory)
-            self.catalog_store = self._open_catalog(settings.catalog, keep_seconds, settings.catalog_lease)
+            self.catalog_store = self._open_catalog(settings, keep_seconds)
         except BaseException:
             self._data.release()
             raise
@@ -104,7 +107,7 @@ class Store:
         self._committer = Committer(
             self._data, self._committed, self.catalog_store, self.key_checker, self.activity, self._follow
         )
-        if compaction:
+        if compaction and not self.read_only:
             self._compactor = Compactor(self)
             catalogs = self._committed.catalogs.values()
             if any(len(kept) > 1 for each in catalogs for kept in each.snapshots.values()):
@@ -114,12 +117,14 @@ class Store:
             # The import takes half a second, which the first commit should not wait for.
             threading.Thread(target=import_module, args=("gpudb.storage.iceberg.metadata",), daemon=True).start()
 
-    def _open_catalog(self, url: str | None, keep_seconds: float, lease: float) -> CatalogStore:
-        if url is None:
-            return (FileCatalog if self.durable else MemoryCatalog)(self._data, self._committed)
+    def _open_catalog(self, settings: StorageSettings, keep_seconds: float) -> CatalogStore:
+        if settings.catalog is None:
+            if not self.durable:
+                return MemoryCatalog(self._data, self._committed)
+            return FileCatalog(self._data, self._committed, read_only=settings.read_only)
         from gpudb.storage.shared_catalog import SharedCatalog
 
-        return SharedCatalog(url, self._data, self._committed, keep_seconds, self._follow, self._schedule, lease)
+        return SharedCatalog(settings, self._data, self._committed, keep_seconds, self._follow, self._schedule)
 
     @property
     def leads(self) -> bool:
@@ -167,7 +172,7 @@ class Store:
 
     def expire_snapshots(self, oid: int | None = None) -> int:
         """Discards the snapshots of a table, or of all, that `retention` keeps no longer; returns their number."""
-        return self._committer.expire_snapshots(oid)
+        return 0 if self.read_only else self._committer.expire_snapshots(oid)
 
     @contextmanager
     def freeze(self, catalog: Path) -> Iterator[FrozenState]:
@@ -246,6 +251,9 @@ class Store:
 
     def commit(self, transaction: Transaction) -> CommitOutcome:
         """Commits a transaction; raises if nothing of it is committed. Called by the transaction alone."""
+        if self.read_only:
+            message = "cannot commit changes on a read-only server"
+            raise SqlError.of("read_only_sql_transaction", message)
         return self._committer.commit(transaction)
 
     def end_transaction(self, transaction: Transaction) -> None:

@@ -16,8 +16,8 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 def start_coordinator(data_dir: Path, url: str, *options: str) -> Program:
-    """Starts a server whose catalog is in the PostgreSQL at `url`."""
-    return Program(data_dir, "--catalog", url, *options)
+    """Starts a server whose catalog is in the PostgreSQL at `url`, and which a slow machine does not take for gone."""
+    return Program(data_dir, "--catalog", url, *options, environment={"GPUDB_CATALOG_LEASE": "30"})
 
 
 @contextlib.contextmanager

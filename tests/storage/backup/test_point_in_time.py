@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -111,6 +114,28 @@ def test_a_definition_of_any_kind_ends_what_is_reached(tmp_path: Path) -> None:
         insert(store, oid, (2, "y"))
         back_up(store, destination)
     refused(destination, before)
+
+
+def test_what_an_earlier_gpudb_wrote(tmp_path: Path) -> None:
+    """Its catalog does not say when a definition changed last, and its backups reach their own moment alone."""
+    destination = tmp_path / "backups"
+    with Store(tmp_path / "data", KEPT) as store:
+        oid = created(store, "t")
+        insert(store, oid, (1, "x"))
+        unknown = now()
+    with closing(sqlite3.connect(tmp_path / "data" / "catalog.db")) as catalog:
+        catalog.execute("DELETE FROM gpudb_state WHERE key = 'defined'")
+        catalog.commit()
+    with Store(tmp_path / "data", KEPT) as store:
+        known = now()
+        insert(store, oid, (2, "y"))
+        manifest = back_up(store, destination).manifest
+    refused(destination, unknown)
+    assert restored(destination, tmp_path / "restored", known, oid) == [[(1, "x")]]
+    path = destination / "backups" / f"{manifest.id}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "reaches": None}))
+    refused(destination, known)
+    assert find_reaching(destination, datetime.fromisoformat(manifest.time)).id == manifest.id
 
 
 def test_in_place(tmp_path: Path) -> None:

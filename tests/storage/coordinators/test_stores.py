@@ -174,7 +174,7 @@ def test_a_lost_connection_is_made_again(open_store: OpenStore, catalog: str) ->
     wait_until(lambda: _sees(other, oid, 0), "the table is there")
     end = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-        " WHERE application_name LIKE 'gpudb coordinator%' AND datname = current_database()"
+        " WHERE application_name LIKE 'gpudb%coordinator%' AND datname = current_database()"
     )
     with psycopg.connect(catalog, autocommit=True) as connection:
         ended = connection.execute(end).fetchone()
@@ -236,7 +236,8 @@ def test_the_leader_looks_for_files_of_no_table(open_store: OpenStore, catalog: 
     left = tmp_path / "data" / "tables" / "777" / "left.parquet"
     left.parent.mkdir()
     left.write_bytes(b"")
-    looking = Coordination(_shared_catalog(one), catalog, 0, 0.0, orphans_seconds=0.0, orphan_age=-10.0)
+    own, _ = one.list_coordinators()
+    looking = Coordination(_shared_catalog(one), catalog, own, 0.0, orphans_seconds=0.0, orphan_age=-10.0)
     try:
         wait_until(lambda: not left.exists(), "the file is moved")
     finally:

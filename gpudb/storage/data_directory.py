@@ -6,6 +6,7 @@ DIR/tables/OID/data/*.parquet   rows; immutable
 DIR/tables/OID/metadata/        Iceberg's metadata files
 DIR/spill/                      temporary files of operations that exceed memory, unless they have a directory of
                                 their own; emptied at opening
+DIR/vector_indexes/             indexes of vectors in data files, built again if they are lost
 DIR/lost+found/                 files that belong to no table, found at an opening (see `lost_and_found`)
 """
 

@@ -1,4 +1,4 @@
-"""Hamming and Jaccard distances of bit strings on every engine, beside NumPy."""
+"""Bit strings of a declared length on every engine: distances, order, groups, joins and what workers leave to others."""
 
 from __future__ import annotations
 
@@ -10,102 +10,66 @@ import pytest
 
 from tests.support.lab import ENGINES, client_of_engine
 
-ROWS, BITS = 2000, 96
-MATRIX = np.random.default_rng(3).integers(0, 2, (ROWS, BITS), dtype=np.uint8)
-MATRIX[9] = 0
-QUERY = MATRIX[4] ^ (np.arange(BITS) % 17 == 0)
-SETUP = f"""
-CREATE TABLE prints (id int, b bit({BITS}), w varbit);
-CREATE TABLE odd (id int, b varbit);
-INSERT INTO odd VALUES (1, B''), (2, B'1'), (3, NULL), (4, B'10');
-"""
-
-
-def digits(row: np.ndarray) -> str:
-    return "".join(map(str, row.tolist()))
+ROWS, BITS = 500, 40
+DRAWN = np.random.default_rng(3).random((ROWS, BITS)) < 0.3
+DRAWN[7] = False
+TEXTS = ["".join("01"[bit] for bit in row) for row in DRAWN.astype(int)]
 
 
 @pytest.fixture(scope="module", params=ENGINES)
 def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
-    with client_of_engine(request.param, SETUP) as connection:
+    setup = f"CREATE TABLE prints (id int, b bit({BITS}), w bit varying, c bit(8)); CREATE TABLE eights (c bit(8), d bit(4))"
+    with client_of_engine(request.param, setup) as connection:
         with connection.cursor().copy("COPY prints FROM STDIN") as copy:
-            for number, row in enumerate(MATRIX):
-                copy.write_row((number, digits(row), digits(row[: BITS // 2])))
-            copy.write_row((ROWS, None, None))
+            for number, text in enumerate(TEXTS):
+                copy.write_row((number, None if number % 50 == 3 else text, text[: number % 9 + 1], text[:8]))
+        connection.execute("INSERT INTO eights SELECT DISTINCT c, c::text::bit(4) FROM prints WHERE id < 20")
         yield connection
 
 
-def hamming(matrix: np.ndarray, query: np.ndarray) -> np.ndarray:
-    return np.asarray((matrix ^ query).sum(1, dtype=float))
+@pytest.mark.parametrize("metric", ["b <%> {}", "b <~> {}", "gpu_similarity(b, {})", "jaccard_distance({}, b)"])
+@pytest.mark.parametrize("to", [f"B'{TEXTS[5]}'", f"B'{TEXTS[5]}'::bit({BITS})", "b", f"B'{'0' * BITS}'"])
+def test_distances_are_numpys(client: psycopg.Connection, metric: str, to: str) -> None:
+    rows = client.execute(f"SELECT id, {metric.format(to)} FROM prints ORDER BY id").fetchall()
+    other = DRAWN if to == "b" else DRAWN[7] if "1" not in to[:BITS] else DRAWN[5]
+    common, either = (DRAWN & other).sum(1), (DRAWN | other).sum(1)
+    similarity = common / np.maximum(either, 1)
+    wanted = either - common if "<~>" in metric else similarity if "similarity" in metric else 1 - similarity
+    assert rows == [(n, None if n % 50 == 3 else wanted[n]) for n in range(ROWS)]
 
 
-def jaccard(matrix: np.ndarray, query: np.ndarray) -> np.ndarray:
-    both, either = (matrix & query).sum(1, dtype=float), (matrix | query).sum(1, dtype=float)
-    return np.where(both == 0, 1.0, 1 - both / np.maximum(either, 1))
+def test_bit_strings_order_group_and_join(client: psycopg.Connection) -> None:
+    present = [(n, text) for n, text in enumerate(TEXTS) if n % 50 != 3]
+    by_text = sorted(present, key=lambda each: (each[1], each[0]))
+    assert client.execute("SELECT id, b FROM prints WHERE b IS NOT NULL ORDER BY b, id").fetchall() == by_text
+    nearest = sorted(present, key=lambda each: ((DRAWN[each[0]] ^ DRAWN[5]).sum(), each[0]))[:7]
+    found = client.execute(
+        f"SELECT id, b FROM prints WHERE id > -1 ORDER BY b <~> B'{TEXTS[5]}', id LIMIT 7"
+    ).fetchall()
+    assert found == nearest
+    groups = client.execute("SELECT c, count(*) FROM prints GROUP BY c ORDER BY c").fetchall()
+    assert [row[0] for row in groups] == sorted({text[:8] for text in TEXTS})
+    assert sum(row[1] for row in groups) == ROWS
+    mine = {text[:8] for text in TEXTS[:20]}
+    joined = "SELECT count(*) FROM prints p JOIN eights e ON p.c = e.c"
+    assert client.execute(joined).fetchone() == (sum(text[:8] in mine for text in TEXTS),)
+    assert client.execute("SELECT count(*) FROM prints p JOIN eights e ON p.c = e.d").fetchone() == (0,)
+    assert client.execute("SELECT count(*) FROM prints WHERE c = ANY (SELECT d FROM eights)").fetchone() == (0,)
+    assert client.execute(f"SELECT id FROM prints WHERE b = B'{TEXTS[9]}'").fetchall() == [(9,)]
+    assert client.execute("SELECT count(*) FROM prints WHERE c = B'10'").fetchone() == (0,)
+    calls = "b::text, length(b), b | b, b::bit(3), c::bit varying, substring(b from 2 for 3), ~c, b::text || 'x'"
+    assert client.execute(f"SELECT {calls} FROM prints WHERE id = 5").fetchone() == (
+        TEXTS[5], BITS, TEXTS[5], TEXTS[5][:3], TEXTS[5][:8], TEXTS[5][1:4],
+        TEXTS[5][:8].translate(str.maketrans("01", "10")), TEXTS[5] + "x",
+    )  # fmt: skip
+    united = "SELECT c FROM prints WHERE id = 5 UNION ALL SELECT d FROM eights WHERE c = (SELECT c FROM eights ORDER BY c LIMIT 1)"
+    assert client.execute(f"SELECT * FROM ({united}) AS u(x) ORDER BY x DESC").fetchall()
+    with pytest.raises(psycopg.Error, match="different bit lengths 40 and 3"):
+        client.execute("SELECT b <~> B'101' FROM prints")
 
 
-@pytest.mark.parametrize(("operator", "expected"), [("<~>", hamming), ("<%>", jaccard)])
-def test_distances_are_numpys(client: psycopg.Connection, operator: str, expected: object) -> None:
-    assert callable(expected)
-    far = expected(MATRIX, QUERY)
-    sql = f"SELECT id, b {operator} B'{digits(QUERY)}' FROM prints ORDER BY id"
-    rows = client.execute(sql).fetchall()
-    assert [value for _, value in rows] == [*far, None]
-    nearest = f"SELECT id FROM prints ORDER BY b {operator} '{digits(QUERY)}', id LIMIT 9"
-    order = sorted(range(ROWS), key=lambda number: (far[number], number))[:9]
-    assert [number for (number,) in client.execute(nearest).fetchall()] == order
-    parameter = f"SELECT id FROM prints ORDER BY b {operator.replace(chr(37), chr(37) * 2)} %s::bit({BITS}), id LIMIT 9"
-    assert [number for (number,) in client.execute(parameter, (digits(QUERY),)).fetchall()] == order
-    pairs = f"SELECT x.b {operator} y.b FROM prints x JOIN prints y ON y.id = x.id + 1 WHERE x.id < 50 ORDER BY x.id"
-    made = [float(expected(MATRIX[n : n + 1], MATRIX[n + 1])[0]) for n in range(50)]
-    assert [value for (value,) in client.execute(pairs).fetchall()] == made
-
-
-def test_empty_and_missing_bits(client: psycopg.Connection) -> None:
-    sql = "SELECT id, b <~> b, b <%> b, hamming_distance(b, b), jaccard_distance(b, b) FROM odd ORDER BY id"
-    assert client.execute(sql).fetchall() == [
-        (1, 0, 1, 0, 1), (2, 0, 0, 0, 0), (3, None, None, None, None), (4, 0, 0, 0, 0),
-    ]  # fmt: skip
-    assert client.execute("SELECT B'' <~> B'', B'' <%> B'', B'0' <%> B'0'").fetchall() == [(0, 1, 1)]
-
-
-@pytest.mark.parametrize("sql", ["SELECT b <~> w FROM prints", "SELECT B'1' <%> b FROM odd ORDER BY 1"])
-def test_lengths_must_agree(client: psycopg.Connection, sql: str) -> None:
-    with pytest.raises(psycopg.errors.DataException, match="different bit lengths"):
-        client.execute(sql)
-
-
-def test_similarities_of_fingerprints(client: psycopg.Connection) -> None:
-    """PG-Strom's gpu_similarity: of bit strings, of arrays of 32 bits a number, and the mean of the k nearest."""
-    far = jaccard(MATRIX, QUERY)
-    order = sorted(range(ROWS), key=lambda number: (far[number], number))[:9]
-    sql = f"SELECT id FROM prints ORDER BY gpu_similarity(b, B'{digits(QUERY)}') DESC NULLS LAST, id LIMIT 9"
-    assert [number for (number,) in client.execute(sql).fetchall()] == order
-    words = MATRIX.reshape(ROWS, 3, 32) @ (1 << np.arange(31, -1, -1, dtype=np.int64))
-    arrays = [row.astype(np.uint32).view(np.int32).tolist() for row in words[:40]]
-    given = (arrays, list(range(40)))
-    client.execute("CREATE TABLE IF NOT EXISTS words (id int, w int[])")
-    client.execute("DELETE FROM words")
-    with client.cursor() as cursor:
-        cursor.executemany("INSERT INTO words VALUES (%s, %s)", list(zip(given[1], given[0], strict=True)))
-    rows = client.execute("SELECT gpu_similarity(w, %s::int[]) FROM words ORDER BY id", (arrays[7],)).fetchall()
-    assert [value for (value,) in rows] == pytest.approx((1 - jaccard(MATRIX[:40], MATRIX[7])).tolist())
-    queries = [digits(row) for row in MATRIX[20:26]]
-    sql = f"SELECT gpu_similarity(2, b, %s::bit({BITS})[]) FROM prints WHERE id < 12 ORDER BY id"
-    similar = np.sort(1 - np.stack([jaccard(MATRIX[:12], row) for row in MATRIX[20:26]]), axis=0)[-2:].mean(0)
-    assert [value for (value,) in client.execute(sql, (queries,)).fetchall()] == pytest.approx(similar.tolist())
-
-
-@pytest.mark.parametrize(
-    ("sql", "sqlstate"),
-    [
-        ("SELECT gpu_similarity(ARRAY[1], ARRAY[1, 2])", "22000"),
-        ("SELECT gpu_similarity(ARRAY[1, NULL], ARRAY[1, 2])", "22004"),
-        ("SELECT gpu_similarity(0, B'1', ARRAY[B'1'])", "22023"),
-        ("SELECT gpu_similarity(B'1', B'11')", "22000"),
-    ],
-)
-def test_similarities_that_are_refused(client: psycopg.Connection, sql: str, sqlstate: str) -> None:
-    with pytest.raises(psycopg.Error) as caught:
-        client.execute(sql)
-    assert caught.value.sqlstate == sqlstate
+def test_columns_compute_them(client: psycopg.Connection) -> None:
+    sql = f"SELECT id FROM prints WHERE id % 2 = 0 ORDER BY gpu_similarity(b, B'{TEXTS[5]}') DESC NULLS LAST LIMIT 3"
+    plan = "\n".join(row[0] for row in client.execute(f"EXPLAIN {sql}").fetchall())
+    assert "On Host" not in plan
+    assert "Fallback" not in plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import psycopg
@@ -27,6 +28,12 @@ def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
             for number in range(ROWS):
                 vector = None if number % 50 == 9 else text_of(MATRIX[number])
                 copy.write_row((number, number % 10, f"name {number}", vector))
+        if "gpu" in request.param:
+            # GPU workers compute few rows on their host. These are far from all queries.
+            far = f"array_fill((1 + i % 7) * 0.001::float4, ARRAY[{DIMENSIONS}])"
+            connection.execute(
+                f"INSERT INTO items SELECT 100000 + i, i % 10, 'far', {far} FROM generate_series(1, 20000) AS i"
+            )
         yield connection
 
 
@@ -43,6 +50,14 @@ def exactly(client: psycopg.Connection, sql: str) -> list[tuple[object, ...]]:
     return rows
 
 
+def are_alike(rows: list[tuple[int, float]], others: list[tuple[int, float]]) -> bool:
+    """Whether ids are equal, and distances but for the order of their sums: GPUs compute few rows on their host."""
+    same = [row[0] for row in rows] == [row[0] for row in others]
+    return same and all(
+        math.isclose(one, other, abs_tol=1e-12) for (_, one), (_, other) in zip(rows, others, strict=True)
+    )
+
+
 def plan_of(client: psycopg.Connection, sql: str) -> str:
     return "\n".join(row[0] for row in client.execute(f"EXPLAIN {sql}").fetchall())
 
@@ -57,7 +72,7 @@ def test_an_index_finds_nearly_all_of_the_nearest_rows(near: psycopg.Connection,
         found, wanted = near.execute(sql).fetchall(), exactly(near, sql)
         assert [row[1] for row in found] == sorted(row[1] for row in found)
         known = dict(exactly(near, sql.replace(f"LIMIT {K}", f"LIMIT {ROWS}")))
-        assert all(known[number] == distance for number, distance in found)
+        assert all(math.isclose(known[number], distance, abs_tol=1e-12) for number, distance in found)
         shared += len({row[0] for row in found} & {row[0] for row in wanted})
     assert shared >= 0.95 * K * len(QUERIES)
 
@@ -88,17 +103,17 @@ def test_new_and_deleted_rows_count_at_once(near: psycopg.Connection) -> None:
     sql = NEAREST.format("<->", text_of(QUERIES[2]), "", K)
     first = near.execute(sql).fetchall()
     near.execute(f"INSERT INTO items VALUES (9000, 0, 'new', '{text_of(QUERIES[2])}')")
-    assert near.execute(sql).fetchall() == [(9000, 0), *first[:-1]]
+    assert are_alike(near.execute(sql).fetchall(), [(9000, 0), *first[:-1]])
     gone = [row[0] for row in first[:4]]
     near.execute("DELETE FROM items WHERE id = ANY(%s)", (gone,))
     second = near.execute(sql).fetchall()
-    assert second[:6] == [(9000, 0), *first[4:9]]
-    assert second == exactly(near, sql)
+    assert are_alike(second[:6], [(9000, 0), *first[4:9]])
+    assert are_alike(second, exactly(near, sql))
     near.execute("DELETE FROM items WHERE id = 9000")
-    assert near.execute(sql).fetchall()[:6] == first[4:]
+    assert are_alike(near.execute(sql).fetchall()[:6], first[4:])
     for number in gone:
         near.execute(f"INSERT INTO items VALUES ({number}, {number % 10}, 'again', '{text_of(MATRIX[number])}')")
-    assert near.execute(sql).fetchall() == first
+    assert are_alike(near.execute(sql).fetchall(), first)
 
 
 def test_a_search_of_one_list_of_many_misses_rows(near: psycopg.Connection) -> None:

@@ -32,7 +32,7 @@ from gpudb.engine.cpu.explain import parse_plan, show_indexes
 from gpudb.engine.cpu.groups import GroupPools
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import Chosen, TableReader
-from gpudb.engine.cpu.nearest import NearestRows
+from gpudb.engine.cpu.nearest import SEARCHES, NearestRows
 from gpudb.engine.cpu.pool import EnginePool
 from gpudb.engine.cpu.statement import is_narrowable, list_file_tables, statement_sql
 from gpudb.engine.figures import record_steps, sum_steps
@@ -153,7 +153,9 @@ class CpuEngine:
 
     def _choose(self, request: Request) -> Mapping[int, Chosen]:
         """Returns the rows that scans read, by their numbers, where indexes have found those that the query needs."""
-        return {} if self._nearest is None else self._nearest.choose(request)
+        if self._nearest is None or request.query.prepared.get(SEARCHES) == ():
+            return {}
+        return self._nearest.choose(request)
 
     def _read(self, request: Request, chosen: Mapping[int, Chosen]) -> pa.Table:
         """Returns the few rows of a query whose scans read chosen rows."""

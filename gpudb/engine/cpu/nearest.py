@@ -25,7 +25,8 @@ from gpudb.types import FLOAT8, INT8
 from gpudb.vector_indexes.file_indexes import MIN_ROWS, FileIndexes, IndexedFile
 from gpudb.vector_indexes.rows import Matrix, find_indexable, to_matrix
 
-_SEARCHES: Artifact[tuple[NearestSearch, ...]] = Artifact()
+SEARCHES: Artifact[tuple[NearestSearch, ...]] = Artifact()
+"""The searches in a query that indexes may answer."""
 _MAX_RESULT = 10_000
 _MAX_SHARE = 8
 """An index is searched for at most this part of a table's rows: reading all of them then takes as long."""
@@ -53,16 +54,16 @@ class NearestRows:
         """Returns the chosen rows of each scan, by its number, that an index answers; others read all rows."""
         if not request.settings.nearest.enabled:
             return {}
-        searches = request.query.prepared.get(_SEARCHES)
+        searches = request.query.prepared.get(SEARCHES)
         if searches is None:
-            searches = request.query.prepared.put(_SEARCHES, find_nearest_searches(request.query))
+            searches = request.query.prepared.put(SEARCHES, find_nearest_searches(request.query))
         chosen = {each.scan.rel: self._choose(request, each) for each in searches}
         return {rel: rows for rel, rows in chosen.items() if rows is not None}
 
     @staticmethod
     def list_used(request: Request, chosen: Mapping[int, Chosen]) -> list[NearestSearch]:
         """Returns the searches by which rows were chosen."""
-        return [each for each in request.query.prepared.get(_SEARCHES) or () if each.scan.rel in chosen]
+        return [each for each in request.query.prepared.get(SEARCHES) or () if each.scan.rel in chosen]
 
     def _choose(self, request: Request, search: NearestSearch) -> Chosen | None:
         wanted = _count_rows(search.select, request.parameters)

@@ -5,10 +5,7 @@ Iterative scans are accepted and shown, without effect: a search always goes on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gpudb.session.settings.checks import Setting, choice, integer
-from gpudb.vector_indexes.definition import SearchEffort
 
 _MAX_LISTS = 32_768
 
@@ -53,15 +50,3 @@ def vector_settings() -> tuple[Setting, ...]:
             integer("ivf_pq.probes", 1, _MAX_LISTS), kind="integer",
         ),
     )  # fmt: skip
-
-
-def read_search_effort(get: Callable[[str], str]) -> SearchEffort:
-    """Returns how far searches look, by the values of a session's settings."""
-    return SearchEffort(
-        get("enable_indexscan") == "on",
-        int(get("hnsw.ef_search")),
-        int(get("cagra.itopk_size")),
-        int(get("ivfflat.probes")),
-        int(get("ivf_flat.probes")),
-        int(get("ivf_pq.probes")),
-    )

@@ -84,3 +84,4 @@ template <class T> T __shfl_sync(unsigned, T x, int) { return x; }
 template <class T> T __shfl_xor_sync(unsigned, T x, int lanes) {
     return same_bits<T>(exchanged(same_bits<unsigned long long>(x), lanes));
 }
+inline unsigned __shfl_xor_sync(unsigned, unsigned x, int lanes) { return (unsigned)exchanged(x, lanes); }

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from gpudb.values.bit_keys import split_bits
 from gpudb.values.vector_keys import decode_numbers, split_keys
 
 _BLOCK = 1 << 18
@@ -30,13 +31,15 @@ METRICS: Mapping[str, int] = {
     "l1_distance": 4,
 }
 """The functions of two vectors, and their numbers in kernels/vectors.cu."""
+BIT_METRICS: Mapping[str, int] = {"hamming_distance": 0, "jaccard_distance": 1, "gpu_similarity": 2}
+"""The same of two bit strings."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistanceCall:
     """The distance, by one of METRICS, of the vectors in column `left` to those in `right` or to a constant `to`.
 
-    `dimensions` are those of all vectors, `to` the bytes of a constant.
+    `dimensions` are those of all vectors, `to` the bytes of a constant. Of bit strings by BIT_METRICS they are bits.
     """
 
     name: str
@@ -71,6 +74,8 @@ def _to_binary(series: pl.Series) -> pa.LargeBinaryArray:
 def _measure(call: DistanceCall, left: pa.LargeBinaryArray, right: pa.LargeBinaryArray | None) -> Doubles:
     """Computes the distances of columns without NULL, block by block."""
     made = np.empty(len(left), np.float64)
+    if call.metric in BIT_METRICS:
+        return _measure_bits(call, left, right)
     to = None if call.to is None else decode_numbers(np.frombuffer(call.to, np.uint8))
     step = max(1, _BLOCK // call.dimensions)
     for start in range(0, len(left), step):
@@ -78,6 +83,25 @@ def _measure(call: DistanceCall, left: pa.LargeBinaryArray, right: pa.LargeBinar
         others = to if right is None else _to_matrix(right.slice(start, step), call.dimensions)
         with np.errstate(invalid="ignore", over="ignore"):
             made[start : start + step] = _COMPUTE[call.metric](rows, others)
+    return made
+
+
+def _measure_bits(call: DistanceCall, left: pa.LargeBinaryArray, right: pa.LargeBinaryArray | None) -> Doubles:
+    """Computes the distances of columns of bit strings without NULL, block by block."""
+    made = np.empty(len(left), np.float64)
+    step = max(1, _BLOCK // call.dimensions)
+    for start in range(0, len(left), step):
+        rows = split_bits(left.slice(start, step), call.dimensions)
+        if right is not None:
+            others = split_bits(right.slice(start, step), call.dimensions)
+        else:
+            others = np.frombuffer(call.to or b"", np.uint32)[None]
+        if call.metric == "hamming_distance":
+            made[start : start + step] = np.bitwise_count(rows ^ others).sum(axis=1)
+            continue
+        common, either = (np.bitwise_count(each).sum(axis=1) for each in (rows & others, rows | others))
+        similarity = common / np.maximum(either, 1)
+        made[start : start + step] = similarity if call.metric == "gpu_similarity" else 1 - similarity
     return made
 
 

@@ -39,7 +39,15 @@ from gpudb.engine.gpu.cache.vector_indexes import WorkerIndexes
 from gpudb.engine.gpu.lower.expressions.arrow import series, to_physical_columns
 from gpudb.engine.gpu.lower.expressions.host_fallback import repeat_text_value, restore_columns
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame
-from gpudb.engine.gpu.lower.values import Bounds, empty_frame, is_keyed, physical_columns, type_bounds, unscaled_digits
+from gpudb.engine.gpu.lower.values import (
+    Bounds,
+    empty_frame,
+    is_keyed,
+    is_packed,
+    physical_columns,
+    type_bounds,
+    unscaled_digits,
+)
 from gpudb.errors import SqlError
 from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
@@ -440,7 +448,7 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     if kind.is_carried and kind.name == "numeric":
         value, shown = array.combine_chunks().flatten()
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
-    if kind.name == "vector":
+    if kind.name == "vector" or is_packed(kind):
         return to_physical_columns(array.combine_chunks(), kind)
     if stored_duckdb_type(kind) != kind.duckdb or is_keyed(kind):
         return restore_columns(array, kind)

@@ -9,6 +9,7 @@ enum                Int32: the position of its label among the type's, from 0
 regclass regtype …  String: the name in results
 money timetz        Int64                                bytea inet cidr matrix  Binary
 vector              Binary: bytes in the order of vectors (`values.vector_keys`)
+bit(n)              Binary: eight bits a byte (`values.bit_keys`)  bit varbit    String
 array record range  jsonb: Binary sort key; "v" the value in the representation of `value_arrow_type`
 
 So the first physical column alone determines whether a value is NULL, and how it compares.
@@ -88,6 +89,8 @@ def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
         return {"": pl.Int128(), "m": pl.Int32(), "d": pl.Int32(), "u": pl.Int64()}
     if kind.name.startswith("reg"):
         return {"": pl.String()}
+    if is_packed(kind):
+        return {"": pl.Binary()}
     if kind.name not in _PLAIN:
         raise NotSupportedOnWorkers(f"type {kind.plain}")
     return {"": _PLAIN[kind.name]}
@@ -103,6 +106,11 @@ def empty_frame(types: tuple[SqlType, ...]) -> pl.DataFrame:
 def is_keyed(kind: SqlType) -> bool:
     """Returns whether a type compares by a separate sort key: arrays, records, ranges, jsonb."""
     return kind.item is not None or bool(kind.fields) or kind.subtype is not None or kind.name == "jsonb"
+
+
+def is_packed(kind: SqlType) -> bool:
+    """Returns whether a type is a bit string of a declared length, whose bits are packed (`values.bit_keys`)."""
+    return kind.name == "bit" and kind.length is not None
 
 
 def value_arrow_type(kind: SqlType) -> pa.DataType:

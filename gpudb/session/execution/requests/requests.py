@@ -13,10 +13,11 @@ from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
 from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_scans
 from gpudb.session.execution.system import cluster_tables, session_functions, system_tables
-from gpudb.session.settings.vector_search import read_search_effort
+from gpudb.session.settings.catalog import SettingValues
 from gpudb.sql.bound import ForeignScan, Query
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
+from gpudb.vector_indexes.definition import SearchEffort
 
 _READS_FOREIGN: Artifact[bool] = Artifact()
 K = TypeVar("K")
@@ -89,7 +90,19 @@ def _settings(context: Context) -> Settings:
         session.measures,
         session.resource_group.of_engines,
         int(session.settings["gpudb.function_memory"]) << 20,
-        read_search_effort(session.settings.__getitem__),
+        _search_effort(session.settings),
+    )
+
+
+def _search_effort(settings: SettingValues) -> SearchEffort:
+    """How far searches of indexes of vectors look."""
+    return SearchEffort(
+        settings["enable_indexscan"] == "on",
+        int(settings["hnsw.ef_search"]),
+        int(settings["cagra.itopk_size"]),
+        int(settings["ivfflat.probes"]),
+        int(settings["ivf_flat.probes"]),
+        int(settings["ivf_pq.probes"]),
     )
 
 

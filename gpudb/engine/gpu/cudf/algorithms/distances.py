@@ -10,11 +10,15 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.backend.distance_calls import METRICS, DistanceCall
+from gpudb.engine.gpu.backend.distance_calls import BIT_METRICS, METRICS, DistanceCall
 from gpudb.engine.gpu.cudf.columns.arrays import make_column, validity_mask, values_array, view_bytes
+from gpudb.values.bit_keys import count_words
+from gpudb.values.vector_keys import decode_numbers
 
 ROWS_OF_BLOCK = 8
 """Rows that a block of the kernel computes at once: one a warp."""
+BIT_ROWS_OF_BLOCK = 32
+"""The same of bit strings: four a warp."""
 _NONE = np.uint64(0)
 _REAL = plc.DataType(plc.TypeId.FLOAT64)
 
@@ -42,15 +46,18 @@ def start_distances(
     valid = None if not masks else masks[0] & masks[-1]
     rows = left.size()
     found = cupy.empty(rows, np.float64)
-    if call.to is not None:
-        other = (cupy.asarray(np.frombuffer(call.to, np.uint8)), _NONE, _NONE)
+    constant = None if call.to is None else np.frombuffer(call.to, np.uint8)
+    other = (_NONE, _NONE, _NONE) if right is None else _view_vectors(right)
+    last = _NONE if valid is None else valid, np.int64(rows), found
+    if call.metric in BIT_METRICS:
+        if constant is not None:
+            other = (cupy.asarray(constant), _NONE, _NONE)
+        form = np.int32(count_words(call.dimensions)), np.int32(BIT_METRICS[call.metric])
+        start("bit_distances", -(-rows // BIT_ROWS_OF_BLOCK), (*_view_vectors(left), *other, *form, *last))
     else:
-        other = _view_vectors(right)
-    arguments = (
-        *_view_vectors(left), *other, np.int32(call.dimensions), np.int32(METRICS[call.metric]),
-        _NONE if valid is None else valid, np.int64(rows), found,
-    )  # fmt: skip
-    start("distances", -(-rows // ROWS_OF_BLOCK), arguments)
+        plain = _NONE if constant is None else cupy.asarray(decode_numbers(constant))
+        form = np.int32(call.dimensions), np.int32(METRICS[call.metric])
+        start("distances", -(-rows // ROWS_OF_BLOCK), (*_view_vectors(left), *other, plain, *form, *last))
     return Distances(call.name, found, valid)
 
 

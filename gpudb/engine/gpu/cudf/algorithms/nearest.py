@@ -41,7 +41,7 @@ def join_nearest(left: Any, right: Any, join: NearestJoin) -> Any:
 
 
 def take_places(table: Any, places: Any) -> Any:
-    """Returns the rows of a frame at places, an array on the host.
+    """Returns the rows of a frame at places, an array on the host or of CuPy.
 
     The work is on the calling thread's stream, which the caller synchronizes.
     """

@@ -9,8 +9,16 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.engine.gpu.lower.values import INTERVAL_PARTS, interval_value, is_keyed, physical_columns, value_arrow_type
+from gpudb.engine.gpu.lower.values import (
+    INTERVAL_PARTS,
+    interval_value,
+    is_keyed,
+    is_packed,
+    physical_columns,
+    value_arrow_type,
+)
 from gpudb.types import SqlType
+from gpudb.values.bit_keys import decode_bits, encode_bits
 from gpudb.values.vector_keys import decode_keys, encode_keys
 
 
@@ -39,6 +47,8 @@ def to_physical_columns(array: pa.Array, kind: SqlType, keys: pa.Array | None = 
         return pl.DataFrame({"": series(value, dtypes[""]), "s": series(shown, dtypes["s"])})
     if kind.name == "vector":
         array = encode_keys(array)
+    if is_packed(kind):
+        array = encode_bits(array, kind.length or 0)
     if kind.labels:
         labels = pa.array([label.name for label in kind.labels], pa.string())
         return pl.DataFrame({"": series(pc.index_in(array, labels), dtypes[""])})
@@ -74,6 +84,8 @@ def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
     array = _combine(key.to_arrow())
     if kind.name == "vector":
         return decode_keys(array)
+    if is_packed(kind):
+        return decode_bits(array, kind.length or 0)
     if kind.labels:
         return pa.array([label.name for label in kind.labels], pa.string()).take(array)
     if kind.name == "timestamptz":

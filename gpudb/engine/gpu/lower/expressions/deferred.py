@@ -28,16 +28,30 @@ from gpudb.plcuda.source import CudaFunction
 from gpudb.sql import bound
 from gpudb.types import INT4, MAX_DIGITS, SqlType
 from gpudb.types.facts import FLOATS
+from gpudb.values.bit_keys import encode_bit_string
 
 _LIMIT = 10**MAX_DIGITS
 
 
 def _count_dimensions(vector: Value) -> int | None:
-    """Returns the dimensions of a constant vector, or those that a column declares; None if they are unknown."""
-    if vector.constant:
+    """Returns the dimensions of a constant vector, or those that a column declares; None if they are unknown.
+
+    Of a bit string it returns its bits.
+    """
+    if vector.type.length is None and vector.constant:
         key = pl.select(vector.expr).item()
+        if vector.type.name == "bit":
+            return len(key) if key else None
         return None if key is None else len(key) // 4
     return vector.type.length
+
+
+def _pack(bits: Value, length: int) -> Value:
+    """Returns a constant bit string without a declared length as one with it."""
+    if bits.type.name != "bit" or bits.type.length is not None:
+        return bits
+    packed = encode_bit_string(pl.select(bits.expr).item())
+    return Value(SqlType("bit", length), pl.lit(packed, pl.Binary), constant=True)
 
 
 @dataclass
@@ -70,7 +84,7 @@ class DeferredSteps:
         return pl.col(name)
 
     def defer_distance(self, metric: str, args: tuple[Value, ...], kind: SqlType) -> Value:
-        """Defers a distance of two vectors of known, equal dimensions; returns its future column.
+        """Defers a distance of two vectors, or bit strings, of known, equal dimensions; returns its future column.
 
         NotSupportedOnWorkers for others, which may have an error: the host knows which rows reach them.
         """
@@ -79,7 +93,8 @@ class DeferredSteps:
         if len(dimensions) > 1 or None in dimensions or (left.constant and right.constant):
             raise NotSupportedOnWorkers(f"{metric} of vectors without equal, declared dimensions")
         name = f"{self.prefix}{len(self.steps)}"
-        self.steps.append(distance_step(name, metric, dimensions.pop() or 0, left, right))
+        length = dimensions.pop() or 0
+        self.steps.append(distance_step(name, metric, length, _pack(left, length), _pack(right, length)))
         return Value(kind, pl.col(name))
 
     def defer_function(

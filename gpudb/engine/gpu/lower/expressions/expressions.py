@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
-from gpudb.engine.gpu.backend.distance_calls import METRICS
+from gpudb.engine.gpu.backend.distance_calls import BIT_METRICS, METRICS
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.expressions import text_codes
 from gpudb.engine.gpu.lower.expressions.constants import comparison_key, constant_value
@@ -33,6 +33,7 @@ from gpudb.engine.gpu.lower.values import (
     type_bounds,
 )
 from gpudb.errors import GpudbError
+from gpudb.functions.registry import Function
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
@@ -167,7 +168,7 @@ class ExpressionLowering:
         elif expr.function.name == "numeric_div":
             shown = maximum(args[0].display_scale, args[1].display_scale)
             result = self.deferred.defer_quotient(args[0], args[1], shown, expr.type)
-        elif expr.function.name in METRICS and args[0].type.name == "vector":
+        elif is_distance(expr.function):
             result = self.deferred.defer_distance(expr.function.name, args, expr.type)
         else:
             result = find_lowering(expr.function, utc=self._host.utc)(args, expr.type)
@@ -289,6 +290,14 @@ def _find_reached_part(before: Sequence[Value]) -> pl.Expr:
 def _label(text: str, kind: SqlType) -> object:
     """Returns a label of a class as a value of a type."""
     return text == "true" if kind == BOOL else int(text) if kind.name in INTEGERS else text
+
+
+def is_distance(function: Function) -> bool:
+    """Returns whether a function is a distance that columns compute: of two vectors, or of two bit strings."""
+    kinds = [each.name for each in function.args]
+    if kinds == ["vector", "vector"]:
+        return function.name in METRICS
+    return kinds == ["bit", "bit"] and function.name in BIT_METRICS
 
 
 def _as_case(expr: Any) -> Any:

@@ -12,7 +12,7 @@ from gpudb.engine.gpu.lower.functions.dates import to_date, to_timestamp
 from gpudb.engine.gpu.lower.functions.intervals import from_microseconds, time_of_day
 from gpudb.engine.gpu.lower.functions.numeric import round_to_scale, to_numeric
 from gpudb.engine.gpu.lower.functions.text_output import to_text
-from gpudb.engine.gpu.lower.values import Value, divide, is_keyed, type_bounds
+from gpudb.engine.gpu.lower.values import Value, divide, is_keyed, is_packed, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType, exact_numeric
 from gpudb.types.facts import FLOATS, INTEGER_LIMITS, INTEGERS
@@ -31,6 +31,7 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     """Casts a value; the caller adds its error. `utc`: the session's time zone is UTC."""
     source, target = value.type, kind
     same = source.name == target.name and target.modifier == -1 and target.name != "numeric" and not is_keyed(target)
+    same = same and not is_packed(source)
     # A cidr is stored like an inet.
     if source == target or same or (source.name, target.name) == ("cidr", "inet"):
         return Value(kind, value.expr, None, value.bounds, value.others, value.constant)

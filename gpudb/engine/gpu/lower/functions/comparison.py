@@ -12,7 +12,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.functions.dates import to_timestamp
 from gpudb.engine.gpu.lower.functions.numeric import rescale_for_comparison
 from gpudb.engine.gpu.lower.functions.registry import lowers
-from gpudb.engine.gpu.lower.values import Value, is_keyed
+from gpudb.engine.gpu.lower.values import Value, is_keyed, is_packed
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import BOOL, SqlType
 
@@ -52,12 +52,19 @@ def swap_constant(op: Operator, left: Value, right: Value) -> tuple[Operator, Va
     return (_SWAPPED[op], right, left) if left.constant and not right.constant else (op, left, right)
 
 
+def check_packed(left: SqlType, right: SqlType) -> None:
+    """Raises NotSupportedOnWorkers for bit strings of different lengths, whose bytes are not comparable."""
+    if (is_packed(left) or is_packed(right)) and left.length != right.length:
+        raise NotSupportedOnWorkers(f"{left.plain} compared with {right.plain} of another length")
+
+
 def compare(op: Operator, left: Value, right: Value) -> Value:
     """Compares two values of one type, or two integers or numerics."""
     op, left, right = swap_constant(op, left, right)
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
         return Value(BOOL, op(rescale_for_comparison(left, scale), rescale_for_comparison(right, scale)))
+    check_packed(left.type, right.type)
     if is_keyed(left.type) and left.type != right.type:
         raise NotSupportedOnWorkers(f"{left.type.plain} compared with {right.type.plain}")
     return Value(BOOL, op(left.expr, right.expr))

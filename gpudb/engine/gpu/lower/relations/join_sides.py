@@ -18,6 +18,7 @@ from gpudb.engine.gpu.lower.error_codes import first_error
 from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, LoweringContext, drop_deferred
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts, is_coded, translated
+from gpudb.engine.gpu.lower.functions.comparison import check_packed
 from gpudb.engine.gpu.lower.relations.joins import Condition, anti_join_not_in, join, join_all, key_columns
 from gpudb.engine.gpu.lower.values import Bounds, Value, physical_columns
 from gpudb.plan.tree import nodes
@@ -75,6 +76,8 @@ def lower_sides(node: nodes.Join, left: Frame, right: Frame, context: LoweringCo
     """Returns the sides of a join."""
     width = len(node.left.types)
     first, second = context.expressions(left), context.expressions(right)
+    for a, b in node.keys:
+        check_packed(a.type, b.type)
     keys = [_join_values(a, first, left.texts, b, second, right.texts) for a, b in node.keys]
     one, count = _with_join_columns(left.lazy, [a for a, _ in keys], "k", first, context)
     other, _ = _with_join_columns(right.lazy, [b for _, b in keys], "q", second, context)

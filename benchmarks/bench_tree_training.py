@@ -30,7 +30,9 @@ AGREE = 1e-2
 
 def make_table(rows: int) -> str:
     """Returns SQL that makes rows of features, and a number that depends on some of them."""
-    made = ", ".join(f"((i::bigint * {7919 + 612 * n} % 1000003) / 1000003.0::float8)::real AS f{n}" for n in range(FEATURES))
+    made = ", ".join(
+        f"((i::bigint * {7919 + 612 * n} % 1000003) / 1000003.0::float8)::real AS f{n}" for n in range(FEATURES)
+    )
     target = "(3 * f0 + f1 * f2 * 5 + sin(f3 * 6) + CASE WHEN f4 > 0.7 THEN 1 ELSE 0 END)::real AS y"
     return f"CREATE TABLE t AS SELECT *, {target} FROM (SELECT {made} FROM generate_series(1, {rows}) AS i) AS made"
 

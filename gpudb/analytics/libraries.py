@@ -18,7 +18,7 @@ def load_library(name: str) -> Any:
     except ImportError as error:
         root = name.partition(".")[0]
         shown = _PACKAGES.get(root, root)
-        hint = "Install PyTorch." if root == "torch" else "Install gpudb[analytics]."
+        hint = "Install PyTorch, or export the model as ONNX." if root == "torch" else "Install gpudb[analytics]."
         raise FeatureNotSupported(f"this needs {shown}, which is not installed", detail=str(error), hint=hint) from None
 
 

@@ -243,6 +243,8 @@ def _find_feature_type(name: str, item: SqlType) -> SqlType:
             return FLOAT8
         if item == BOOL:
             return BOOL
+        if item.labels is not None:
+            return item
         if _is_text(item):
             return TEXT
     hint = "Features are numbers, booleans and texts: compute them in the query, as by extract(epoch from …)."

@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
+from gpudb.analytics.devices import GPU
 from gpudb.analytics.libraries import load_library
-
-_GPU = Path("/dev/nvidiactl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Library:
 @cache
 def load_estimators() -> Library:
     """Returns cuML or scikit-learn; 0A000 if neither is installed."""
-    if _GPU.exists() and find_spec("cuml") is not None:
+    if GPU.exists() and find_spec("cuml") is not None:
         load_library("cuml").set_global_output_type("numpy")
         return _gather("cuml", "cluster", "decomposition", "linear_model", "neighbors")
     return _gather("sklearn", "cluster", "decomposition", "linear_model", "neighbors")

@@ -1,4 +1,4 @@
-"""Formats of models' bytes: each is opened as a scorer of matrices. None of them can run code."""
+"""Formats of models' bytes: each is opened as a scorer of matrices. None is a pickle."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gpudb.analytics.dense_model import open_dense
 from gpudb.analytics.encoding import Matrix
 from gpudb.analytics.libraries import load_library
 from gpudb.analytics.onnx_model import OnnxModel
+from gpudb.analytics.torchscript_model import TorchScriptModel
 from gpudb.errors import SqlError
 
 Scores = npt.NDArray[np.floating[Any]]
@@ -104,6 +105,7 @@ OPENERS: Mapping[str, Callable[[bytes], Scorer | OnnxModel]] = {
     "linear": _Linear,
     "safetensors": open_dense,
     "onnx": OnnxModel,
+    "torchscript": TorchScriptModel,
 }
 
 

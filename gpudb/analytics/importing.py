@@ -12,12 +12,12 @@ from gpudb.analytics.dense_model import ACTIVATIONS, DenseModel, pack_dense
 from gpudb.analytics.formats import open_content
 from gpudb.analytics.libraries import load_library
 from gpudb.analytics.scoring import Scoring, compute
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import SqlError
 
-KINDS = ("onnx", "xgboost", "lightgbm", "safetensors")
+KINDS = ("onnx", "torchscript", "xgboost", "lightgbm", "safetensors")
 """The kinds of models that a file may have."""
 _OPTIONS = {"onnx": {"output"}, "safetensors": {"activation", "final"}}
-_LIBRARIES = {"onnx": "onnxruntime"}
+_LIBRARIES = {"onnx": "onnxruntime", "torchscript": "torch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,7 @@ class Imported:
 
 
 def check_import(kind: str, options: Mapping[str, str]) -> None:
-    """22023 for an unknown kind or parameter, 0A000 for TorchScript."""
-    if kind == "torchscript":
-        hint = "Export the model as ONNX: torch.onnx.export(model, …)."
-        raise FeatureNotSupported("models of kind torchscript are not supported", hint=hint)
+    """22023 for an unknown kind or parameter."""
     if kind not in KINDS:
         hint = f"Models from files are of kind {', '.join(KINDS)}."
         raise SqlError.of("invalid_parameter_value", f'unrecognized kind of model "{kind}" from a file', hint=hint)

@@ -1,4 +1,4 @@
-"""Models in ONNX, which ONNX Runtime computes on the CPU: columns of features in, one of the model's outputs out."""
+"""Models in ONNX, which ONNX Runtime computes: columns of features in, one of the model's outputs out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gpudb.analytics.devices import GPU
 from gpudb.analytics.encoding import to_numbers
 from gpudb.analytics.libraries import load_library, make_refusal
 from gpudb.errors import FeatureNotSupported, SqlError
@@ -30,7 +31,7 @@ class OnnxModel:
         library = load_library("onnxruntime")
         options = library.SessionOptions()
         options.log_severity_level = 4
-        self._session = library.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        self._session = library.InferenceSession(content, options, providers=_list_providers(library))
         self._inputs = self._session.get_inputs()
         self._outputs = {each.name: each.type for each in self._session.get_outputs()}
 
@@ -72,6 +73,15 @@ class OnnxModel:
         if isinstance(wanted, int) and wanted != given:
             message = f"the model has {wanted} features, but its function has {given} arguments"
             raise SqlError.of("invalid_parameter_value", message)
+
+
+def _list_providers(library: Any) -> list[Any]:
+    """Returns what computes: the GPU where there is one, if the library was built for it, and the CPU for the rest."""
+    providers: list[Any] = ["CPUExecutionProvider"]
+    if GPU.exists() and "CUDAExecutionProvider" in library.get_available_providers():
+        # It takes what it needs, not a power of two
+        providers.insert(0, ("CUDAExecutionProvider", {"arena_extend_strategy": "kSameAsRequested"}))
+    return providers
 
 
 def _find_type(given: Any) -> Any:

@@ -14,18 +14,22 @@ _CHUNK = 1 << 18
 """Rows that are scored at once."""
 
 
-def measure(
-    task: str, scorer: Scorer, matrix: Matrix, target: npt.NDArray[Any], *, linear: bool
-) -> dict[str, float | int]:
-    """Returns the figures of a model over rows; those of clusters are their number of rows alone.
+def score_all(task: str, scorer: Scorer, matrix: Matrix) -> Scores:
+    """Returns the scores of rows; of clusters, whose scores have no figures, none."""
+    if task == "clustering":
+        return np.empty(0)
+    return np.concatenate([scorer.score(matrix[place : place + _CHUNK]) for place in range(0, len(matrix), _CHUNK)])
+
+
+def measure(task: str, scores: Scores, target: npt.NDArray[Any], *, linear: bool, rows: int) -> dict[str, float | int]:
+    """Returns the figures of the scores of some rows; those of clusters are their number of rows alone.
 
     `linear` is whether a classifier's scores are those before the logistic function or softmax.
     """
-    found: dict[str, float | int] = {"rows": len(matrix)}
+    found: dict[str, float | int] = {"rows": rows}
     if task == "clustering":
         return found
-    parts = [scorer.score(matrix[place : place + _CHUNK]) for place in range(0, len(matrix), _CHUNK)]
-    scores = np.concatenate(parts).astype(np.float64)
+    scores = scores.astype(np.float64)
     if task == "regression":
         return found | _measure_numbers(scores, target)
     return found | _measure_classes(scores, target, linear=linear)

@@ -44,7 +44,7 @@ _models: LruCache[str, tuple[Scorer | OnnxModel, int]] = LruCache(64, weigh=lamb
 def score(scoring: Scoring, columns: list[pa.Array]) -> pa.Array:
     """Returns a value for each row of columns of features: doubles, numbers of classes, or lists of doubles.
 
-    A NULL feature is missing to trees; to models that need `complete` rows it makes the result NULL.
+    A NULL feature is missing to trees; to models that need `complete` rows it makes the result NULL, NaN does not.
     """
     return compute(_load(scoring), scoring, columns)
 
@@ -52,21 +52,20 @@ def score(scoring: Scoring, columns: list[pa.Array]) -> pa.Array:
 def compute(model: Scorer | OnnxModel, scoring: Scoring, columns: list[pa.Array]) -> pa.Array:
     """Scores rows by a model that is loaded; 22023 for results that are not of the output's kind."""
     missing: Any = None
+    if scoring.complete:
+        missing = np.any(np.stack([each.is_null().to_numpy(zero_copy_only=False) for each in columns]), axis=0)
     if isinstance(model, OnnxModel):
-        nulls = [each.is_null().to_numpy(zero_copy_only=False) for each in columns]
-        missing = np.any(np.stack(nulls), axis=0)
         filled = [each.fill_null("" if pa.types.is_string(each.type) else 0) for each in columns]
         return _finish(model.compute(filled, scoring.result), scoring.output, missing)
     matrix = make_matrix(columns, scoring.categories, one_hot=scoring.one_hot)
-    if scoring.complete:
-        missing = np.isnan(matrix).any(axis=1)
     try:
         scores: npt.NDArray[Any] = model.score(matrix)
     except ValueError as error:
         raise make_refusal("score these rows", error) from None
     if scoring.output == "label":
         threshold = 0.0 if scoring.format == "linear" else 0.5
-        scores = scores > threshold if scores.ndim == 1 else scores.argmax(axis=1)
+        # NaN is greater than all numbers, as it is to PostgreSQL
+        scores = ~(scores <= threshold) if scores.ndim == 1 else scores.argmax(axis=1)
     elif scoring.output == "probability":
         scores = as_probabilities(scoring.format, scores)
         return _finish(scores, "value" if scores.ndim == 1 else "vector", missing)

@@ -15,10 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.analytics import clustering, decomposition, neighbors, regression
+from gpudb.analytics.backend import load_estimators
 from gpudb.analytics.rows import Floats, Mask, Scaling, find_complete, measure, spread, to_matrix
 
 Options = Mapping[str, Any]
 _INTERCEPT = "intercept"
+
+
+def prepare() -> None:
+    """Imports the library of the functions: that takes longer than most of them."""
+    load_estimators()
 
 
 def _read(columns: pa.Table, width: int, options: Options) -> tuple[Mask, Floats, Scaling]:

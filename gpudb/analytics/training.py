@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 
 from gpudb.analytics import formats
 from gpudb.analytics.encoding import Categories, Matrix, find_categories, make_matrix, to_numbers
-from gpudb.analytics.fitting import FITTERS, Fitted, Sample
+from gpudb.analytics.fitting import FITTERS
 from gpudb.analytics.onnx_model import OnnxModel
 from gpudb.analytics.parameters import Task, Value
-from gpudb.analytics.quality import measure
+from gpudb.analytics.quality import measure, score_all
+from gpudb.analytics.received import read_rows
+from gpudb.analytics.samples import Fitted, Sample
 from gpudb.errors import SqlError
-from gpudb.processes.serving import ask
 
 ONE_HOT = frozenset({"linear", "ridge", "logistic", "kmeans", "random_forest"})
 """Kinds of models to which a text is a column of zeros and ones for each category."""
@@ -55,6 +56,7 @@ class Trained:
     format: str
     content: bytes
     linear: tuple[tuple[tuple[float, ...], float], ...] = ()
+    notice: str = ""
 
 
 def train(training: Training) -> Trained:
@@ -62,7 +64,7 @@ def train(training: Training) -> Trained:
 
     22023 without rows, for a target that is not a class or number, and for parameters that the library refuses.
     """
-    rows = _read_rows()
+    rows = read_rows()
     has_target = training.task != "clustering"
     rows = _drop_incomplete(training, rows, has_target)
     if not rows.num_rows:
@@ -83,13 +85,6 @@ def train(training: Training) -> Trained:
         if not np.isfinite(target).all():
             raise SqlError.of("invalid_parameter_value", "the target of a regression must be finite")
     return _fit(training, matrix, target, labels, tuple(categories))
-
-
-def _read_rows() -> pa.Table:
-    batches: list[pa.RecordBatch] = []
-    while (batch := ask("rows")) is not None:
-        batches.append(batch)
-    return pa.Table.from_batches(batches)
 
 
 def _drop_incomplete(training: Training, rows: pa.Table, has_target: bool) -> pa.Table:
@@ -138,12 +133,25 @@ def _fit(
     scorer = formats.open_content(fitted.format, fitted.content)
     assert not isinstance(scorer, OnnxModel)
     linear = fitted.format == "linear"
-    metrics = {"training": measure(training.task, scorer, *kept, linear=linear), **fitted.figures}
+
+    def measure_part(number: int, rows: tuple[Matrix, npt.NDArray[Any]]) -> dict[str, float | int]:
+        scores = fitted.scores[number] if fitted.scores else score_all(training.task, scorer, rows[0])
+        return measure(training.task, scores, rows[1], linear=linear, rows=len(rows[0]))
+
+    metrics = {"training": measure_part(0, kept), **fitted.figures}
     if checked is not None:
-        metrics["validation"] = measure(training.task, scorer, *checked, linear=linear)
+        metrics["validation"] = measure_part(1, checked)
     shown = json.dumps(metrics)
     if training.task == "clustering":
         labels = tuple(map(str, range(len(fitted.linear))))
     return Trained(
-        tuple(categories), labels, count, shown, fitted.library, fitted.format, fitted.content, fitted.linear
+        tuple(categories),
+        labels,
+        count,
+        shown,
+        fitted.library,
+        fitted.format,
+        fitted.content,
+        fitted.linear,
+        fitted.notice,
     )

@@ -36,6 +36,13 @@ class ProcessPool:
         with self._take(wanted) as child:
             return child.call(name, arguments, wanted, answer)
 
+    def start(self) -> None:
+        """Starts a child unless one is idle, and returns at once: it prepares itself while the caller does the rest."""
+        with self._lock:
+            if self._idle:
+                return
+        self._keep(ChildProcess(self._module, memory_bytes=self._memory))
+
     @contextlib.contextmanager
     def _take(self, wanted: Wanted) -> Iterator[ChildProcess]:
         while not self._room.acquire(timeout=POLL_MS / 1000):

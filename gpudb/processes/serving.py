@@ -7,6 +7,7 @@ which the parent answers by ("answer", value) or ("error", GpudbError). Amid a q
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
@@ -87,7 +88,8 @@ _served: Any
 def main(module: str, memory_bytes: int = 0) -> None:
     """Serves the functions of a module until stdin ends, with at most so much memory for data (0: any).
 
-    What they print goes to stderr. Any exception that is no GpudbError reaches the caller as 38000, with its text.
+    A function `prepare` of the module is called first, such as to import libraries. What they print goes to stderr. Any
+    exception that is no GpudbError reaches the caller as 38000, with its text.
     """
     _end_with_parent()
     if memory_bytes:
@@ -100,6 +102,9 @@ def main(module: str, memory_bytes: int = 0) -> None:
     os.dup2(2, 1)
     _streams = calls, answers
     _served = import_module(module)
+    if prepare := getattr(_served, "prepare", None):
+        with contextlib.suppress(Exception):  # the call that needs what is missing tells so
+            prepare()
     while (message := read_message(calls)) is not None:
         name, arguments = message[1]
         write_message(answers, *_run(getattr(_served, name), arguments))

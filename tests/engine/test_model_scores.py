@@ -98,6 +98,17 @@ def test_what_engines_do_not_compute_is_scored_by_libraries(session: Session) ->
     run(session, "DROP SEQUENCE s")
 
 
+def test_training_reads_the_memory_of_workers(session: Session) -> None:
+    source = "SELECT a, b, d, a * 2 + coalesce(b, 3) AS y FROM t"
+    run(session, f"CREATE MODEL other FROM ({source}) TARGET y FUNCTION fo USING xgboost WITH (trees = 20)")
+    ((rows, r2, device),) = run(session, "SELECT rows, metrics->'training'->>'r2', metrics->>'device' FROM gpudb_models"
+                                         " WHERE model = 'other'")  # fmt: skip
+    assert rows == 3000
+    assert float(r2) > 0.99
+    assert device == ("cuda" if session.database.engine.name == "gpu" else None)
+    run(session, "DROP MODEL other")
+
+
 def test_a_replaced_model_is_another_one(session: Session) -> None:
     train = "CREATE OR REPLACE MODEL other FROM (SELECT a, a * {} AS y FROM rows) TARGET y FUNCTION fo USING xgboost"
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,6 @@ def test_a_file_that_is_no_model(session: Session, path: Path, kind: str, conten
     ("rest", "code"),
     [
         ("FUNCTION q(a float8) RETURNS float8 USING magic", "22023"),
-        ("FUNCTION q(a float8) RETURNS float8 USING torchscript", "0A000"),
         ("FUNCTION q(a float8) RETURNS float8 USING xgboost WITH (trees = 3)", "22023"),
         ("FUNCTION q(a float8) USING xgboost", "42601"),
         ("FUNCTION q RETURNS float8 USING xgboost", "42601"),
@@ -224,6 +224,33 @@ def test_a_file_that_is_no_model(session: Session, path: Path, kind: str, conten
 )
 def test_statements_that_fail(session: Session, rest: str, code: str) -> None:
     assert state(session, f"CREATE MODEL n FROM FILE '/nowhere/at all' {rest}") == code
+
+
+def test_torchscript(session: Session, path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Sums(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return torch.stack((x.sum(dim=1), x[:, 0] * 2), dim=1)
+
+    torch.jit.script(Sums()).save(path)
+    bring(session, path, "float8[] USING torchscript")
+    assert value(session, "SELECT p(1, 2, 3)") == [6, 2]
+    assert value(session, "SELECT p(1, NULL, 3)") is None
+    bring(session, path, "integer USING torchscript")
+    assert column(session, "SELECT p(a, 5, 0) FROM (VALUES (1), (9)) v (a)") == [0, 1]
+    for rest, code in (("(a float8) RETURNS float8", "22023"), ("(a float8, b float8) RETURNS text", "22023")):
+        assert state(session, f"CREATE MODEL n FROM FILE '{path}' FUNCTION q{rest} USING torchscript") == code
+    run(session, "DROP MODEL m")
+
+
+def test_torchscript_without_pytorch_is_refused(session: Session, path: Path) -> None:
+    if find_spec("torch") is not None:
+        pytest.skip("PyTorch is installed")
+    path.write_bytes(b"a module")
+    error = fails(session, f"CREATE MODEL n FROM FILE '{path}' FUNCTION q(a float8) RETURNS float8 USING torchscript")
+    assert (error.sqlstate, error.message) == ("0A000", "this needs PyTorch, which is not installed")
+    assert error.hint == "Install PyTorch, or export the model as ONNX."
 
 
 def test_files_need_a_privilege(session: Session, database: Database, path: Path) -> None:

@@ -16,6 +16,7 @@ from gpudb.catalog.model_functions import drop_function, find_model
 from gpudb.session.database import Database
 from gpudb.session.execution.routines.model_calls import TRAINING_POOL
 from gpudb.session.session import Session
+from gpudb.session.statements import create_model
 from tests.support.sessions import fails, run, state, value, wait_until
 
 ROWS = 400
@@ -624,6 +625,32 @@ def test_infinity_and_what_is_too_great(session: Session) -> None:
         assert error.sqlstate == "22023", error
         assert "\n" not in f"{error.message}{error.detail}"
     run(session, "DROP TABLE sizes; DROP MODEL sized")
+
+
+def test_enums_are_features(session: Session) -> None:
+    run(session, "CREATE TYPE size AS ENUM ('small', 'great', 'big')")
+    sizes = "SELECT i AS id, (enum_range(NULL::size))[i % 3 + 1] AS s, (i % 3 * 10)::float8 AS y"
+    run(session, f"CREATE TABLE sized AS {sizes} FROM generate_series(0, 59) i")
+    for kind, least in (("xgboost", 9), ("linear", 9)):
+        run(session, f"CREATE OR REPLACE MODEL m FROM (SELECT s, y FROM sized) TARGET y FUNCTION ps USING {kind}")
+        found = run(session, "SELECT s, avg(ps(s)) FROM sized GROUP BY s ORDER BY s")
+        assert [label for label, _ in found] == ["small", "great", "big"]
+        assert [score for _, score in found] == pytest.approx([0, 10, 20], abs=10 - least)
+    assert state(session, "DROP TYPE size") == "2BP01"
+    run(session, "DROP MODEL m; DROP TABLE sized; DROP TYPE size")
+
+
+def test_nan_is_a_number_wherever_a_linear_model_runs(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    for target, call in (("y", "SELECT pn(x => 'nan') = 'nan'"), ("good", "SELECT pn(x => 'nan')")):
+        kind = "linear" if target == "y" else "logistic"
+        found = []
+        for most in (create_model.MAX_TERMS, 0):
+            monkeypatch.setattr(create_model, "MAX_TERMS", most)
+            sql = f"CREATE OR REPLACE MODEL m FROM (SELECT x, {target} FROM rows WHERE x IS NOT NULL) TARGET {target}"
+            run(session, f"{sql} FUNCTION pn USING {kind}")
+            found.append((value(session, call), value(session, "SELECT pn(NULL)")))
+            run(session, "DROP MODEL m")
+        assert found[0] == found[1] == (True, None)
 
 
 def test_its_functions_stay_together(session: Session) -> None:

@@ -324,7 +324,13 @@ class QueryRenderer:
     @_render_from.register
     def _(self, source: bound.FrameScan) -> str:
         self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
-        return f"{quote_identifier('frame ' + source.name)} AS r{source.rel}"
+        frame = quote_identifier("frame " + source.name)
+        # Arrow has labels as texts, which sort otherwise
+        labels = [(quote_identifier(each.name), each.type) for each in source.columns if each.type.labels]
+        if labels:
+            casts = ", ".join(f"CAST({name} AS {kind.duckdb}) AS {name}" for name, kind in labels)
+            frame = f"(SELECT * REPLACE ({casts}) FROM {frame})"
+        return f"{frame} AS r{source.rel}"
 
     @_render_from.register
     def _(self, source: bound.FileScan) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pyarrow as pa
-
 from gpudb.analytics.linear_sql import MAX_TERMS, count_terms, make_label, make_probability, make_value, quote_text
 from gpudb.analytics.parameters import check_kind, find_task, read_parameters
 from gpudb.analytics.training import Trained, Training
@@ -21,13 +19,13 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.authorization.authorize import authorize
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
-from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.execution.routines.model_calls import COMPLETE, TRAINING_POOL
 from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.session.routines.create_routine import resolve_replacement
 from gpudb.session.statements.import_model import read_model
+from gpudb.session.statements.training_rows import open_rows
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
@@ -247,6 +245,8 @@ def _find_feature_type(name: str, item: SqlType) -> SqlType:
             return FLOAT8
         if item == BOOL:
             return BOOL
+        if item.labels is not None:
+            return item
         if _is_text(item):
             return TEXT
     hint = "Features are numbers, booleans and texts: compute them in the query, as by extract(epoch from …)."
@@ -280,22 +280,10 @@ def _check_returns(context: Context, text: str, result: SqlType) -> None:
 
 def _run_training(context: Context, training: Training, query: Query) -> Trained:
     """Trains in a child process, which asks for the rows; a cancelled statement ends it."""
-    stream = run_query(context, query)
-    batches: Iterator[pa.RecordBatch] = iter(stream)
-    sent_any = False
-
-    def answer(_: object) -> pa.RecordBatch | None:
-        nonlocal sent_any
-        batch = next(batches, None)
-        if batch is None and not sent_any:
-            batch = pa.RecordBatch.from_pylist([], schema=stream.schema)
-        sent_any = True
-        return batch
-
-    try:
-        trained: Trained = TRAINING_POOL.call("train", (training,), context.cancel.check, answer)
-    finally:
-        stream.close()
+    with open_rows(context, query, nan_is_null=training.kind not in COMPLETE) as parts:
+        trained: Trained = TRAINING_POOL.call("train", (training,), context.cancel.check, lambda _: next(parts, None))
+    if trained.notice:
+        context.notice(trained.notice)
     return trained
 
 

@@ -127,7 +127,7 @@ def _list_features(model: Model, args: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def _equals(arg: Expr, text: str) -> Call:
-    return Call(find_function("texteq", TEXT, TEXT), (arg, Constant(text, TEXT)), BOOL)
+    return Call(find_function("texteq", TEXT, TEXT), (_cast(arg, TEXT), Constant(text, TEXT)), BOOL)
 
 
 def _number(value: int) -> Constant:

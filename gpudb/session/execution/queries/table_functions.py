@@ -35,9 +35,10 @@ def call_table_function(context: Context, node: TableFunction, run: Run) -> pa.T
     22004 for an argument that is NULL. None reads columns any more.
     """
     options = {name: _evaluate(context, node, name, arg) for name, arg in zip(node.names, node.args, strict=True)}
+    pool = _get_pool(context.session.database.cpu.memory_limit)
+    pool.start()  # it imports its library while the engine computes the rows
     rows = [run(query) for query in node.queries]
     read = [_name_features(table, kept, node.features) for table, kept in zip(rows, node.kept, strict=True)]
-    pool = _get_pool(context.session.database.cpu.memory_limit)
     found: pa.Table = pool.call(node.function.name, (*read, len(node.features), options), context.cancel.check)
     if (notice := (found.schema.metadata or {}).get(b"notice")) is not None:
         context.notice(notice.decode())

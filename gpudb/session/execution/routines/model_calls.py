@@ -26,7 +26,7 @@ TRAINING_POOL = ProcessPool(
 )
 """The processes that train and import models: trainings wait for each other, and no scoring for them."""
 ONE_HOT = frozenset({"linear", "ridge", "logistic", "kmeans", "random_forest"})
-COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetensors"})
+COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetensors", "torchscript"})
 """Kinds of models whose result is NULL where a feature is."""
 
 

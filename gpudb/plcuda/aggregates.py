@@ -104,7 +104,9 @@ def read_initial(text: str, state: SqlType) -> tuple[str, ...]:
     parts = text.strip().removeprefix("(").removesuffix(")").split(",")
     if len(parts) != len(state.fields):
         raise SqlError.of("invalid_text_representation", f'malformed record literal: "{text}"')
-    return tuple(_read_literal(part.strip().strip('"'), item) for part, (_, item) in zip(parts, state.fields, strict=True))
+    return tuple(
+        _read_literal(part.strip().strip('"'), item) for part, (_, item) in zip(parts, state.fields, strict=True)
+    )
 
 
 def _read_literal(text: str, item: SqlType) -> str:

@@ -16,6 +16,7 @@ from typing import Literal as OneOf
 
 from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.unsupported import NotFused as NotFused
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 
 Bounds = tuple[int, int] | None
@@ -225,10 +226,24 @@ class BodyCall(Expr):
     code: int
 
 
+@dataclass(frozen=True)
+class FoldInput(Expr):
+    """What a row adds to a state of a PL/CUDA aggregate: its arguments, if the row is kept. It has no value.
+
+    Errors of the transition function are the codes from `code` on, those of the combine function from `combine_code`.
+    """
+
+    aggregate: CudaAggregate
+    args: tuple[Expr, ...]
+    keep: Expr | None
+    code: int
+    combine_code: int
+
+
 for _kind in (
     Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry,
     LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb,
-    BodyCall,
+    BodyCall, FoldInput,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 
@@ -287,10 +302,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """An accumulator over values that are not NULL: a sum of integers (modulo 2⁶⁴) or floats, a minimum, a maximum."""
+    """An accumulator over values that are not NULL: a sum of integers (modulo 2⁶⁴) or floats, a minimum, a maximum.
 
-    op: OneOf["add", "fadd", "min", "max"]
+    The words of a PL/CUDA aggregate are consecutive ones of the operation `fold` and one FoldInput: what its cell has,
+    then the bits of each field of the state (see `gpudb.plcuda.aggregates`).
+    """
+
+    op: OneOf["add", "fadd", "min", "max", "fold"]
     value: Expr
+    word: int = 0
 
 
 @dataclass(frozen=True, slots=True)

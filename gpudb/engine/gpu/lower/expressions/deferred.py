@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from gpudb.engine.gpu.lower.expressions.exact_steps import (
     co_moment_step,
     deviation_step,
     distance_step,
+    finish_step,
     function_step,
     quotient_step,
 )
@@ -22,6 +24,7 @@ from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostS
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 from gpudb.types import MAX_DIGITS, SqlType
 
@@ -87,6 +90,15 @@ class DeferredSteps:
         """
         name = f"{self.prefix}{len(self.steps)}"
         self.steps.append(function_step(name, code, args, reached))
+        return Value(kind, pl.col(name), None, type_bounds(kind))
+
+    def defer_finish(self, fold: CudaAggregate, names: Sequence[str], kind: SqlType) -> Value:
+        """Defers the results of states of a PL/CUDA aggregate, in columns of some names; returns their future column.
+
+        The step raises the errors of the final function.
+        """
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(finish_step(name, fold, names))
         return Value(kind, pl.col(name), None, type_bounds(kind))
 
     def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:

@@ -10,8 +10,9 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
-from gpudb.engine.gpu.backend.function_calls import FunctionCall
+from gpudb.engine.gpu.backend.function_calls import FinishCall, FunctionCall
 from gpudb.engine.gpu.lower.values import Value, physical_columns
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 
 
@@ -89,6 +90,12 @@ def function_step(name: str, code: CudaFunction, args: Sequence[Value], reached:
         operands.append(pl.lit(True).alias(name + "_w"))
     call = FunctionCall(name, code, names, name + "_w" if len(operands) > len(names) else None)
     return ExactStep(call, tuple(operands))
+
+
+def finish_step(name: str, fold: CudaAggregate, names: Sequence[str]) -> ExactStep:
+    """Returns the step that finishes states of a PL/CUDA aggregate: what their cells have, and their fields."""
+    operands = tuple(pl.col(each).alias(f"{name}_{number}") for number, each in enumerate(names))
+    return ExactStep(FinishCall(name, fold, tuple(each.meta.output_name() for each in operands)), operands)
 
 
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:

@@ -1,4 +1,4 @@
-"""Calls of PL/CUDA functions and aggregates on the host, in processes that end with the statement that waits."""
+"""Calls of PL/CUDA functions and aggregates on the host: child processes run them, and end with their statement."""
 
 from __future__ import annotations
 

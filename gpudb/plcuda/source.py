@@ -38,6 +38,7 @@ HOST_PROLOGUE = """\
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #define __device__
 #define __forceinline__ inline

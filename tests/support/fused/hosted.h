@@ -3,6 +3,7 @@
 // Lanes of a warp are alone: each sees no other one beside it where it asks who is there, as if they had diverged. Where
 // all 32 are asked for, they wait for one another.
 #pragma once
+#include <cstring>
 
 #define __global__
 #define __device__

@@ -150,8 +150,9 @@ def _callable(name: str, kernel: Kernel) -> str:
     given = ", ".join(f"*({kind.replace('__restrict__', '')}*)given[{place}]" for place, kind in enumerate(kinds))
     body = body.replace('extern "C" __global__', "static").replace(" fused(", f" of_{name}(")
     # Kernels that call the same PL/CUDA function each have it.
-    inside = f"\nnamespace in_{name} {{\n{body}\n}}\n"
-    return f'{inside}extern "C" void {name}(void** given) {{ in_{name}::of_{name}({given}); }}\n'
+    entry = f'extern "C" void {name}(void** given) {{ of_{name}({given}); }}'
+    guards = "".join(f"#undef {each}\n" for each in re.findall(r"^#define (PLCUDA_STRUCT_\w+)", body, re.MULTILINE))
+    return f"\nnamespace in_{name} {{\n{body}\n{entry}\n}}\n{guards}"
 
 
 def _compiled(folder: Path) -> Path:

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall, compute_distances
-from gpudb.engine.gpu.backend.function_calls import FunctionCall, compute_calls
+from gpudb.engine.gpu.backend.function_calls import FinishCall, FunctionCall, compute_calls, compute_results
 from gpudb.engine.gpu.backend.tree_calls import TreeCall, compute_scores
 from gpudb.exact.arrow import to_decimals, to_words
 from gpudb.exact.deviations import co_moments, deviations
@@ -73,7 +73,7 @@ class CoMomentCall:
     products: str
 
 
-ExactCall = QuotientCall | DeviationCall | CoMomentCall | DistanceCall | FunctionCall | TreeCall
+ExactCall = QuotientCall | DeviationCall | CoMomentCall | DistanceCall | FunctionCall | FinishCall | TreeCall
 
 
 def compute_exact(frame: pl.DataFrame, call: ExactCall) -> list[pl.Series]:
@@ -83,7 +83,7 @@ def compute_exact(frame: pl.DataFrame, call: ExactCall) -> list[pl.Series]:
 
 def exact_columns(call: ExactCall) -> tuple[tuple[str, pl.DataType], ...]:
     """Returns the names and types of the columns that `compute_exact` returns for a call."""
-    if isinstance(call, FunctionCall):
+    if isinstance(call, FunctionCall | FinishCall):
         return ((call.name, call.dtype),)
     if isinstance(call, CoMomentCall | DistanceCall):
         return ((call.name, pl.Float64()),)
@@ -125,6 +125,7 @@ _COMPUTE: dict[type, Callable[[pl.DataFrame, Any], list[pl.Series]]] = {
     DistanceCall: compute_distances,
     FunctionCall: compute_calls,
     TreeCall: compute_scores,
+    FinishCall: compute_results,
 }
 
 

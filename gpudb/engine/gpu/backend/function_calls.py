@@ -1,4 +1,4 @@
-"""Calls of PL/CUDA functions over the columns of a frame, and their computation on the host."""
+"""PL/CUDA functions and results of aggregates over the columns of a frame, and their computation on the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.engine.gpu.backend.stopping import check_stop
-from gpudb.plcuda.calls import call_columns
+from gpudb.plcuda.aggregates import CudaAggregate
+from gpudb.plcuda.calls import call_aggregate, call_columns
 from gpudb.plcuda.source import CudaFunction
 
 _DTYPES: dict[str, pl.DataType] = {
@@ -35,6 +36,29 @@ class FunctionCall:
     def dtype(self) -> pl.DataType:
         """The type of the result's column."""
         return _DTYPES[self.function.result.name]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishCall:
+    """The results of states: `operands` are columns of what their cells have, and of their fields."""
+
+    name: str
+    fold: CudaAggregate
+    operands: tuple[str, ...]
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The type of the result's column."""
+        return _DTYPES[self.fold.result.name]
+
+
+def compute_results(frame: pl.DataFrame, call: FinishCall) -> list[pl.Series]:
+    """Computes the results of a frame's states; raises the errors of the final function."""
+    has, *fields = (frame[each].to_physical() for each in call.operands)
+    held = [each.fill_null(False if each.dtype == pl.Boolean else 0).to_numpy() for each in fields]
+    arguments = held, has.fill_null(0).to_numpy()
+    found = call_aggregate("finish_states", call.fold, arguments, check_stop)
+    return [pl.Series(call.name, pl.from_arrow(found)).cast(call.dtype)]
 
 
 def compute_calls(frame: pl.DataFrame, call: FunctionCall) -> list[pl.Series]:

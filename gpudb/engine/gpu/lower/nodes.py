@@ -28,7 +28,7 @@ from gpudb.engine.gpu.lower.expressions.text_codes import (
     rank_of,
     use_codes,
 )
-from gpudb.engine.gpu.lower.groups.groups import Aggregation, has_sketches
+from gpudb.engine.gpu.lower.groups.groups import Aggregation, has_folds, has_sketches
 from gpudb.engine.gpu.lower.nearest_rows import (
     NearestSource,
     find_nearest_scan,
@@ -241,6 +241,8 @@ class StageLowering:
         frame = self.frame(node.input)
         if has_sketches(node.aggregate):
             frame = Frame(self.aggregation.merge_sketches(frame.lazy, node.aggregate, merged=node.whole), ())
+        elif has_folds(node.aggregate) and not node.whole:
+            frame = Frame(self.aggregation.merge_folds(frame.lazy, node.aggregate), ())
         elif not node.whole:
             frame = Frame(self.aggregation.merge(frame.lazy, node.aggregate), ())
         return self.aggregation.final(frame, node.aggregate)

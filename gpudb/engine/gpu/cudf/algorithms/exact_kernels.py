@@ -16,10 +16,10 @@ import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall
-from gpudb.engine.gpu.backend.function_calls import FunctionCall
+from gpudb.engine.gpu.backend.function_calls import FinishCall, FunctionCall
 from gpudb.engine.gpu.backend.tree_calls import TreeCall
 from gpudb.engine.gpu.cudf.algorithms.distances import Distances, start_distances
-from gpudb.engine.gpu.cudf.algorithms.functions import Results, start_function
+from gpudb.engine.gpu.cudf.algorithms.functions import Finished, Results, finish_states, start_function
 from gpudb.engine.gpu.cudf.algorithms.tree_scores import Scores, start_scores
 from gpudb.engine.gpu.cudf.columns.arrays import integer_halves, make_column, validity_mask, values_array
 from gpudb.engine.gpu.cudf.columns.convert import build_frame, data_type
@@ -76,9 +76,11 @@ class ExactKernels:
 
     def _start_call(
         self, columns: Columns, call: ExactCall, rows: int, flags: Any, place: int
-    ) -> _Results | Distances | Results | Scores:
+    ) -> _Results | Distances | Results | Finished | Scores:
         if isinstance(call, DistanceCall):
             return start_distances(self._start_distances, columns, call)
+        if isinstance(call, FinishCall):
+            return finish_states(columns, call)
         if isinstance(call, FunctionCall):
             return start_function(self._start_body, columns, call, rows, flags, place)
         if isinstance(call, TreeCall):

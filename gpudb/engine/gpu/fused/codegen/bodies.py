@@ -1,12 +1,13 @@
-"""Emits PL/CUDA functions into a kernel's source, and the calls of them for one row."""
+"""Emits PL/CUDA functions and aggregates into a kernel's source, and the calls of them for one row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter
-from gpudb.engine.gpu.fused.ir.pipeline import BodyCall, Expr
+from gpudb.engine.gpu.fused.ir.pipeline import BodyCall, Expr, FoldInput
 from gpudb.engine.gpu.fused.ir.traversal import functions_called
+from gpudb.plcuda.aggregates import CudaAggregate, write_aggregate
 from gpudb.plcuda.source import CudaFunction, c_type, write_function, write_macros
 
 
@@ -15,16 +16,23 @@ def write_functions(exprs: Iterable[Expr]) -> tuple[str, str]:
 
     So a body's macros are none of the kernel's.
     """
-    called = functions_called(exprs)
-    if not called:
+    exprs = list(exprs)
+    pairs = [write_function(each, _label(each)) for each in functions_called(exprs)]
+    folds = dict.fromkeys(each.aggregate for each in exprs if isinstance(each, FoldInput))
+    pairs += [write_aggregate(each, fold_label(each)) for each in folds]
+    if not pairs:
         return "", ""
-    pairs = [write_function(each, _label(each)) for each in called]
     declared = "".join(f"{declaration}\n" for declaration, _ in pairs)
     return declared, "\n" + write_macros() + "".join(definition for _, definition in pairs)
 
 
 def _label(function: CudaFunction) -> str:
     return f"plcuda_{function.number:x}"
+
+
+def fold_label(aggregate: CudaAggregate) -> str:
+    """Returns the name of an aggregate in a kernel."""
+    return f"fold_{aggregate.number:x}"
 
 
 def emit_body_call(out: StatementWriter, expr: BodyCall, kind: str, emit: Callable[[Expr], Code]) -> Code:

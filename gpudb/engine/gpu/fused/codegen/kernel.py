@@ -147,6 +147,8 @@ class _Generator:
             self._block = 4 * BLOCK_THREADS
             self._bounds = f"{self._block}, 2"
         self._shared = self._sink.shared_bytes + held
+        if isinstance(self._sink, GroupWriter):
+            self._shared += self._sink.folds.reserve(self._shared, self._block)
 
     def generate(self) -> Kernel:
         self._body()

@@ -9,6 +9,7 @@ carries are added after all rows of a thread.
 from __future__ import annotations
 
 from gpudb.engine.gpu.fused.codegen.expressions import Emitter
+from gpudb.engine.gpu.fused.codegen.folds import FoldWriter
 from gpudb.engine.gpu.fused.codegen.kernel_source import c_type
 from gpudb.engine.gpu.fused.codegen.probes import Parameters
 from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Expr, GroupSink, IsNull, Key, Limb, Literal, RowSink
@@ -33,6 +34,8 @@ def choose_cell(each: Accumulator, counted: bool, few: bool, often: bool) -> str
     it.
     """
     bounds = each.value.bounds
+    if each.op == "fold":
+        return "Folds"
     if each.op == "add":
         if bounds in {(0, 1), (1, 1)}:
             return "Counts"
@@ -49,6 +52,8 @@ def choose_cell(each: Accumulator, counted: bool, few: bool, often: bool) -> str
 
 def _cell_bytes(cell: str) -> int:
     """Returns the bytes of a cell in shared memory."""
+    if cell == "Folds":
+        return 0  # they have cells of their own
     return 4 if cell in {"Counts", "Distances<1>", "Leasts32", "Mosts32"} else 8
 
 
@@ -126,8 +131,9 @@ class GroupWriter:
         self._often = often
         self._room = room
         self._cells: list[str] = []
+        self.folds = FoldWriter(sink, out)
         if sink.storage == "dense":
-            self._plan_cells(reserved, few=True)
+            self._plan_cells(reserved, few=not self.folds.folds)
             if self._copies < _COPIES and "Distances<1>" in self._cells:
                 self._plan_cells(reserved, few=False)
 
@@ -174,6 +180,7 @@ class GroupWriter:
     def parameters(self) -> Parameters:
         """The array of words and, for a hash table, its keys."""
         found: Parameters = [("u64*", "words", ("words",))]
+        found += self.folds.parameters
         if self._sink.storage == "hash":
             found += [("i64*", "group_keys", ("keys",)), ("const i64", "group_mask", ("mask of groups",))]
         return found
@@ -181,18 +188,26 @@ class GroupWriter:
     def begin(self) -> None:
         """Emits the initialization of registers or shared memory, before the first row."""
         out, sink = self._out, self._sink
+        self.folds.begin()
         if sink.storage == "one":
-            for number, each in enumerate(sink.accumulators):
+            for number, each in self._plain_accumulators():
                 out.emit(f"{_word_type(each)} r_{number} = {_start_value(each)};")
             return
         if not self._copies:
             return
         out.emit(f"const u32 slots = {out.parameter(sink.slots, 'u32')}, cells = slots * {self._copies};")
         out.emit(f"const u32 copy = hidden(threadIdx.x & {self._copies - 1});")
-        for number, cell in enumerate(self._cells):
+        for number, cell in self._plain_cells():
             position = out.parameter(self._offsets[number], "int")
             out.emit(f"{cell}::cell* const g_{number} = ({cell}::cell*)((u8*)shared + {position});")
             out.emit(f"{cell}::clear(g_{number}, cells);")
+
+    def _plain_accumulators(self) -> list[tuple[int, Accumulator]]:
+        """Returns the accumulators but for words of folds, with their numbers."""
+        return [(number, each) for number, each in enumerate(self._sink.accumulators) if each.op != "fold"]
+
+    def _plain_cells(self) -> list[tuple[int, str]]:
+        return [(number, cell) for number, cell in enumerate(self._cells) if cell != "Folds"]
 
     def _wrapping_cells(self) -> list[int]:
         return [n for n, cell in enumerate(self._cells) if self._copies and cell == "Distances<2>"]
@@ -216,7 +231,8 @@ class GroupWriter:
         """Emits the accumulation of a row into its group."""
         out, sink = self._out, self._sink
         if sink.storage == "one":
-            for number, each in enumerate(sink.accumulators):
+            self.folds.write_row("0")
+            for number, each in self._plain_accumulators():
                 value, valid = out.value(each.value)
                 guard = "" if valid is None else f"if ({valid}) "
                 text = {
@@ -260,6 +276,7 @@ class GroupWriter:
         kind = "u32" if sink.slots < 2**32 else "u64"
         slot = out.new_name("slot")
         out.emit(f"const {kind} {slot} = {self._combined_key(sink.keys, kind)};")
+        self.folds.write_row(slot)
         if not self._copies:
             self._write_words(slot, out.parameter(sink.slots, "u64"))
             return
@@ -267,7 +284,8 @@ class GroupWriter:
         out.emit(f"const u32 {cell} = (u32){slot} * {self._copies} + copy;")
         if self._wrapping_cells():
             out.emit(f"cell_of[v] = {cell};")
-        for number, (name, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
+        for number, name in self._plain_cells():
+            each = sink.accumulators[number]
             at = f"g_{number} + {cell}"
             if name.startswith("Distances"):
                 assert each.value.bounds is not None
@@ -290,10 +308,11 @@ class GroupWriter:
 
     def _write_words(self, slot: str, stride: str) -> None:
         """Emits the update of words in global memory: one atomic for the lanes of a warp that share a slot."""
-        out, sink = self._out, self._sink
-        codes = [out.value(each.value) for each in sink.accumulators]
+        out = self._out
+        plain = self._plain_accumulators()
+        codes = [out.value(each.value) for _, each in plain]
         out.emit(f"const u32 same = lanes_with({slot});")
-        for number, (each, (value, valid)) in enumerate(zip(sink.accumulators, codes, strict=True)):
+        for (number, each), (value, valid) in zip(plain, codes, strict=True):
             value_code = f"({_word_type(each)})" + ("(i64)" if each.op == "add" else "") + value
             if valid is not None:
                 value_code = f"{valid} ? {value_code} : {_start_value(each)}"
@@ -304,11 +323,12 @@ class GroupWriter:
         out, sink = self._out, self._sink
         if sink.storage == "one":
             out.emit("__shared__ u64 warps[32];")
-            for number, each in enumerate(sink.accumulators):
+            for number, each in self._plain_accumulators():
                 out.emit(f"block_put<{_OPS[each.op]}>(words + {number}, r_{number}, {_start_value(each)}, warps);")
         elif self._copies:
             out.emit("__syncthreads();")
-            for number, (cell, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
+            for number, cell in self._plain_cells():
+                each = sink.accumulators[number]
                 arguments = f"slots, {self._copies}, words + {number}ull * slots"
                 if cell.startswith("Distances"):
                     assert each.value.bounds is not None
@@ -316,6 +336,7 @@ class GroupWriter:
                     out.emit(f"{cell}::gather(g_{number}, g_{count}, {low}, {arguments});")
                 else:
                     out.emit(f"gather<{cell}, {_OPS[each.op]}>(g_{number}, {arguments});")
+        self.folds.end()
 
 
 def _word_type(each: Accumulator) -> str:

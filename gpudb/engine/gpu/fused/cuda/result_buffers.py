@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.engine.gpu.fused.codegen.folds import MAX_BLOCKS, cell_bytes, list_folds
 from gpudb.engine.gpu.fused.cuda import compaction
 from gpudb.engine.gpu.fused.ir.pipeline import GroupSink, RowSink
 from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows, Outcome
@@ -40,6 +41,8 @@ class ResultBuffers:
         self._capacity = capacity
         self.required_capacity: int | None = None
         """Number of output rows where they exceeded the capacity."""
+        self._cells: dict[int, Any] = {}
+        self._ticket = xp.zeros(1, np.uint32)
         slots = 0
         if isinstance(sink, GroupSink):
             slots = 1 if sink.storage == "one" else sink.slots if sink.storage == "dense" else capacity
@@ -103,6 +106,10 @@ class ResultBuffers:
         match key:
             case ("state",):
                 return self.state
+            case ("fold cells", number):
+                return self._fold_cells(int(number))
+            case ("fold ticket",):
+                return self._ticket
             case ("words",):
                 return self.words
             case ("keys",):
@@ -118,6 +125,14 @@ class ResultBuffers:
             case ("there", number):
                 return self.there[int(number)]
         raise InternalError(f"a kernel's parameter {key}")
+
+    def _fold_cells(self, number: int) -> Any:
+        """Returns room for the cells of all blocks of a fold."""
+        assert isinstance(self._sink, GroupSink)
+        if number not in self._cells:
+            fold = dict(list_folds(self._sink))[number]
+            self._cells[number] = self._xp.empty(MAX_BLOCKS * self.slots * cell_bytes(fold), np.uint8)
+        return self._cells[number]
 
     def compaction_arguments(self) -> tuple[Any, ...]:
         """Returns the arguments of the compaction kernel."""

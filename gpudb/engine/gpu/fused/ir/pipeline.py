@@ -17,6 +17,7 @@ from typing import Literal as OneOf
 from gpudb.analytics.trees.ensemble import TreeShape
 from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.unsupported import NotFused as NotFused
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 
 Bounds = tuple[int, int] | None
@@ -238,9 +239,23 @@ class TreeScore(Expr):
     table: int
 
 
+@dataclass(frozen=True)
+class FoldInput(Expr):
+    """What a row adds to a state of a PL/CUDA aggregate: its arguments, if the row is kept. It has no value.
+
+    Errors of the transition function are the codes from `code` on, those of the combine function from `combine_code`.
+    """
+
+    aggregate: CudaAggregate
+    args: tuple[Expr, ...]
+    keep: Expr | None
+    code: int
+    combine_code: int
+
+
 for _kind in (
     Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry,
-    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb, BodyCall, TreeScore,
+    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb, BodyCall, FoldInput, TreeScore,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 
@@ -299,10 +314,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """An accumulator over values that are not NULL: a sum of integers (modulo 2⁶⁴) or floats, a minimum, a maximum."""
+    """An accumulator over values that are not NULL: a sum of integers (modulo 2⁶⁴) or floats, a minimum, a maximum.
 
-    op: OneOf["add", "fadd", "min", "max"]
+    The words of a PL/CUDA aggregate are consecutive ones of the operation `fold` and one FoldInput: what its cell has,
+    then the bits of each field of the state (see `gpudb.plcuda.aggregates`).
+    """
+
+    op: OneOf["add", "fadd", "min", "max", "fold"]
     value: Expr
+    word: int = 0
 
 
 @dataclass(frozen=True, slots=True)

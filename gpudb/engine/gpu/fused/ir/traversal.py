@@ -13,6 +13,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Expr,
     Field,
     Filter,
+    FoldInput,
     GroupSink,
     LikeMatch,
     Literal,
@@ -29,14 +30,16 @@ from gpudb.plcuda.source import CudaFunction
 
 def can_fail(expr: Expr) -> bool:
     """Whether evaluating an expression can raise an error, or do what no row may do that does not reach it."""
-    if isinstance(expr, RangeCheck | SquareRoot | BodyCall) or (isinstance(expr, Arithmetic) and expr.code):
+    if isinstance(expr, RangeCheck | SquareRoot | BodyCall | FoldInput) or (isinstance(expr, Arithmetic) and expr.code):
         return True
     return any(can_fail(each) for each in children(expr))
 
 
 def is_expensive(expr: Expr) -> bool:
     """Whether an expression is so expensive that it is evaluated only for rows that need it."""
-    return isinstance(expr, LikeMatch | BodyCall | TreeScore) or any(is_expensive(each) for each in children(expr))
+    return isinstance(expr, LikeMatch | BodyCall | FoldInput | TreeScore) or any(
+        is_expensive(each) for each in children(expr)
+    )
 
 
 def has_trees(expr: Expr) -> bool:
@@ -53,6 +56,8 @@ def children(expr: Expr) -> list[Expr]:
             return list(args)
         case CaseWhen(branches=branches, default=default):
             return [each for branch in branches for each in branch] + [default]
+        case FoldInput(args=args, keep=keep):
+            return list(args) if keep is None else [*args, keep]
         case Field() | Payload() | Literal():
             return []
     return [expr.arg]  # type: ignore[attr-defined]
@@ -69,7 +74,7 @@ def sink_exprs(sink: GroupSink | RowSink) -> list[Expr]:
     """Returns the expressions of a sink."""
     if isinstance(sink, RowSink):
         return list(sink.values)
-    return [*(key.expr for key in sink.keys), *(each.value for each in sink.accumulators)]
+    return [*(key.expr for key in sink.keys), *(each.value for each in sink.accumulators if not each.word)]
 
 
 def weigh(exprs: Iterable[Expr]) -> int:
@@ -88,7 +93,7 @@ def weigh(exprs: Iterable[Expr]) -> int:
 
 
 def _is_heavy(expr: Expr) -> bool:
-    if isinstance(expr, BodyCall):
+    if isinstance(expr, BodyCall | FoldInput):
         return True
     if expr.bounds is None:
         return isinstance(expr, Arithmetic) and expr.code > 0

@@ -1,4 +1,4 @@
-"""Calls of PL/CUDA functions over the rows of a block: a child process runs their bodies, compiled for the host."""
+"""PL/CUDA functions and aggregates over the rows of a block: a child process runs the bodies, compiled for the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from gpudb.engine.gpu.backend.stopping import check_stop
-from gpudb.plcuda.calls import call_columns
+from gpudb.plcuda.aggregates import CudaAggregate
+from gpudb.plcuda.calls import call_aggregate, call_columns
 from gpudb.plcuda.source import TYPES, CudaFunction
 from gpudb.types import SqlType
 
@@ -37,6 +38,47 @@ def call_body(
         found = call_columns(function, columns, len(rows), check_stop)
         made[rows], known[rows] = _from_arrow(found)
     return made, known
+
+
+def fold_rows(
+    aggregate: CudaAggregate, args: Sequence[tuple[Array, Array | None]], kept: Array, position: Array, groups: int
+) -> list[Array]:
+    """Returns the words of the states of `groups`: of the `kept` rows, each of the group at its `position`."""
+    columns = [
+        _to_arrow(values[kept], None if valid is None else valid[kept], item)
+        for (values, valid), item in zip(args, aggregate.arguments, strict=True)
+    ]
+    places = np.ascontiguousarray(position[kept], np.int64)
+    return to_words(aggregate, *call_aggregate("fold_rows", aggregate, (places, columns, groups), check_stop))
+
+
+def merge_words(aggregate: CudaAggregate, words: Sequence[Array], position: Array, groups: int) -> list[Array]:
+    """Returns the words of the states of `groups` into which states are merged, each at its `position`."""
+    if not len(position):
+        return [np.zeros(groups, np.int64) for _ in words]
+    fields, has = from_words(aggregate, words)
+    given = np.ascontiguousarray(position, np.int64), fields, has, groups
+    return to_words(aggregate, *call_aggregate("merge_states", aggregate, given, check_stop))
+
+
+def to_words(aggregate: CudaAggregate, fields: Sequence[Array], has: Array) -> list[Array]:
+    """Returns states as words of 64 bits: what the cells have, and the bits of each field."""
+    words = [has.astype(np.int64)]
+    for each, item in zip(fields, aggregate.fields, strict=True):
+        kind = np.dtype(TYPES[item.name][1])
+        made = np.zeros(len(each), np.int64)
+        made.view(kind)[:: 8 // kind.itemsize] = each
+        words.append(made)
+    return words
+
+
+def from_words(aggregate: CudaAggregate, words: Sequence[Array]) -> tuple[list[Array], Array]:
+    """Returns the fields of states, and what their cells have, from words."""
+    fields = []
+    for each, item in zip(words[1:], aggregate.fields, strict=True):
+        kind = np.dtype(TYPES[item.name][1])
+        fields.append(np.ascontiguousarray(each).view(kind)[:: 8 // kind.itemsize].copy())
+    return fields, words[0].astype(np.uint8)
 
 
 def _to_arrow(values: Array, valid: Array | None, item: SqlType) -> pa.Array:

@@ -13,7 +13,8 @@ import numpy as np
 
 from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
-from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, GroupSink, Pipeline
+from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, FoldInput, GroupSink, Pipeline
+from gpudb.engine.gpu.fused.numpy_backend import bodies
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN, Array, RowBlock, Table
 
 BLOCK_ROWS = 1 << 18
@@ -111,6 +112,10 @@ def _group_rows(block: RowBlock, sink: GroupSink) -> GroupedRows:
     groups, position = _unique(numbers)
     words = []
     for each in sink.accumulators:
+        if isinstance(each.value, FoldInput):
+            if not each.word:
+                words += _fold_rows(block, each.value, position, groups.shape[1])
+            continue
         values, valid = block.evaluate(each.value)
         held = values.astype(np.float64 if each.op == "fadd" else np.int64)
         where = position
@@ -141,13 +146,26 @@ def merge_groups(sink: GroupSink, parts: Sequence[GroupedRows]) -> GroupedRows:
     """Merges the groups of several parts."""
     if not parts:
         empty = np.zeros(0, np.int64)
-        words = tuple(_accumulate(each.op, empty, empty, 0) for each in sink.accumulators)
+        words = tuple(
+            empty if each.op == "fold" else _accumulate(each.op, empty, empty, 0) for each in sink.accumulators
+        )
         return GroupedRows(np.zeros((len(sink.key_words), 0), np.int64), words)
     if len(parts) == 1:
         return parts[0]
     groups, position = _unique(np.concatenate([part.groups for part in parts], axis=1))
-    words = tuple(
-        _accumulate(each.op, position, np.concatenate([part.words[n] for part in parts]), groups.shape[1])
-        for n, each in enumerate(sink.accumulators)
-    )
-    return GroupedRows(groups, words)
+    given = [np.concatenate([part.words[n] for part in parts]) for n in range(len(sink.accumulators))]
+    merged: list[Array] = []
+    for n, each in enumerate(sink.accumulators):
+        if not isinstance(each.value, FoldInput):
+            merged.append(_accumulate(each.op, position, given[n], groups.shape[1]))
+        elif not each.word:
+            fold = each.value.aggregate
+            merged += bodies.merge_words(fold, given[n : n + 1 + len(fold.fields)], position, groups.shape[1])
+    return GroupedRows(groups, tuple(merged))
+
+
+def _fold_rows(block: RowBlock, fold: FoldInput, position: Array, groups: int) -> list[Array]:
+    """Returns the words of a fold's states over a block's rows."""
+    kept = np.ones(len(position), bool) if fold.keep is None else block.is_true(fold.keep)
+    args = [block.evaluate(each, kept) for each in fold.args]
+    return bodies.fold_rows(fold.aggregate, args, np.flatnonzero(kept), position, groups)

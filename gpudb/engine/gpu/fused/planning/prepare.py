@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.fused.codegen.folds import check_folds
 from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
@@ -247,6 +248,7 @@ class _Preparation:
                 raise NotFused("a grouping key of more than 62 bits")
             dense = sink.slots <= max(1 << 16, min(MAX_DENSE_GROUPS, self._source.rows))
             sink = replace(sink, storage="dense" if dense else "hash")
+        check_folds(sink)
 
         def finish(outcome: executor.Outcome) -> list[ResultColumn]:
             assert outcome.grouped is not None

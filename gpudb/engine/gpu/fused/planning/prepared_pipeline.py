@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
-from gpudb.engine.gpu.fused.ir.pipeline import BodyCall, Bounds, Expr, GroupSink, Pipeline
+from gpudb.engine.gpu.fused.ir.pipeline import BodyCall, Bounds, Expr, FoldInput, GroupSink, Pipeline
 from gpudb.engine.gpu.fused.ir.traversal import children, sink_exprs, step_exprs
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
@@ -18,7 +18,7 @@ from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.lower.error_codes import BODY_ERRORS, to_exception
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.plcuda.source import make_error
+from gpudb.plcuda.source import CudaFunction, make_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,17 @@ def _find_error(pipeline: Pipeline, code: int) -> SqlError | NotSupportedOnWorke
     waiting: list[Expr] = [each for step in pipeline.steps for each in step_exprs(step)] + sink_exprs(pipeline.sink)
     while waiting and code >= BODY_ERRORS:
         expr = waiting.pop()
-        if isinstance(expr, BodyCall) and 0 <= code - expr.code < len(expr.function.errors):
-            return make_error(expr.function, code - expr.code + 1)
+        for function, first in _failing_functions(expr):
+            if 0 <= code - first < len(function.errors):
+                return make_error(function, code - first + 1)
         waiting += children(expr)
     return to_exception(code)
+
+
+def _failing_functions(expr: Expr) -> list[tuple[CudaFunction, int]]:
+    """Returns the functions that an expression calls, with the first code of their errors."""
+    if isinstance(expr, BodyCall):
+        return [(expr.function, expr.code)]
+    if isinstance(expr, FoldInput) and expr.aggregate.combine is not None:
+        return [(expr.aggregate.transition, expr.code), (expr.aggregate.combine, expr.combine_code)]
+    return []

@@ -21,6 +21,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Compare,
     Expr,
     FloatSortKey,
+    FoldInput,
     GroupSink,
     IsNull,
     Limb,
@@ -29,15 +30,20 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     TableEntry,
 )
 from gpudb.engine.gpu.fused.ir.traversal import can_fail
+from gpudb.engine.gpu.fused.numpy_backend.bodies import from_words
 from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
+from gpudb.engine.gpu.fused.translate.functions import cast_value
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, array_module
 from gpudb.engine.gpu.fused.translate.translator import Translator
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT, Dictionary, NotFused, TypedValue
+from gpudb.engine.gpu.lower.error_codes import BODY_ERRORS
 from gpudb.engine.gpu.lower.groups import co_moments
 from gpudb.engine.gpu.lower.groups.aggregates import MAX_PARTIAL_SUM, has_wide_squares, is_exact_deviation
 from gpudb.engine.gpu.lower.values import physical_columns
+from gpudb.plcuda.aggregates import CudaAggregate
+from gpudb.plcuda.source import MAX_ERRORS
 from gpudb.sql import bound
 from gpudb.types import SqlType
 from gpudb.types.facts import FLOATS, INTEGERS
@@ -89,9 +95,47 @@ class Accumulators:
         assert value.bounds is not None
         return (max(-value.bounds[0], value.bounds[1]) + abs(offset)) * self.rows < 2**63
 
+    def add_fold(self, value: FoldInput) -> int:
+        """Adds the words of a fold; returns the index of the first."""
+        first = Accumulator("fold", value)
+        if first not in self.accumulators:
+            words = 1 + len(value.aggregate.fields)
+            self.accumulators += [Accumulator("fold", value, word) for word in range(words)]
+        return self.accumulators.index(first)
+
     def add(self, op: Any, value: Expr) -> int:
         """Adds an accumulator of one word; returns its index."""
         return self._add(op, value)
+
+
+def _fold(
+    name: str,
+    call: bound.Aggregate,
+    fold: CudaAggregate,
+    translator: Translator,
+    made: Accumulators,
+    tables: MappingTables,
+) -> StateColumns:
+    if fold.combine is None or call.order_by:
+        raise NotFused(f"aggregate {call.function} without a combine function, or ordered")
+    pairs = zip(call.args, fold.arguments, strict=True)
+    args = tuple(cast_value(translator.translate(arg), item).expr for arg, item in pairs)
+    keep = None if call.filter is None else translator.translate_condition(call.filter)
+    codes = [BODY_ERRORS + MAX_ERRORS * tables.number_function(each) for each in (fold.transition, fold.combine)]
+    first = made.add_fold(FoldInput(BOOLEAN, False, fold, args, keep, *codes))
+
+    def columns(words: Words) -> list[ResultColumn]:
+        held = [
+            each if isinstance(each, np.ndarray) else each.get() for each in words[first : first + 1 + len(fold.fields)]
+        ]
+        fields, has = from_words(fold, held)
+        shown = [ResultColumn(name + "h", pl.Int8(), (has.astype(np.int64),))]
+        for number, (each, item) in enumerate(zip(fields, fold.fields, strict=True)):
+            wide = each.astype(np.float64 if each.dtype.kind == "f" else np.int64)
+            shown.append(ResultColumn(f"{name}f{number}", physical_columns(item)[""], (wide,)))
+        return shown
+
+    return columns
 
 
 def translate_aggregate(
@@ -103,6 +147,8 @@ def translate_aggregate(
         raise NotFused(f"{call.function.name}(DISTINCT …)")
     if co_moments.is_co_moment(call):
         return _co_moments(name, call, translator, made)
+    if call.function.fold is not None:
+        return _fold(name, call, call.function.fold, translator, made, tables)
     if call.within_group or len(call.args) > 1:
         raise NotFused(f"aggregate {call.function}")
     value = translator.translate(call.args[0]) if call.args else None
@@ -349,7 +395,7 @@ def state_columns(
     """Returns groups as the columns of a partial aggregate; without keys there is always one group."""
     words = grouped.words
     if not sink.keys and not grouped.groups.shape[1]:
-        starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
+        starts = {"fold": 0, "add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
         words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
     made: list[ResultColumn] = []
     distances: list[Array] = []

@@ -16,6 +16,7 @@ from gpudb.engine.gpu.lower.expressions.exact_steps import (
     co_moment_step,
     deviation_step,
     distance_step,
+    finish_step,
     function_step,
     quotient_step,
     score_step,
@@ -24,6 +25,7 @@ from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostS
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 from gpudb.sql import bound
 from gpudb.types import INT4, MAX_DIGITS, SqlType
@@ -114,6 +116,15 @@ class DeferredSteps:
         name = f"{self.prefix}{len(self.steps)}"
         self.steps.append(score_step(name, score.ensemble, [each.expr for each in features], label=label))
         return Value(INT4 if label else score.type, pl.col(name))
+
+    def defer_finish(self, fold: CudaAggregate, names: Sequence[str], kind: SqlType) -> Value:
+        """Defers the results of states of a PL/CUDA aggregate, in columns of some names; returns their future column.
+
+        The step raises the errors of the final function.
+        """
+        name = f"{self.prefix}{len(self.steps)}"
+        self.steps.append(finish_step(name, fold, names))
+        return Value(kind, pl.col(name), None, type_bounds(kind))
 
     def defer_to_host(self, host: HostFallback, expr: Any, texts: CodedTexts) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""

@@ -11,9 +11,10 @@ from gpudb.analytics.trees.ensemble import TreeEnsemble
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
-from gpudb.engine.gpu.backend.function_calls import FunctionCall
+from gpudb.engine.gpu.backend.function_calls import FinishCall, FunctionCall
 from gpudb.engine.gpu.backend.tree_calls import TreeCall
 from gpudb.engine.gpu.lower.values import Value, physical_columns
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 
 
@@ -98,6 +99,12 @@ def score_step(name: str, ensemble: TreeEnsemble, features: Sequence[pl.Expr], *
     names = tuple(f"{name}_{number}" for number in range(len(features)))
     operands = tuple(each.cast(pl.Float64).alias(at) for each, at in zip(features, names, strict=True))
     return ExactStep(TreeCall(name, ensemble, names, label), operands)
+
+
+def finish_step(name: str, fold: CudaAggregate, names: Sequence[str]) -> ExactStep:
+    """Returns the step that finishes states of a PL/CUDA aggregate: what their cells have, and their fields."""
+    operands = tuple(pl.col(each).alias(f"{name}_{number}") for number, each in enumerate(names))
+    return ExactStep(FinishCall(name, fold, tuple(each.meta.output_name() for each in operands)), operands)
 
 
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:

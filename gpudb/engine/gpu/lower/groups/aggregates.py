@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 
 import polars as pl
@@ -18,6 +19,7 @@ from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.functions.arithmetic import integer_result
 from gpudb.engine.gpu.lower.functions.text import constant_text
 from gpudb.engine.gpu.lower.groups import co_moments
+from gpudb.engine.gpu.lower.groups.folds import find_fold, state_names
 from gpudb.engine.gpu.lower.values import MAX_INT64, Value, physical_columns, two_to_64, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.optimize.exact_moments import is_exact
@@ -52,7 +54,7 @@ class State:
 def is_mergeable(call: bound.Aggregate) -> bool:
     """Returns whether a call has a small state; otherwise all rows of a group must be on one worker."""
     name = call.function.name
-    if name in SKETCHES:
+    if name in SKETCHES or find_fold(call) is not None:
         return True
     if (call.distinct and name not in {"min", "max"}) or not (
         name in _MERGEABLE or is_exact_deviation(call) or co_moments.is_co_moment(call)
@@ -101,6 +103,8 @@ def _state(call: bound.Aggregate) -> State:
     if call.within_group:
         raise NotSupportedOnWorkers(f"{call.function.name} WITHIN GROUP")
     name = call.function.name
+    if find_fold(call) is not None:
+        return _fold_state(call)
     if name in SKETCHES:
         return _host_state(call)
     if name == "first_value":
@@ -118,6 +122,22 @@ def _state(call: bound.Aggregate) -> State:
     if call.distinct or name in _WHOLE:
         return _whole_group_state(call)
     raise NotSupportedOnWorkers(f"aggregate {call.function}")
+
+
+def _fold_state(call: bound.Aggregate) -> State:
+    """Returns the state of a PL/CUDA aggregate, which `folds` makes and merges."""
+    fold = find_fold(call)
+    assert fold is not None
+    names = partial(state_names, fold)
+
+    def refuse(_args: Sequence[Value], _name: str) -> list[pl.Expr]:
+        raise NotSupportedOnWorkers(f"a partial aggregate {call.function}")
+
+    return State(
+        refuse,
+        lambda name: [pl.col(each).first() for each in names(name)],
+        lambda name, deferred: deferred.defer_finish(fold, names(name), call.type),
+    )
 
 
 def _count_state(call: bound.Aggregate) -> State:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend
@@ -13,7 +13,7 @@ from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, LoweringContext
-from gpudb.engine.gpu.lower.groups import sketches
+from gpudb.engine.gpu.lower.groups import folds, sketches
 from gpudb.engine.gpu.lower.groups.aggregates import (
     SKETCHES,
     State,
@@ -24,12 +24,24 @@ from gpudb.engine.gpu.lower.groups.aggregates import (
     skips_nulls,
     unsupported_reason,
 )
+from gpudb.engine.gpu.lower.groups.folds import find_fold
 from gpudb.engine.gpu.lower.groups.percentiles import group_with_percentiles, is_lowered
 from gpudb.engine.gpu.lower.relations.joins import key_columns
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.plan.tree import nodes
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldCall:
+    """A PL/CUDA aggregate, by its call's number: columns of its arguments, and of the rows that count (None: all)."""
+
+    number: int
+    fold: CudaAggregate
+    args: tuple[str, ...]
+    kept: str | None
 
 
 @dataclass(slots=True)
@@ -44,6 +56,7 @@ class _CallParts:
     hosted: list[tuple[int, bound.Aggregate]] = field(default_factory=list)
     """Calls, by number, that are evaluated on the host."""
     percentiles: list[tuple[int, bound.Aggregate]] = field(default_factory=list)
+    folds: list[_FoldCall] = field(default_factory=list)
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     """The fields of rows whose distinct values a call counts."""
 
@@ -66,7 +79,7 @@ class Aggregation:
             value, error = self._filtered_value(expressions, sketch.summarised, sketch.filter)
             parts.columns.append(value.alias(f"s{number}"))
             parts.errors.append(error)
-        by_place = all(
+        by_place = not any(map(find_fold, node.calls)) and all(
             (call.within_group and is_lowered(call)) or unsupported_reason(call) is None for call in node.calls
         )
         for number, call in enumerate(node.calls):
@@ -83,8 +96,8 @@ class Aggregation:
             lazy = _mark_first_rows(lazy, first, fields, f"y{number}", f"u{number}", self._context.frames)
         if has_sketches(node):
             lazy = self._context.frames.compute(lazy).lazy
-        if parts.hosted:
-            groups = self._with_hosted(lazy, types, parts.states, parts.hosted)
+        if parts.hosted or parts.folds:
+            groups = self._with_hosted(lazy, types, parts)
         else:
             groups = self._group(lazy, types, parts.states, parts.percentiles)
         if not has_sketches(node):
@@ -117,6 +130,10 @@ class Aggregation:
             name = f"u{number}" if call.distinct else f"y{number}"
             parts.states.append(pl.col(name).count().cast(pl.Int64).alias(f"a{number}"))
             return
+        fold = find_fold(call)
+        if fold is not None:
+            self._add_fold(parts, expressions, call, number, fold)
+            return
         reason = unsupported_reason(call)
         if reason is not None:
             parts.hosted.append((number, call))
@@ -128,6 +145,25 @@ class Aggregation:
         parts.columns += result
         parts.states += aggregate_state(call).partial(named, f"a{number}")
         parts.large += [(f"x{number}_{n}", call) for n, arg in enumerate(named) if may_overflow(call, arg)]
+
+    def _add_fold(
+        self,
+        parts: _CallParts,
+        expressions: ExpressionLowering,
+        call: bound.Aggregate,
+        number: int,
+        fold: CudaAggregate,
+    ) -> None:
+        self._context.host.used.append(f"aggregate {call.function}")
+        args, error = self._arguments(expressions, call, number)
+        parts.errors.append(error)
+        names = tuple(f"x{number}_{place}" for place in range(len(args)))
+        for name, arg, item in zip(names, args, fold.arguments, strict=True):
+            parts.columns.append(arg.expr.cast(physical_columns(item)[""]).alias(name))
+        kept = None if call.filter is None else f"f{number}"
+        if call.filter is not None:
+            parts.columns.append(expressions.value(call.filter).expr.alias(f"f{number}"))
+        parts.folds.append(_FoldCall(number, fold, names, kept))
 
     def _group(
         self,
@@ -148,29 +184,41 @@ class Aggregation:
             return lazy.select(names).unique()
         return lazy.group_by(names).agg([*shown, *calls])
 
-    def _with_hosted(
-        self, lazy: pl.LazyFrame, keys: Sequence[SqlType], calls: list[pl.Expr], hosted: list[tuple[int, Any]]
-    ) -> pl.LazyFrame:
-        """Aggregates groups whose rows are all on this worker, with some aggregates evaluated on the host."""
-        step = self._context.host.calls_step([call for _, call in hosted])
+    def _with_hosted(self, lazy: pl.LazyFrame, keys: Sequence[SqlType], parts: _CallParts) -> pl.LazyFrame:
+        """Aggregates groups with some aggregates evaluated on the host, over whole groups or into states."""
         table = self._context.frames.compute_on_host(lazy, "aggregates")
-        if keys:
-            names = [f"k{n}" for n in range(len(keys))]
-            shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in physical_columns(key) if s]
-            groups = table.group_by(names, maintain_order=True).agg([*shown, *calls]).with_row_index("g")
-            by = key_columns([pl.col(name) for name in names], [physical_columns(key)[""] for key in keys], "q")
-            on = [f"q{n}" for n in range(len(by))]
-            places = table.select(by).join(
-                groups.select(*by, "g"), on=on, how="left", nulls_equal=True, maintain_order="left"
-            )["g"]
-        else:
-            groups, places = table.select(calls or [pl.len().alias(NO_COLUMNS)]), None
-        if self._context.host.dry or (places is not None and not groups.height):
-            result = step.nulls(groups.height)
-        else:
-            result = step.evaluate(table, places)
-        for (number, _), columns in zip(hosted, result, strict=True):
-            groups = groups.with_columns(columns[suffix].alias(f"a{number}{suffix}") for suffix in columns.columns)
+        groups, places = _group_on_host(table, keys, parts.states)
+        is_dry = self._context.host.dry
+        if parts.hosted:
+            step = self._context.host.calls_step([call for _, call in parts.hosted])
+            is_empty = is_dry or (places is not None and not groups.height)
+            result = step.nulls(groups.height) if is_empty else step.evaluate(table, places)
+            for (number, _), columns in zip(parts.hosted, result, strict=True):
+                groups = groups.with_columns(columns[suffix].alias(f"a{number}{suffix}") for suffix in columns.columns)
+        for each in parts.folds:
+            if is_dry or not table.height:
+                states = folds.empty_states(each.fold, groups.height)
+            else:
+                at = np.zeros(table.height, np.int64) if places is None else places.to_numpy()
+                states = folds.fold_frame(each.fold, table, each.args, each.kept, at, groups.height)
+            groups = groups.with_columns(_name_states(each.fold, f"a{each.number}", states))
+        return self._context.frames.from_host(groups.drop("g", strict=False)).lazy
+
+    def merge_folds(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
+        """Merges each group's states from several workers, those of PL/CUDA aggregates among them."""
+        found = [(n, fold) for n, call in enumerate(node.calls) if (fold := find_fold(call)) is not None]
+        plain = [(n, call) for n, call in enumerate(node.calls) if find_fold(call) is None]
+        kept = [(n, call) for n, call in plain if call.function.name not in SKETCHES]
+        others = [expr for n, call in kept for expr in aggregate_state(call).merge(f"a{n}")]
+        table = self._context.frames.compute_on_host(lazy, "aggregates")
+        groups, places = _group_on_host(table, [key.type for key in node.keys], others)
+        for number, fold in found:
+            if self._context.host.dry or not table.height:
+                states = folds.empty_states(fold, groups.height)
+            else:
+                at = np.zeros(table.height, np.int64) if places is None else places.to_numpy()
+                states = folds.merge_frame(fold, table, f"a{number}", at, groups.height)
+            groups = groups.with_columns(_name_states(fold, f"a{number}", states))
         return self._context.frames.from_host(groups.drop("g", strict=False)).lazy
 
     @staticmethod
@@ -284,7 +332,8 @@ class Aggregation:
         """Merges each group's states and sketches from several workers; `merged` says that each group has one state."""
         lazy = self._context.frames.compute(lazy).lazy
         groups = lazy.filter(pl.col("sketch").is_null()).drop(list(sketches.COLUMNS))
-        groups = groups if merged else self.merge(groups, node)
+        merge = self.merge_folds if has_folds(node) else self.merge
+        groups = groups if merged else merge(groups, node)
         return sketches.merge_rows(groups, lazy, node, _find_sketches(node), self._context.frames)
 
     def final(self, frame: Frame, node: nodes.Aggregate) -> Frame:
@@ -309,6 +358,30 @@ class Aggregation:
         if not values:
             return Frame(lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
         return Frame(self._context.select_values(lazy, values, deferred), tuple(value.bounds for value in values))
+
+
+def _group_on_host(
+    table: pl.DataFrame, keys: Sequence[SqlType], calls: list[pl.Expr]
+) -> tuple[pl.DataFrame, pl.Series | None]:
+    """Returns the groups of a frame, numbered by the column g, and the number of each row's; None without keys."""
+    if not keys:
+        return table.select(calls or [pl.len().alias(NO_COLUMNS)]), None
+    names = [f"k{n}" for n in range(len(keys))]
+    shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in physical_columns(key) if s]
+    groups = table.group_by(names, maintain_order=True).agg([*shown, *calls]).with_row_index("g")
+    by = key_columns([pl.col(name) for name in names], [physical_columns(key)[""] for key in keys], "q")
+    on = [f"q{n}" for n in range(len(by))]
+    places = table.select(by).join(groups.select(*by, "g"), on=on, how="left", nulls_equal=True, maintain_order="left")
+    return groups, places["g"]
+
+
+def _name_states(fold: CudaAggregate, name: str, states: Sequence[pl.Series]) -> list[pl.Series]:
+    return [each.alias(at) for each, at in zip(states, folds.state_names(fold, name), strict=True)]
+
+
+def has_folds(node: nodes.Aggregate) -> bool:
+    """Returns whether states are merged on the host: those of PL/CUDA aggregates."""
+    return any(find_fold(call) is not None for call in node.calls)
 
 
 def has_sketches(node: nodes.Aggregate) -> bool:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from gpudb.functions.library import Function
-from gpudb.functions.registry import Implementation, Operands
+from gpudb.functions.registry import Implementation, Operands, declare_device_code
 
 _STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
 """The running statement's number, with which calls ask whether it is cancelled."""
 
 
 @lru_cache(1024)
-def implement_device_code(function: Function) -> Implementation:
-    """Returns how a function or aggregate is computed whose `code` or `fold` is device code."""
+def _implement(function: Function) -> Implementation:
     if function.fold is not None:
         return Implementation(partial(_fold, function))
     code = function.code
@@ -26,6 +25,9 @@ def implement_device_code(function: Function) -> Implementation:
         return f"gpudb_{function.result.name}_code({', '.join([first, _STATEMENT, *arguments])})"
 
     return Implementation(call)
+
+
+declare_device_code(_implement)
 
 
 def _fold(function: Function, operands: Operands) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "Operands",
     "Template",
     "declare",
+    "declare_device_code",
     "get_implementation",
     "get_result_type",
 ]
@@ -89,13 +90,19 @@ def declare(
         _IMPLEMENTATIONS[name] = implementation_
 
 
+def declare_device_code(implement: Callable[[Function], Implementation]) -> None:
+    """Declares how functions and aggregates are computed whose `code` or `fold` is device code."""
+    _of_device_code.append(implement)
+
+
+_of_device_code: list[Callable[[Function], Implementation]] = []
+
+
 def get_implementation(function: Function) -> Implementation:
     """Returns a function's implementation; 0A000 if gpudb has none."""
-    if function.code is not None or function.fold is not None:
-        from gpudb.functions.device_code import implement_device_code  # which imports this module
-
-        return implement_device_code(function)
     _import_topics()
+    if function.code is not None or function.fold is not None:
+        return _of_device_code[0](function)
     declared = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
     if declared is None:
         raise FeatureNotSupported(f"function {function} is not supported")
@@ -128,5 +135,5 @@ TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz"
     " session_functions privileges role_privileges mathematics numeric_functions statistics arrays inet money"
     " bit_strings ranges multiranges enums json json_records jsonpath sql_json miscellaneous formatting hashes"
-    " transitions variadic_arrays input_checks approximate vectors matrices".split()
+    " transitions variadic_arrays input_checks approximate vectors matrices device_code".split()
 )

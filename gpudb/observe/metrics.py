@@ -66,7 +66,7 @@ METRICS = (
     Metric(
         "gpudb_resource_group_running", "gauge", "Transactions that have a place in their resource group.", ("group",)
     ),
-    Metric("gpudb_resource_group_queued", "gauge", "Transactions that wait for such a place.", ("group",)),
+    Metric("gpudb_resource_group_waiting", "gauge", "Transactions that wait for such a place.", ("group",)),
     Metric(
         "gpudb_resource_group_admitted_total", "counter", "Transactions that got a place in their group.", ("group",)
     ),

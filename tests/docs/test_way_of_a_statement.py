@@ -34,7 +34,7 @@ beside a statement and are not on its path.
 """
 POLLED = {"gpudb.engine.gpu.worker.memory_watchdog"}
 """Modules that are asked now and then, so that a statement may meet them."""
-ENGINES = {"cpu": ((), 35), "twin": (("--engine", "twin", "--workers", "1"), 71)}
+ENGINES = {"cpu": ((), 35), "twin": (("--engine", "twin", "--workers", "1"), 72)}
 """Server options for each engine, and the limit of modules that a warm statement passes."""
 
 

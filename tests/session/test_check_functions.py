@@ -21,7 +21,7 @@ def test_functions_of_processes(session: Session, language: str) -> None:
         run(session, "CREATE FUNCTION by_sql(a float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT a'")
     error = fails(session, "CREATE TABLE k (a float8, CHECK (a IS NULL OR f(a) > 0))")
     assert error.sqlstate == "0A000"
-    assert error.message.startswith("function f(double precision) in language ")
+    assert "f(double precision) in language " in error.message
     assert error.message.endswith("is not supported in CHECK constraints")
     assert state(session, "CREATE TABLE k (a float8 CHECK (abs(f(a)) > 0))") == "0A000"
     run(session, "CREATE TABLE k (a float8)")

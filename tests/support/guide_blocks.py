@@ -13,7 +13,7 @@ DOCS = ROOT / "docs"
 
 RUNNABLE = frozenset({"python", "sql", "console", "toml"})
 """Languages whose blocks run; a block that must not carries `<!-- not run: reason -->`."""
-SHOWN = frozenset({"text", "markdown", "make"})
+SHOWN = frozenset({"text", "json", "markdown", "make"})
 """Languages whose blocks are not run. A text block right after a python or sql block is its output."""
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")

@@ -147,7 +147,7 @@ def _add_engines(families: _Families, database: Database) -> None:
     for name in list_groups(database.store.catalog().resource_groups):
         running, waiting = places.count(name)
         families.add("gpudb_resource_group_running", running, name)
-        families.add("gpudb_resource_group_queued", waiting, name)
+        families.add("gpudb_resource_group_waiting", waiting, name)
         families.add("gpudb_resource_group_admitted_total", places.admitted[name], name)
         families.add("gpudb_resource_group_queued_total", places.queued[name], name)
     families.add("gpudb_cached_plans", len(database.plans))

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from gpudb.engine.admission import Ticket
+from gpudb.engine.admission import Cost, Ticket
 from gpudb.engine.cpu import engine as engine_module
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Request, Settings
@@ -67,7 +67,7 @@ def failing(small: CpuEngine, monkeypatch: pytest.MonkeyPatch) -> CpuEngine:
 
 
 def test_it_runs_again_alone(lab: Lab, failing: CpuEngine) -> None:
-    beside = failing.admission.admit(engine_module.Cost(1000, 5.0), numbered(lab, "SELECT 1", 9))
+    beside = failing.admission.admit(Cost(1000, 5.0), numbered(lab, "SELECT 1", 9))
     _Failing.failures = 1
     found: list[list[dict[str, object]]] = []
     request = numbered(lab, SORT.format(2_000_000), 1)

@@ -9,13 +9,15 @@ import pytest
 
 from gpudb.server.http.application import make_application
 from gpudb.server.http.collector import ServerCollector
+from gpudb.server.http.console.console import Console
 from gpudb.server.http.readiness import Readiness
 
 
 @pytest.mark.parametrize("path", ["/iceberg/v1/oauth/tokens", "/iceberg/v1/gpudb/namespaces/public/tables/t"])
 def test_a_cut_body_is_no_error(path: str) -> None:
     readiness = Readiness()
-    application = make_application(readiness, ServerCollector(readiness))
+    collector = ServerCollector(readiness)
+    application = make_application(readiness, collector, Console(collector.find_sources, 60.0))
     messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
     sent: list[Any] = []
 

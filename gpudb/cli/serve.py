@@ -103,11 +103,10 @@ def _serve_database(settings: Settings, gpus: Sequence[str], http: HttpServer | 
         log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
         if http is not None:
-            print(f"console on {_name_host(http.console_url)}", flush=True)
-        if http is not None:
             opened.callback(http.readiness.drain)
             http.collector.attach(database, server)
             http.readiness.opened(database)
+            print(f"console on {_name_host(http.console_url)}", flush=True)
         _warm(database, http, signals, waiting)
         opened.callback(gc.unfreeze)  # what is left at the exit is told by libraries as leaked
         waiting.wait(signals.stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,12 +42,20 @@ class Client:
 
     def __init__(self, base: str, user: str = "gpudb", password: str = "", **options: Any) -> None:
         self.http = httpx.Client(base_url=base, timeout=60, trust_env=False, **options)
-        reply = self.http.post(f"{API}/login", json={"user": user, "password": password})
+        replies = [self._log_in(user, password)]
+        while replies[-1].status_code == 503:  # the server listens before its console is open
+            assert len(replies) < 1000
+            time.sleep(0.02)
+            replies.append(self._log_in(user, password))
+        reply = replies[-1]
         if reply.status_code != 200:
             self.http.close()
             raise AssertionError(reply.text)
         self.login = reply.json()
         self.csrf = {"X-CSRF-Token": self.login["csrf"]}
+
+    def _log_in(self, user: str, password: str) -> httpx.Response:
+        return self.http.post(f"{API}/login", json={"user": user, "password": password})
 
     def __enter__(self) -> Client:
         return self

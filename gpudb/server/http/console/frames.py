@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from gpudb.errors import GpudbError
 from gpudb.session.mailbox import Notification
 from gpudb.session.results import Notice, ResultColumn
-from gpudb.types.facts import NUMBERS, OIDS
+from gpudb.types import SqlType
 
 CONTENT_TYPE = "application/x-gpudb-results"
-
-_RIGHT_ALIGNED = NUMBERS | OIDS | {"money"}
 
 
 def frame_event(event: Mapping[str, object]) -> bytes:
@@ -36,10 +34,14 @@ def describe_columns(columns: tuple[ResultColumn, ...]) -> list[dict[str, object
             "name": column.name,
             "type": str(column.type),
             "oid": column.type.oid,
-            "align": "right" if column.type.name in _RIGHT_ALIGNED else "left",
+            "align": "right" if _is_number(column.type) else "left",
         }
         for column in columns
     ]
+
+
+def _is_number(type_: SqlType) -> bool:
+    return type_.category == "N" and not type_.name.startswith("reg")
 
 
 def describe_error(error: GpudbError) -> dict[str, object]:

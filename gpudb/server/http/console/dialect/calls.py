@@ -1,11 +1,20 @@
-"""PostgreSQL's form of DuckDB's functions, operators and types: templates whose `$n` are the operands."""
+"""PostgreSQL's form of DuckDB's functions, operators and types: templates whose `$n` are the operands.
+
+`functions.tsv` has the functions by name and number of operands, where PostgreSQL's name or sense differs. Names with
+a word after them are cases that `trees` tells apart: bins of days begin on Monday 2000-01-03, those of months at
+2000-01, and three numbers of months have a shorter form.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
 import postgast
 from postgast import pg_query_pb2 as pg
+
+_FUNCTIONS = Path(__file__).with_name("functions.tsv")
 
 TYPES = {
     "blob": "bytea",
@@ -34,86 +43,14 @@ OPERATORS = {
 }
 """Operators: DuckDB's `/` of integers is a fraction, and infinite or NaN by zero; its `//` is PostgreSQL's `/`."""
 
-FUNCTIONS = {
-    # aggregates
-    ("approx_quantile", 2): "approx_percentile($1, $2)",
-    ("geomean", 1): "exp(avg(ln($1::float8)))",
-    ("list", 1): "array_agg($1)",
-    ("mode", 1): "mode() WITHIN GROUP (ORDER BY $1)",
-    ("quantile", 2): "percentile_disc($2) WITHIN GROUP (ORDER BY $1)",
-    ("quantile_cont", 2): "percentile_cont($2) WITHIN GROUP (ORDER BY $1)",
-    ("quantile_disc", 2): "percentile_disc($2) WITHIN GROUP (ORDER BY $1)",
-    ("string_agg", 1): "string_agg($1::text, ',')",
-    # numbers
-    ("isfinite", 1): "$1::float8 NOT IN ('NaN', 'Infinity', '-Infinity')",
-    ("isinf", 1): "$1::float8 IN ('Infinity', '-Infinity')",
-    ("isnan", 1): "$1::float8 = 'NaN'",
-    ("ln", 1): "CASE WHEN $1 = 0 THEN '-Infinity'::float8 ELSE ln($1::float8) END",
-    ("log", 1): "CASE WHEN $1 = 0 THEN '-Infinity'::float8 ELSE log($1::float8) END",
-    ("log10", 1): "CASE WHEN $1 = 0 THEN '-Infinity'::float8 ELSE log($1::float8) END",
-    ("log2", 1): "CASE WHEN $1 = 0 THEN '-Infinity'::float8 ELSE ln($1::float8) / ln(2::float8) END",
-    ("round", 1): "trunc($1 + 0.5 * sign($1))",
-    ("round", 2): "round($1::numeric, $2)::float8",
-    # texts
-    ("contains", 2): "strpos($1, $2) > 0",
-    ("ends_with", 2): "right($1, length($2)) = $2",
-    ("ifnull", 2): "coalesce($1, $2)",
-    ("prefix", 2): "starts_with($1, $2)",
-    ("regexp_matches", 2): "$1 ~ $2",
-    ("suffix", 2): "right($1, length($2)) = $2",
-    # lists
-    ("list_contains", 2): "$2 = ANY($1)",
-    ("list_has", 2): "$2 = ANY($1)",
-    ("list_has_all", 2): "$1 @> $2",
-    ("list_has_any", 2): "$1 && $2",
-    # times
-    ("dayname", 1): "to_char($1, 'FMDay')",
-    ("epoch", 1): "extract(epoch FROM $1)::float8",
-    ("epoch_ms", 1): "floor(extract(epoch FROM $1) * 1000)::int8",
-    ("epoch_us", 1): "(extract(epoch FROM $1) * 1000000)::int8",
-    ("monthname", 1): "to_char($1, 'FMMonth')",
-    ("today", 0): "current_date",
-    **{
-        (name, 1): f"extract({field} FROM $1)::int4"
-        for name, field in {
-            "century": "century",
-            "day": "day",
-            "dayofmonth": "day",
-            "dayofweek": "dow",
-            "dayofyear": "doy",
-            "hour": "hour",
-            "isodow": "isodow",
-            "isoyear": "isoyear",
-            "minute": "minute",
-            "month": "month",
-            "quarter": "quarter",
-            "week": "week",
-            "weekday": "dow",
-            "weekofyear": "week",
-            "year": "year",
-        }.items()
-    },
-    ("second", 1): "floor(extract(second FROM $1))::int4",
-}
-"""Functions by name and number of arguments, where PostgreSQL's name or sense differs."""
-
-CASELESS_MATCH = "$1 ~* $2"
-SERIES = "generate_series(0::int8, ceil($1)::int8 - 1)"
-"""UNNEST(range(n))."""
-DATE_BIN = "date_bin($1, $2, TIMESTAMP '2000-01-03')"
-"""time_bucket of days and less, which begins on a Monday."""
-DATE_BINS_OF_MONTHS = {
-    1: "date_trunc('month', $1)",
-    3: "date_trunc('quarter', $1)",
-    12: "date_trunc('year', $1)",
-}
-"""time_bucket of months, whose numbers divide a year."""
-MONTHS_BIN = (
-    "TIMESTAMP '2000-01-01' + (floor((extract(year FROM $2) * 12 + extract(month FROM $2) - 24001) / $1::numeric)"
-    " * $1)::int4 * INTERVAL '1 month'"
-)
-"""time_bucket of other numbers of months, which begins at 2000-01."""
 TIMESTAMP = "$1::timestamp"
+
+
+@cache
+def functions() -> Mapping[tuple[str, int], str]:
+    """Returns the templates of functions by name and number of operands."""
+    rows = (line.split("\t") for line in _FUNCTIONS.read_text(encoding="utf-8").splitlines()[1:])
+    return {(name, int(operands)): template for name, operands, template in rows}
 
 
 @cache

@@ -102,8 +102,8 @@ def _replace_call(node: Any) -> None:
         moment = _EPOCH + dt.timedelta(milliseconds=number)
         _put(node, calls.TIMESTAMP, (make_text(moment.isoformat(sep=" ")),))
     elif name == "unnest" and len(arguments) == 1 and _is_call(arguments[0], "range", 1):
-        _put(node, calls.SERIES, (arguments[0].func_call.args[0],))
-    elif (template := calls.FUNCTIONS.get((name, len(arguments)))) is not None:
+        _put(node, calls.functions()["unnest range", 1], (arguments[0].func_call.args[0],))
+    elif (template := calls.functions().get((name, len(arguments)))) is not None:
         replacement = fill(template, list(arguments))
         _keep_clauses(call, replacement, name)
         node.CopyFrom(replacement)
@@ -137,7 +137,7 @@ def _match(node: Any, text: Any, pattern: Any, options: Any) -> None:
     given = options.a_const.sval.sval if options.WhichOneof("node") == "a_const" else None
     if given not in ("", "i", "c"):
         raise FeatureNotSupported(f"regexp_matches with the options {given!r} is not supported in charts")
-    template = calls.CASELESS_MATCH if given == "i" else calls.FUNCTIONS["regexp_matches", 2]
+    template = calls.functions()["regexp_matches i" if given == "i" else "regexp_matches", 2]
     _put(node, template, (text, pattern))
 
 
@@ -147,13 +147,14 @@ def _bin_time(width: Any, moment: Any) -> tuple[str, tuple[Any, ...]]:
     number, _, unit = text.partition(" ")
     months = _MONTHS.get(unit)
     if months is None:
-        return calls.DATE_BIN, (width, moment)
+        return calls.functions()["time_bucket days", 2], (width, moment)
     if not number.isdigit() or int(number) == 0:
         raise SqlError.of("invalid_parameter_value", f'"{text}" is no width of a bin')
     count = int(number) * months
-    if count in calls.DATE_BINS_OF_MONTHS:
-        return calls.DATE_BINS_OF_MONTHS[count], (moment,)
-    return calls.MONTHS_BIN, (make_integer(count), moment)
+    shorter = calls.functions().get((f"time_bucket {count} months", 1))
+    if shorter is not None:
+        return shorter, (moment,)
+    return calls.functions()["time_bucket months", 2], (make_integer(count), moment)
 
 
 def read_integer(node: Any) -> int | None:

@@ -1,7 +1,7 @@
 """The rights of a later catalog in an earlier one: a transaction reads its snapshot by the privileges of now.
 
 Rights are the roles, their memberships and default privileges, each object's owner and access control lists, and the
-policies of tables. As in PostgreSQL, what others committed of them holds at once; all else stays as the snapshot has it.
+policies of tables. As in PostgreSQL, what others committed of them holds at once; all else is as the snapshot has it.
 """
 
 from __future__ import annotations

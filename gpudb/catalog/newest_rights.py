@@ -1,7 +1,7 @@
 """The rights of a later catalog in an earlier one: a transaction reads its snapshot by the privileges of now.
 
-Rights are the roles, their memberships and default privileges, and each object's owner and access control lists. As in
-PostgreSQL, what others committed of them holds at once; all else stays as the snapshot has it.
+Rights are the roles, their memberships and default privileges, each object's owner and access control lists, and the
+policies of tables. As in PostgreSQL, what others committed of them holds at once; all else is as the snapshot has it.
 """
 
 from __future__ import annotations
@@ -93,14 +93,22 @@ def _take_parts(
 
 def _get_rights(found: Any) -> tuple[object, ...]:
     columns = found.columns if isinstance(found, Table | View) else ()
-    return found.owner, found.acl, tuple((each.name, each.acl) for each in columns if each.acl is not None)
+    own = (found.row_security, found.forces_row_security, found.policies) if isinstance(found, Table) else ()
+    return found.owner, found.acl, tuple((each.name, each.acl) for each in columns if each.acl is not None), own
 
 
 def _with_rights(old: Any, new: Any) -> Any:
-    """Returns an object with the owner and the lists of a newer state; that state itself if nothing else differs."""
+    """Returns an object with the rights of a newer state; that state itself if nothing else differs."""
     made = replace(old, owner=new.owner, acl=new.acl)
     if isinstance(old, Table | View):
         acls = {each.name: each.acl for each in new.columns}
         columns = tuple(replace(each, acl=acls.get(each.name, each.acl)) for each in old.columns)
         made = replace(made, columns=columns)
+    if isinstance(made, Table):
+        made = replace(
+            made,
+            row_security=new.row_security,
+            forces_row_security=new.forces_row_security,
+            policies=new.policies,
+        )
     return new if made == new else made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,21 @@ from gpudb.session.dml.policy_checks import check_new_rows, check_old_rows
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_rows, fire_before_update, has_before_rows
 from gpudb.session.triggers.rows import as_rows, put_rows, rename_rows
-from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, Expr, FrameScan, Insert, Merge, Scan, Select, Update
+from gpudb.sql.bound import (
+    CHANGED,
+    Column,
+    DataChange,
+    Delete,
+    Derived,
+    Expr,
+    FrameScan,
+    Insert,
+    Join,
+    Merge,
+    Scan,
+    Select,
+    Update,
+)
 
 Frames = Mapping[str, pa.Table]
 _INSERT, _UPDATE, _DELETE = 1, 2, 3
@@ -158,7 +172,7 @@ def _assigned_columns(bound: Update) -> frozenset[str] | None:
     query = bound.query
     if not isinstance(query, Select):
         return None
-    scans = {scan.rel for scan in _scans(query.source) if scan.row_ids}
+    scans = set(_list_targets(query.source))
     return frozenset(
         column.name
         for index, column in enumerate(bound.table.columns)
@@ -170,11 +184,17 @@ def _is_column(target: Expr, rels: set[int], index: int) -> bool:
     return isinstance(target, Column) and target.rel in rels and target.index == index
 
 
-def _scans(source: object) -> list[Scan]:
-    if isinstance(source, Scan):
-        return [source]
-    sides = (getattr(source, "left", None), getattr(source, "right", None))
-    return [scan for side in sides if side is not None for scan in _scans(side)]
+def _list_targets(source: object) -> Iterator[int]:
+    """Yields the relations that stand for the target: scans with positions, also below barriers and policies."""
+    if isinstance(source, Join):
+        yield from _list_targets(source.left)
+        yield from _list_targets(source.right)
+    elif isinstance(source, Scan):
+        yield from (source.rel,) if source.row_ids else ()
+    elif isinstance(source, Derived) and isinstance(source.query, Select):
+        below = set(_list_targets(source.query.source))
+        if below and all(_is_column(each, below, index) for index, each in enumerate(source.query.targets)):
+            yield source.rel
 
 
 def compute_returning(context: Context, bound: DataChange, rows: Batches, frames: Frames) -> pa.Table:

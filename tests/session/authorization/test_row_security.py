@@ -129,6 +129,23 @@ def test_a_policy_may_call_functions_that_run_statements(anna: psycopg.Connectio
     assert anna.execute("DELETE FROM called").rowcount == 2
 
 
+@pytest.mark.parametrize("level", ["READ COMMITTED", "REPEATABLE READ"])
+def test_a_policy_reaches_open_transactions(client: psycopg.Connection, level: str) -> None:
+    client.execute(
+        "CREATE TABLE open_for AS SELECT g AS a FROM generate_series(1, 3) g; GRANT SELECT ON open_for TO anna"
+    )
+    with psycopg.connect(client.info.dsn, autocommit=True) as other:
+        other.execute("SET ROLE anna")
+        other.execute(f"BEGIN ISOLATION LEVEL {level}")
+        assert other.execute("SELECT count(*) FROM open_for").fetchall() == [(3,)]
+        client.execute("CREATE POLICY p ON open_for USING (a = 2); ALTER TABLE open_for ENABLE ROW LEVEL SECURITY")
+        assert other.execute("SELECT a FROM open_for").fetchall() == [(2,)]
+        client.execute("DROP POLICY p ON open_for")
+        assert other.execute("SELECT count(*) FROM open_for").fetchall() == [(0,)]
+        other.execute("ROLLBACK")
+    client.execute("DROP TABLE open_for")
+
+
 def test_a_new_name_that_a_subquery_has_is_refused(client: psycopg.Connection) -> None:
     client.execute("""
         CREATE TABLE inner_names (b int, c int); CREATE TABLE named (a int, b int);

@@ -217,9 +217,10 @@ CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 65536
     ELSE repeat(s, CASE WHEN n::BIGINT * strlen(s) > 65536 THEN 0 ELSE n END) END;
 -- The text that replaces another, once the memory is there for all its copies.
 CREATE MACRO pg_replace(s, a, b) AS CASE WHEN strlen(b) > strlen(a) AND strlen(s) * strlen(b) > 1048576
-    THEN CASE WHEN pg_allot(strlen(s) + (strlen(s) - strlen(replace(s, a, ''))) // greatest(strlen(a), 1)
-        * (strlen(b) - strlen(a))) >= 0 THEN replace(s, a, b) END
-    ELSE replace(s, a, b) END;
+    THEN replace(s, a, CASE WHEN pg_allot(strlen(s) + (strlen(s) - strlen(replace(s, a, '')))
+        // greatest(strlen(a), 1) * (strlen(b) - strlen(a))) >= 0 THEN b END)
+    -- as above: on a branch that is not taken, DuckDB would make the text of constants
+    ELSE replace(s, a, CASE WHEN strlen(b) > strlen(a) AND strlen(s) * strlen(b) > 1048576 THEN a ELSE b END) END;
 CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE lpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE rpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_chr(n) AS CASE

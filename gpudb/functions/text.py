@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpudb.functions.casts import LOOKED_UP, cast
 from gpudb.functions.dimensions import flatten
 from gpudb.functions.let_binding import bind_values, make_macro_template
@@ -13,7 +15,35 @@ from gpudb.types import TEXT
 
 # ---------------------------------------------------------------------------------------------- concatenation
 
-declare("textcat", "({0} || {1})")
+_UNASKED_BYTES = 1 << 24
+"""A joined text of so many bytes is made without asking for the memory."""
+_GROWS = re.compile(
+    r"\b(?:pg_)?(?:repeat|replace|[lr]pad|string_agg|array_to_string|regexp_replace|concat|format)\w*\("
+)
+_COLUMN = re.compile(r"""(?:\w+|\(\w+\)|"(?:[^"]|"")*")(?:\.\w+|\."(?:[^"]|"")*")*""")
+
+
+def _may_be_long(sql: str) -> bool:
+    """Whether an operand may have many bytes: a column, or what a function that grows texts makes."""
+    return _COLUMN.fullmatch(sql) is not None or _GROWS.search(sql) is not None
+
+
+def _ask(last: str, *operands: str) -> str:
+    """Returns the last operand of what joins texts, once the memory is there for all of them (see `gpudb.memory`).
+
+    DuckDB makes texts of constants also on branches that are not taken: so what is made depends on the answer.
+    """
+    size = " + ".join(f"coalesce(strlen({each}), 0)" for each in operands)
+    return f"CASE WHEN {size} <= {_UNASKED_BYTES} THEN {last} WHEN pg_allot({size}) >= 0 THEN {last} END"
+
+
+def _render_join(operands: Operands) -> str:
+    if not all(map(_may_be_long, operands.sql)):
+        return f"({operands.sql[0]} || {operands.sql[1]})"
+    return bind_values(lambda a, b: f"({a} || {_ask(b, a, b)})", *operands.sql)
+
+
+declare("textcat", _render_join)
 
 
 def _to_any_text(operands: Operands, index: int) -> str:
@@ -30,8 +60,26 @@ def _format_operands(operands: Operands, first: int = 0) -> list[str]:
 
 declare("textanycat", lambda o: f"({o.sql[0]} || {_to_any_text(o, 1)})")
 declare("anytextcat", lambda o: f"({_to_any_text(o, 0)} || {o.sql[1]})")
-declare("concat", lambda o: f"concat({', '.join([*_format_operands(o), chr(39) * 2])})")
-declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_format_operands(o, 1)])})")
+
+
+def _render_list(name: str, separators: list[str], texts: list[str], first: list[str]) -> str:
+    """Returns a call that joins texts, of which those that may be long are bound, and asked for together."""
+    long = [place for place, each in enumerate(texts) if _may_be_long(each)]
+    if len(long) < 2:
+        return f"{name}({', '.join([*first, *texts, *separators])})"
+
+    def join(*names: str) -> str:
+        held = list(texts)
+        for place, each in zip(long, names, strict=True):
+            held[place] = each
+        held[long[-1]] = _ask(names[-1], *names)
+        return f"{name}({', '.join([*first, *held, *separators])})"
+
+    return bind_values(join, *(texts[place] for place in long))
+
+
+declare("concat", lambda o: _render_list("concat", ["''"], _format_operands(o), []))
+declare("concat_ws", lambda o: _render_list("concat_ws", [], _format_operands(o, 1), [o.sql[0]]))
 
 
 def _render_string_agg(operands: Operands) -> str:

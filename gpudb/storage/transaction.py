@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.model_contents import check_definitions, make_content_error
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.newest_rights import take_rights
 from gpudb.catalog.partition_trees import assemble, find_root, list_partitions
 from gpudb.catalog.tables import DataFile, ForeignKey, Table, list_added_rows
@@ -137,6 +139,7 @@ class Transaction:
         23505 if the existing rows violate a new NOT NULL or key.
         """
         self._check_open()
+        check_definitions(self._catalog, catalog)
         relations = dict(catalog.relations)
         for key, relation in catalog.relations.items():
             old = self._catalog.relations.get(key)
@@ -172,6 +175,7 @@ class Transaction:
         """
         self._check_open()
         table = self.table(oid)
+        self._check_rows(table)
         if table.partitioned_by is not None:
             return self._replace_in_partitions(table, removed, batches, deleted, check_keys=check_keys)
         if table.partition_bound is not None and not self.compacting:
@@ -227,6 +231,11 @@ class Transaction:
             raise
         return sum(each.rows for each in written.values())
 
+    def _check_rows(self, table: Table) -> None:
+        """42809 for a table that keeps a model, which only gets its rows once, unless its files are compacted."""
+        if table.schema == CONTENT_SCHEMA and table.files and not self.compacting:
+            raise make_content_error(table.name)
+
     def _has_committed_keys(self, oid: int, files: Iterable[DataFile]) -> bool:
         """Returns whether all rows of a table's files have keys that were in it before this transaction."""
         before = self._base.find_relation_by_oid(oid)
@@ -242,6 +251,7 @@ class Transaction:
 
         self._check_open()
         table = self.table(oid)
+        self._check_rows(table)
         files = adopt_files(pattern, table, self._store.data_folder(table), durable=self._store.is_durable(table))
         self._set_files(table, table.files, files)
         rows = sum(file.rows for file in files)
@@ -276,6 +286,7 @@ class Transaction:
     def restore(self, oid: int, files: tuple[DataFile, ...]) -> None:
         """Makes the files of one of a table's kept snapshots its files; 23502 or 23505 if its rows violate a key."""
         self._check_open()
+        self._check_rows(self.table(oid))
         table = replace(self.table(oid), files=files)
         self._store.key_checker.check(table, files, ())
         for column in table.columns:
@@ -295,6 +306,7 @@ class Transaction:
         """Removes all rows of a table."""
         self._check_open()
         table = self.table(oid)
+        self._check_rows(table)
         for each in (table, *list_partitions(self._catalog, table)):
             if each.partitioned_by is None and each.files:
                 self._catalog = self._catalog.put(replace(each, files=()))

@@ -179,6 +179,18 @@ def test_functions_that_are_not_volatile_change_nothing(python: Session) -> None
     error = fails(python, "SELECT writes()")
     assert error.sqlstate == "0A000"
     assert "INSERT is not allowed in a non-volatile function" in error.message
+    for text in ("WITH a AS (INSERT INTO notes VALUES (1) RETURNING 1) SELECT * FROM a", "TRUNCATE notes"):
+        run(
+            python,
+            f"CREATE OR REPLACE FUNCTION writes() RETURNS void STABLE LANGUAGE plpython3u AS $$ plpy.execute('{text}') $$",
+        )
+        assert fails(python, "SELECT writes()").sqlstate == "0A000"
+
+
+def test_settings_of_a_function_hold_in_its_body(python: Session) -> None:
+    run(python, "CREATE FUNCTION zone() RETURNS text LANGUAGE plpython3u SET timezone = 'Asia/Tokyo' AS"
+        " $$ return plpy.execute('SHOW timezone')[0]['TimeZone'] $$")  # fmt: skip
+    assert run(python, "SELECT zone(), current_setting('timezone')") == [("Asia/Tokyo", "UTC")]
 
 
 TRIGGER = """

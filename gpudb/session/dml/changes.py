@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
+from gpudb.catalog.model_contents import make_content_error
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import BEFORE, DELETE, INSERT, UPDATE, has_event
@@ -168,6 +170,8 @@ def _lock_targets(context: Context) -> None:
         relation = find_base_table(context.transaction.catalog, relation)
         if relation is None:
             continue
+        if relation.schema == CONTENT_SCHEMA:
+            raise make_content_error(relation.name)
         if not relation.temporary:
             context.check_writable(command)
         if locks_target(node):

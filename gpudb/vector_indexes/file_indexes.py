@@ -68,6 +68,7 @@ class FileIndexes:
         self._builder = ThreadPoolExecutor(1, "gpudb-vector-indexes")
         self._next_check = 0.0
         self._closed = False
+        self.sweep()
 
     def search(
         self, file: IndexedFile, definition: IndexDefinition, query: Matrix, count: int, breadth: int
@@ -125,6 +126,7 @@ class FileIndexes:
         finally:
             with self._lock:
                 self._builds.pop(path, None)
+            self.sweep()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -213,3 +213,16 @@ def test_an_index_follows_its_table_until_it_is_dropped(tmp_path: Path) -> None:
         db.execute("DROP INDEX other")
         assert not uses_index(db, sql)
         assert count_indexes() == 0
+
+
+def test_indexes_of_files_that_are_gone_go_too(tmp_path: Path) -> None:
+    with gpudb.connect(tmp_path) as db:
+        db.execute(f"CREATE TABLE items (id int, kind int, v vector({DIMENSIONS}), b bit(64))")
+        fill(db, "items", 0, 1200)
+        db.execute("CREATE INDEX near ON items USING ivf_flat (v) WITH (lists = 4)")
+        assert list(tmp_path.glob("vector_indexes/*/path"))
+        db.execute("DROP TABLE items")
+    with gpudb.connect(tmp_path):
+        assert not list(tmp_path.glob("tables/*/data/*.parquet"))
+    with gpudb.connect(tmp_path):
+        assert not list(tmp_path.glob("vector_indexes/*/path"))

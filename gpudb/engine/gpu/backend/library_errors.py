@@ -30,7 +30,7 @@ _TOO_LARGE = re.compile(
     r"|maximum join output size|maximum length reached|2\^3[12]|polars-big-idx|bigidx|rt64",
     re.IGNORECASE,
 )
-_LIBRARIES = re.compile(r"(polars|cudf_polars|pylibcudf|libcudf|cudf|rmm|cupy|cupyx|cuda)\b")
+_LIBRARIES = re.compile(r"(polars|cudf_polars|pylibcudf|libcudf|cudf|rmm|cupy|cupyx|cuda|cuvs)\b")
 _LIBRARY_TEXT = re.compile(r"cu_?df failure|rmm failure|cudaError|CUDA_ERROR|cudf::|rmm::|thrust::", re.IGNORECASE)
 _PANICS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 

@@ -7,13 +7,17 @@ length 1, whose Euclidean distances have the same order. L1 distances have no in
 
 from __future__ import annotations
 
+import logging
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import cupy
 import numpy as np
 import pylibcudf as plc
 
+from gpudb.engine.gpu.backend.library_errors import is_out_of_memory
+from gpudb.engine.gpu.backend.stopping import StatementEnded, check_stop
 from gpudb.engine.gpu.backend.vector_indexes import Places
 from gpudb.engine.gpu.cudf.columns.arrays import validity_mask, values_array, view_bytes
 from gpudb.engine.gpu.cudf.memory.streams import current_stream
@@ -24,6 +28,9 @@ _METRICS = {"l2": "sqeuclidean", "cosine": "sqeuclidean", "ip": "inner_product"}
 _MAX_OF_GRAPH = 1024
 """Rows that a search of a graph returns at most."""
 _MAX_OF_LISTS = 1 << 15
+_LOG = logging.getLogger(__name__)
+_MAX_PART = {True: (500_000, 400_000_000), False: (4_000_000, 1_600_000_000)}
+"""Rows and numbers of a part of a graph, and of lists: what is built in seconds."""
 _DECODE = r"""
 const unsigned int word = words[i];
 const unsigned int bits = word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24;
@@ -35,7 +42,7 @@ _decode: Any = None
 def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
     """Builds the index of a libcudf column of vectors as bytes; None where cuVS lacks it or is not installed.
 
-    The caller synchronizes the calling thread's stream.
+    The caller synchronizes the calling thread's stream. Raises MemoryError where the GPU's memory is too small.
     """
     if find_spec("cuvs") is None or definition.metric not in _METRICS:
         return None
@@ -50,7 +57,15 @@ def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
     if len(matrix) < 2 * _shape_of_graph(definition)[1] if definition.is_graph else not len(matrix):
         return None
     cupy.cuda.get_current_stream().synchronize()  # cuVS has a stream of its own
-    return CuvsIndex(matrix, None if rows is None else rows.get(), definition)
+    try:
+        return CuvsIndex(matrix, None if rows is None else rows.get(), definition)
+    except StatementEnded:
+        raise
+    except Exception as error:  # cuVS's own
+        if is_out_of_memory(error):
+            raise MemoryError(str(error)[:200]) from error
+        _LOG.warning("cuVS builds no index by %s, and searches read all vectors: %s", definition.method, error)
+        return None
 
 
 def _read_matrix(column: Any, dimensions: int) -> tuple[Any, Any | None]:
@@ -79,13 +94,24 @@ def _shape_of_graph(definition: IndexDefinition) -> tuple[int, int]:
 
 
 class CuvsIndex:
-    """An index over the rows of a matrix in GPU memory; `rows` are their places in a column, None for all."""
+    """An index over the rows of a matrix in GPU memory; `rows` are their places in a column, None for all.
+
+    It has several parts, since cuVS holds Python's interpreter while it builds one, and the worker must answer.
+    """
 
     def __init__(self, matrix: Any, rows: Places | None, definition: IndexDefinition) -> None:
         self._definition, self._rows = definition, rows
         self._count = len(matrix)
-        self._library, parameters = _prepare_build(definition, len(matrix))
-        self._index = self._library.build(parameters, matrix)
+        most = _MAX_PART[definition.is_graph]
+        step = max(1, min(most[0], most[1] // definition.dimensions))
+        parts = -(-len(matrix) // step)
+        # Parts of equal sizes: a graph needs some rows.
+        edges = [len(matrix) * part // parts for part in range(parts + 1)]
+        self._library, parameters = _prepare_build(definition, len(matrix) // parts)
+        self._parts: list[tuple[Any, int, int]] = []
+        for first, last in pairwise(edges):
+            check_stop()
+            self._parts.append((self._library.build(parameters, matrix[first:last]), first, last))
         # A graph is searched over the matrix itself; lists have copies.
         self._matrix = matrix if definition.is_graph else None
         degree = _shape_of_graph(definition)[0] if definition.is_graph else 0
@@ -101,15 +127,26 @@ class CuvsIndex:
             if not norm:
                 return None
             vector = vector / np.float32(norm)
-        count = min(count, self._count)
-        if count > most:
+        if min(count, self._count) > most:
             return None
         cupy.cuda.get_current_stream().synchronize()
-        _, found = self._library.search(self._prepare_search(count, breadth), self._index, vector, count)
-        numbers = cupy.asarray(found).get()[0].astype(np.int64)
+        found = [self._search_part(part, vector, count, breadth) for part in self._parts]
+        distances, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
+        nearest = np.unique(numbers[np.argsort(distances, kind="stable")[:count]])
+        return nearest if self._rows is None else self._rows[nearest]
+
+    def _search_part(self, part: tuple[Any, int, int], vector: Any, count: int, breadth: int) -> tuple[Any, Any]:
+        """Returns the distances of the nearest rows of a part, the least first, and their numbers."""
+        index, first, last = part
+        given = self._prepare_search(count, breadth), index, vector, min(count, last - first)
+        distances, found = (cupy.asarray(each).get()[0] for each in self._library.search(*given))
+        numbers = found.astype(np.int64)
         # Where lists have fewer rows, the rest are no rows.
-        numbers = np.unique(numbers[(numbers >= 0) & (numbers < self._count)])
-        return numbers if self._rows is None else self._rows[numbers]
+        known = (numbers >= 0) & (numbers < last - first)
+        distances, numbers = distances[known], numbers[known]
+        if len(distances) and distances[0] > distances[-1]:
+            distances = -distances  # inner products: the greatest are the nearest
+        return distances, first + numbers
 
     def _prepare_search(self, count: int, breadth: int) -> Any:
         if self._definition.is_graph:

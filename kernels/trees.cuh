@@ -32,26 +32,30 @@ template <bool SET_LEFT, class T> __device__ bool is_in_set(const u32* sets, T f
 
 // The bits of the leaf that features reach in the tree of a root. It is called, not inlined, once for each tree: a
 // thread has several rows, and all read their features from local memory.
-template <class T, bool STRICT, bool SET_LEFT>
+template <class T, bool STRICT, bool SET_LEFT, bool SETS, bool ZEROS>
 __device__ __noinline__ auto find_leaf(const i64* nodes, const u32* sets, u32 root, const T* features)
     -> decltype(content_bits(nodes, 0, 0, T())) {
     const int words = sizeof(T) / 4;
-    for (i64 at = root;;) {
+    for (u32 at = root;;) {
         const u64 word = (u64)__ldg(nodes + words * at);
         const u32 head = (u32)(word >> 32);
         const auto bits = content_bits(nodes, word, at, T());
         const u32 distance = head >> DISTANCE_SHIFT;
         if (!distance) return bits;
-        const T found = features[head & FEATURES];
-        bool left = STRICT ? found < content(bits) : found <= content(bits);
-        if (head & CATEGORICAL) left = is_in_set<SET_LEFT>(sets, found, (u32)bits) == SET_LEFT;
-        const bool is_missing = found != found || (head & ZERO_MISSING && found >= (T)-1e-35 && found <= (T)1e-35);
-        if (is_missing) left = head & MISSING_LEFT;
+        const T found = features[head & FEATURES], limit = content(bits);
+        // NaN, which is missing, is in no comparison: so one of the two tests says where it goes
+        const bool below = STRICT ? found < limit : found <= limit, above = STRICT ? found >= limit : found > limit;
+        bool left = head & MISSING_LEFT ? !above : below;
+        if (SETS && head & CATEGORICAL) {
+            const bool is_in = is_in_set<SET_LEFT>(sets, found, (u32)bits);
+            left = found != found ? head & MISSING_LEFT : is_in == SET_LEFT;
+        }
+        if (ZEROS && head & ZERO_MISSING && found >= (T)-1e-35 && found <= (T)1e-35) left = head & MISSING_LEFT;
         at += distance + !left;
     }
 }
 
-template <class T, bool STRICT, bool SET_LEFT, bool VECTORS, int CLASSES> struct Trees {
+template <class T, bool STRICT, bool SET_LEFT, bool SETS, bool ZEROS, bool VECTORS, int CLASSES> struct Trees {
     const i64* nodes;
     const u32* roots;
     const u32* sets;
@@ -62,10 +66,13 @@ template <class T, bool STRICT, bool SET_LEFT, bool VECTORS, int CLASSES> struct
         const T divisor = start(CLASSES);
         return divisor == 1 ? sum : sum / divisor;
     }
+    __device__ __forceinline__ auto leaf(const T* features, u32 tree) const {
+        return find_leaf<T, STRICT, SET_LEFT, SETS, ZEROS>(nodes, sets, __ldg(roots + CLASSES + 1 + tree), features);
+    }
     __device__ __forceinline__ T sum_class(const T* features, int number) const {
         T sum = start(number);
         for (u32 tree = roots[number]; tree < roots[number + 1]; ++tree)
-            sum += content(find_leaf<T, STRICT, SET_LEFT>(nodes, sets, roots[CLASSES + 1 + tree], features));
+            sum += content(leaf(features, tree));
         return divided(sum);
     }
 
@@ -81,9 +88,8 @@ template <class T, bool STRICT, bool SET_LEFT, bool VECTORS, int CLASSES> struct
         for (int each = 0; each < CLASSES; ++each) sums[each] = VECTORS ? start(each) : sum_class(features, each);
         if (VECTORS) {
             for (u32 tree = roots[0]; tree < roots[1]; ++tree) {
-                const i64* const leaf =
-                    values + find_leaf<T, STRICT, SET_LEFT>(nodes, sets, roots[CLASSES + 1 + tree], features);
-                for (int each = 0; each < CLASSES; ++each) sums[each] += (T)__longlong_as_double(__ldg(leaf + each));
+                const i64* const found = values + leaf(features, tree);
+                for (int each = 0; each < CLASSES; ++each) sums[each] += (T)__longlong_as_double(__ldg(found + each));
             }
         }
         int best = 0;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,10 @@ def build_ensemble(
         roots += [made.add(tree) for tree in trees]
         starts.append(len(roots))
     starts += [starts[-1]] * (shape.classes + 1 - len(starts))
+    every = [tree for trees in classes for tree in trees]
+    sets, zeros = any(tree.sets for tree in every), any(tree.zero_missing.any() for tree in every)
     return TreeEnsemble(
-        shape,
+        replace(shape, sets=sets, zeros=bool(zeros)),
         np.array(made.words, np.uint64).view(np.int64),
         np.array([*starts, *roots], np.uint32),
         np.array(made.sets or [0], np.uint32),

@@ -40,6 +40,7 @@ class TreeShape:
     A row goes left where its feature is less than the threshold, or equal where not `strict`. With `single`,
     thresholds, leaves and sums are float32; with `rounded` features are rounded to float32, whatever the thresholds. A
     category in a node's set goes left with `set_left`. With `vectors` a leaf has a value for each class.
+    Some nodes are categorical with `sets`; zero is missing to some with `zeros`.
     """
 
     features: int
@@ -50,6 +51,8 @@ class TreeShape:
     set_left: bool
     vectors: bool
     transform: Literal["identity", "logistic", "exponential"]
+    sets: bool = False
+    zeros: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,8 +83,6 @@ class _Walk:
         low = words.view(np.uint32)[::2] if shape.single else words[1::2]
         self._low = low
         self._contents = low.view(np.float32 if shape.single else np.float64)
-        self._has_sets = bool((self._heads & np.uint64(CATEGORICAL)).any())
-        self._has_zeros = bool((self._heads & np.uint64(ZERO_MISSING)).any())
         self._every = np.arange(columns.shape[1])
 
     def contents(self, places: Array) -> Array:
@@ -114,10 +112,10 @@ class _Walk:
         limits = self._contents[at]
         left: Array = found < limits if self._shape.strict else found <= limits
         missing = np.isnan(found)
-        if self._has_sets:
+        if self._shape.sets:
             of_set = (heads & CATEGORICAL) != 0
             left[of_set] = self._is_in_set(found[of_set], self.numbers(at[of_set])) == self._shape.set_left
-        if self._has_zeros:
+        if self._shape.zeros:
             missing |= ((heads & ZERO_MISSING) != 0) & (np.abs(found) <= _ZERO)
         return np.where(missing, (heads & MISSING_LEFT) != 0, left)
 

@@ -25,6 +25,7 @@ class Scores:
     """The result of a call: its column, which is never NULL."""
 
     def __init__(self, call: TreeCall, values: Any, used: Any) -> None:
+        """`used` is what the kernel reads, which stays until it has run."""
         self._call, self._values, self._used = call, values, used
 
     def columns(self, _nulls: int) -> list[tuple[str, pl.DataType, Any]]:
@@ -44,9 +45,10 @@ def start_scores(
     found = cupy.empty(rows, np.int32 if call.label else np.float64)
     addresses = cupy.asarray(np.array([each.data.ptr for each in values], np.uint64))
     known = cupy.asarray(np.array([0 if each is None else each.data.ptr for each in masks], np.uint64))
-    arguments = addresses, known, np.int64(rows), *_to_device(call), found
+    tables = _to_device(call)
+    arguments = addresses, known, np.int64(rows), *tables, found
     start(render_kernel(call.ensemble.shape, label=call.label), -(-rows // BLOCK_THREADS), arguments)
-    return Scores(call, found, (values, masks, addresses, known))
+    return Scores(call, found, (values, masks, addresses, known, tables))
 
 
 def _to_device(call: TreeCall) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ def item_type(shape: TreeShape) -> str:
 def render_score(shape: TreeShape, tables: Sequence[str], features: str, *, label: bool) -> str:
     """Returns the expression of a score of an array of features, or of the number of its class, where `label`."""
     item = item_type(shape)
-    flags = ", ".join(str(int(each)) for each in (shape.strict, shape.set_left, shape.vectors))
+    flags = ", ".join(str(int(each)) for each in (shape.strict, shape.set_left, shape.sets, shape.zeros, shape.vectors))
     made = f"Trees<{item}, {flags}, {shape.classes}>{{{', '.join(tables)}}}"
     return f"{made}.{'label' if label else 'sum'}({features}, transform_{shape.transform}<{item}>)"
 

@@ -27,7 +27,7 @@ EXAMPLES = {
 CALLERS = {
     "gpudb/catalog/postgres/macros.sql": "calls starts_with",
     "gpudb/pgdata/make.py": "asks PostgreSQL by bool_and",
-    "gpudb/server/http/console/dialect/calls.py": "translates what Mosaic calls",
+    "gpudb/server/http/console/dialect/functions.tsv": "calls what DuckDB's functions are here",
     "gpudb/server/http/console/frames.py": "aligns money to the right",
     "gpudb/session/execution/system/system_tables.py": "shows clients' addresses as inet",
     "gpudb/storage/constraints/keys.py": "asks DuckDB by any_value",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from gpudb.functions.library import Function
-from gpudb.functions.registry import Implementation, Operands
+from gpudb.functions.registry import Implementation, Operands, declare_device_code
 
 _STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
 """The running statement's number, with which calls ask whether it is cancelled."""
@@ -34,3 +34,6 @@ def _fold(function: Function, operands: Operands) -> str:
     fields = [f"f{n} := CAST({sql} AS {item.duckdb})" for n, (sql, item) in pairs]
     rows = operands.call("list", f"struct_pack({', '.join(fields)})" if fields else "true")
     return f"gpudb_{function.result.name}_fold({function.fold.number}::BIGINT, {_STATEMENT}, {rows})"
+
+
+declare_device_code(implement_device_code)

@@ -70,6 +70,8 @@ class Implementation:
 
 
 _IMPLEMENTATIONS: dict[str, Implementation] = {}
+_DEVICE_CODE: list[Callable[[Function], Implementation]] = []
+"""What makes the implementation of a function of device code."""
 
 
 def declare(
@@ -89,13 +91,16 @@ def declare(
         _IMPLEMENTATIONS[name] = implementation_
 
 
+def declare_device_code(make: Callable[[Function], Implementation]) -> None:
+    """Declares what makes the implementation of a function, or aggregate, of device code."""
+    _DEVICE_CODE.append(make)
+
+
 def get_implementation(function: Function) -> Implementation:
     """Returns a function's implementation; 0A000 if gpudb has none."""
-    if function.code is not None or function.fold is not None:
-        from gpudb.functions.device_code import implement_device_code  # which imports this module
-
-        return implement_device_code(function)
     _import_topics()
+    if function.code is not None or function.fold is not None:
+        return _DEVICE_CODE[0](function)
     declared = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
     if declared is None:
         raise FeatureNotSupported(f"function {function} is not supported")
@@ -128,5 +133,5 @@ TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz"
     " session_functions privileges role_privileges mathematics numeric_functions statistics arrays inet money"
     " bit_strings ranges multiranges enums json json_records jsonpath sql_json miscellaneous formatting hashes"
-    " transitions variadic_arrays input_checks approximate vectors matrices".split()
+    " transitions variadic_arrays input_checks approximate vectors matrices device_code".split()
 )

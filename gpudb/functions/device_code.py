@@ -12,7 +12,8 @@ _STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
 
 
 @lru_cache(1024)
-def _implement(function: Function) -> Implementation:
+def implement_device_code(function: Function) -> Implementation:
+    """Returns how a function or aggregate is computed whose `code` or `fold` is device code."""
     if function.fold is not None:
         return Implementation(partial(_fold, function))
     code = function.code
@@ -27,12 +28,12 @@ def _implement(function: Function) -> Implementation:
     return Implementation(call)
 
 
-declare_device_code(_implement)
-
-
 def _fold(function: Function, operands: Operands) -> str:
     assert function.fold is not None
     pairs = enumerate(zip(operands.sql, function.args, strict=True))
     fields = [f"f{n} := CAST({sql} AS {item.duckdb})" for n, (sql, item) in pairs]
     rows = operands.call("list", f"struct_pack({', '.join(fields)})" if fields else "true")
     return f"gpudb_{function.result.name}_fold({function.fold.number}::BIGINT, {_STATEMENT}, {rows})"
+
+
+declare_device_code(implement_device_code)

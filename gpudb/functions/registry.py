@@ -24,7 +24,6 @@ __all__ = [
     "Operands",
     "Template",
     "declare",
-    "declare_device_code",
     "get_implementation",
     "get_result_type",
 ]
@@ -71,6 +70,8 @@ class Implementation:
 
 
 _IMPLEMENTATIONS: dict[str, Implementation] = {}
+_DEVICE_CODE: list[Callable[[Function], Implementation]] = []
+"""What makes the implementation of a function of device code."""
 
 
 def declare(
@@ -90,19 +91,16 @@ def declare(
         _IMPLEMENTATIONS[name] = implementation_
 
 
-def declare_device_code(implement: Callable[[Function], Implementation]) -> None:
-    """Declares how functions and aggregates are computed whose `code` or `fold` is device code."""
-    _of_device_code.append(implement)
-
-
-_of_device_code: list[Callable[[Function], Implementation]] = []
+def declare_device_code(make: Callable[[Function], Implementation]) -> None:
+    """Declares what makes the implementation of a function, or aggregate, of device code."""
+    _DEVICE_CODE.append(make)
 
 
 def get_implementation(function: Function) -> Implementation:
     """Returns a function's implementation; 0A000 if gpudb has none."""
     _import_topics()
     if function.code is not None or function.fold is not None:
-        return _of_device_code[0](function)
+        return _DEVICE_CODE[0](function)
     declared = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
     if declared is None:
         raise FeatureNotSupported(f"function {function} is not supported")

@@ -12,19 +12,21 @@ import pyarrow as pa
 from gpudb.errors import GpudbError
 from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction, describe_function
+from gpudb.plcuda.tables import CudaTable
 from gpudb.processes.child import Wanted
 from gpudb.processes.pool import ProcessPool
 
 MEMORY_BYTES = 4 << 30
 """The memory of a process for data, where no statement says another limit."""
+_CHILD = "gpudb.plcuda.child"
 _LEAST = 16
 """Processes at least: those of bodies that do not end leave room for others."""
 
 
 @cache
-def _get_pool(memory_bytes: int) -> ProcessPool:
+def _get_pool(memory_bytes: int, module: str = _CHILD) -> ProcessPool:
     most = max(_LEAST, 4 * (os.cpu_count() or 1))
-    return ProcessPool("gpudb.plcuda.child", memory_bytes=memory_bytes, most=most)
+    return ProcessPool(module, memory_bytes=memory_bytes, most=most)
 
 
 def call_columns(
@@ -40,6 +42,22 @@ def call_columns(
         return found
     except GpudbError as error:
         error.where = error.where or describe_function(function)
+        raise
+
+
+def call_table(
+    table: CudaTable, arguments: Sequence[Any], wanted: Wanted, memory_bytes: int = MEMORY_BYTES, module: str = _CHILD
+) -> pa.Table:
+    """Calls a table function (see `child.call_table`); raises as `call_columns` does.
+
+    Another `module` than the host's may have the function; the driver of a GPU needs a process without a limit.
+    """
+    pool = _get_pool(memory_bytes if module == _CHILD else 0, module)
+    try:
+        found: pa.Table = pool.call("call_table", (table, tuple(arguments)), wanted)
+        return found
+    except GpudbError as error:
+        error.where = error.where or describe_function(table)
         raise
 
 

@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 from gpudb.plcuda.aggregates import CudaAggregate, write_host_aggregate
 from gpudb.plcuda.host_compiler import compile_for_host
 from gpudb.plcuda.source import TYPES, CudaFunction, make_error, write_host_source
+from gpudb.plcuda.table_arguments import check_shape, finish_table, hold_arguments, to_items, write_column
+from gpudb.plcuda.tables import CudaTable, write_host_table
 from gpudb.types import SqlType
 
 Array = np.ndarray[Any, Any]
 States = tuple[list[Array], Array]
 """An array for each field of states, and what the cells have (see `aggregates`)."""
-_libraries: dict[CudaFunction | CudaAggregate, ctypes.CDLL] = {}
+_libraries: dict[CudaFunction | CudaAggregate | CudaTable, ctypes.CDLL] = {}
 
 
 def call_columns(function: CudaFunction, columns: Sequence[pa.Array], count: int) -> pa.Array:
@@ -31,7 +33,28 @@ def call_columns(function: CudaFunction, columns: Sequence[pa.Array], count: int
     )
     if error:
         raise make_error(function, error)
-    return _write(function.result, out, out_valid)
+    return write_column(function.result, out, out_valid == 0)
+
+
+def call_table(table: CudaTable, arguments: Sequence[Any]) -> pa.Table:
+    """Calls a table function: its columns, by number. The error that a thread raises; 53200, 22023 for its hints.
+
+    An argument is None for NULL, a number, or an array, whose shape has two dimensions for a matrix.
+    """
+    library = _load(table, write_host_table)
+    held, _kept = hold_arguments(table, arguments)
+    given = _point(held)
+    shape = np.zeros(3, np.int64)
+    library.shape(given, _point_one(shape))
+    check_shape(table, shape)
+    columns = [np.zeros(shape[0], TYPES[item.name][1]) for _, item in table.columns]
+    nulls = [np.zeros(shape[0], np.uint8) for _ in columns]
+    count, workspace = np.zeros(1, np.uint64), np.zeros(shape[2], np.uint8)
+    outputs = _point(columns), _point(nulls), _point_one(count), _point_one(workspace)
+    error = library.run(given, _point_one(shape), *outputs)
+    if error:
+        raise make_error(table, error)
+    return finish_table(table, columns, nulls, int(count[0]))
 
 
 def fold_lists(aggregate: CudaAggregate, ends: Array, there: Array, columns: Sequence[pa.Array]) -> pa.Array:
@@ -44,7 +67,7 @@ def fold_lists(aggregate: CudaAggregate, ends: Array, there: Array, columns: Seq
     out_valid = np.zeros(len(ends), np.uint8)
     arguments = (_point_one(ends), _point_one(there), _point(values), _point(valid))
     _run(aggregate, "fold_lists", len(ends), *arguments, _point_one(out), _point_one(out_valid))
-    return _write(aggregate.result, out, out_valid)
+    return write_column(aggregate.result, out, out_valid == 0)
 
 
 def fold_rows(aggregate: CudaAggregate, places: Array, columns: Sequence[pa.Array], groups: int) -> States:
@@ -74,7 +97,7 @@ def finish_states(aggregate: CudaAggregate, given: Sequence[Array], has: Array) 
     out, out_valid = np.zeros(len(has), TYPES[aggregate.result.name][1]), np.zeros(len(has), np.uint8)
     arguments = (_point(held), _point_one(has), _point_one(out), _point_one(out_valid))
     _run(aggregate, "finish_states", len(has), *arguments)
-    return _write(aggregate.result, out, out_valid)
+    return write_column(aggregate.result, out, out_valid == 0)
 
 
 def _empty_states(aggregate: CudaAggregate, groups: int) -> States:
@@ -104,26 +127,8 @@ def _point_one(array: Array) -> ctypes.c_void_p:
 
 
 def _read_columns(items: Sequence[SqlType], columns: Sequence[pa.Array]) -> tuple[list[Array], list[Array]]:
-    values = [_read(item.name, each) for item, each in zip(items, columns, strict=True)]
+    values = [to_items(item, each) for item, each in zip(items, columns, strict=True)]
     return values, [np.asarray(pc.is_valid(each).cast(pa.uint8())) for each in columns]
-
-
-def _read(name: str, column: pa.Array) -> Any:
-    kind = TYPES[name][1]
-    integer = pa.int32() if name == "date" else pa.int64() if name.startswith("timestamp") else None
-    if integer is not None:
-        column = column.view(integer)
-    elif name == "bool":
-        column = column.cast(pa.uint8())
-    return np.ascontiguousarray(column.fill_null(0).to_numpy(zero_copy_only=False), kind)
-
-
-def _write(item: SqlType, out: Any, out_valid: Any) -> pa.Array:
-    missing = out_valid == 0
-    if item.name == "bool":
-        return pa.array(out != 0, mask=missing)
-    made = pa.array(out, mask=missing)
-    return made.view(item.arrow) if made.type != item.arrow else made
 
 
 def _load(code: Any, write: Any) -> ctypes.CDLL:

@@ -12,14 +12,16 @@ from pathlib import Path
 from gpudb.cache_folder import cache_folder
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.plcuda.source import BODY, CudaFunction, write_host_source
+from gpudb.plcuda.tables import CudaTable, write_host_table
 
 _FLAGS = ("-std=c++17", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-fno-diagnostics-color")
 _ERROR = re.compile(rf"^{BODY}:(\d+):(\d+): (?:fatal )?error: (.*)$", re.MULTILINE)
 
 
-def check_on_host(function: CudaFunction) -> None:
+def check_on_host(function: CudaFunction | CudaTable) -> None:
     """Compiles a body for the host alone; 42601 with the place in the body."""
-    log = _compile(write_host_source(function), ["-fsyntax-only"])
+    source = write_host_table(function) if isinstance(function, CudaTable) else write_host_source(function)
+    log = _compile(source, ["-fsyntax-only"])
     if log is not None:
         found = _ERROR.search(log)
         if found is None:
@@ -27,7 +29,7 @@ def check_on_host(function: CudaFunction) -> None:
         raise make_syntax_error(found[3], find_position(function, int(found[1]), int(found[2])))
 
 
-def find_position(function: CudaFunction, line: int, column: int) -> int | None:
+def find_position(function: CudaFunction | CudaTable, line: int, column: int) -> int | None:
     """Returns the position in a body of a line and column of it, both from 1; None beyond the body."""
     lines = function.body.split("\n")
     if line > len(lines):

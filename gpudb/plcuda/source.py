@@ -84,7 +84,7 @@ class CudaFunction:
     @cached_property
     def errors(self) -> tuple[tuple[str, str], ...]:
         """The errors that the body raises, as SQLSTATE and message: number n is the item n - 1."""
-        return tuple((state, _unescape(text)) for state, text in dict.fromkeys(_RAISE.findall(self.body)))
+        return list_errors(self.body)
 
     @cached_property
     def may_be_null(self) -> bool:
@@ -148,14 +148,27 @@ def check_function(function: CudaFunction) -> None:
                 " composites of these."
             )
             raise FeatureNotSupported(f"PL/CUDA functions cannot have the type {item}", hint=hint)
+        check_names([name])
+    list_errors(function.body, check=True)
+
+
+def check_names(names: Iterable[str]) -> None:
+    """42P13 for the name of a parameter or column that is none in C++; '' is no name."""
+    for name in names:
         if name and not _NAME.fullmatch(name):
             raise SqlError.of("invalid_function_definition", f'parameter name "{name}" is not a name in C++')
-    _check_errors(function)
 
 
-def _check_errors(function: CudaFunction) -> None:
-    for found in re.finditer(r"\bRAISE_ERROR\b", function.body):
-        raised = _RAISE.match(function.body, found.start())
+def list_errors(body: str, *, check: bool = False) -> tuple[tuple[str, str], ...]:
+    """Returns the errors that a body raises, as SQLSTATE and message. With `check` 42601 for one that is none."""
+    if check:
+        _check_errors(body)
+    return tuple((state, _unescape(text)) for state, text in dict.fromkeys(_RAISE.findall(body)))
+
+
+def _check_errors(body: str) -> None:
+    for found in re.finditer(r"\bRAISE_ERROR\b", body):
+        raised = _RAISE.match(body, found.start())
         message = None
         if raised is None:
             message = "RAISE_ERROR takes an SQLSTATE and a message, each a text in double quotes"
@@ -165,7 +178,7 @@ def _check_errors(function: CudaFunction) -> None:
             error = SqlError.of("syntax_error", message)
             error.position = found.start() + 1
             raise error
-    if len(function.errors) > MAX_ERRORS:
+    if len(list_errors(body)) > MAX_ERRORS:
         raise FeatureNotSupported(f"a body that raises more than {MAX_ERRORS} errors is not supported")
 
 
@@ -174,13 +187,22 @@ def _conditions() -> Mapping[str, str]:
     return {state: condition for condition, state in sqlstates().items()}
 
 
-def make_error(function: CudaFunction, number: int) -> SqlError:
+class Raising(Protocol):
+    """Code whose body raises errors."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def errors(self) -> tuple[tuple[str, str], ...]: ...
+
+
+def make_error(function: Raising, number: int) -> SqlError:
     """Returns the error that a body raises by a number."""
     state, message = function.errors[number - 1]
     return SqlError.of(_conditions()[state], message, where=describe_function(function))
 
 
-def describe_function(function: CudaFunction) -> str:
+def describe_function(function: Raising) -> str:
     """Returns the line of CONTEXT for errors of a function."""
     return f'PL/CUDA function "{function.name}"'
 
@@ -208,16 +230,18 @@ def write_function(function: CudaFunction, label: str) -> tuple[str, str]:
             parameters.append(f"bool {name}_isnull")
     parameters += ["bool &result_isnull", "int &result_error"]
     head = f"__device__ static {c_type(function.result)} {label}({', '.join(parameters)})"
+    definition = f'{write_error_numbers(function.body, label)}{head} {{\n#line 1 "{BODY}"\n{function.body}\n}}\n'
+    return f"{head};", definition
+
+
+def write_error_numbers(body: str, label: str) -> str:
+    """Returns what gives RAISE_ERROR in a body the numbers of its errors; `label` names the function."""
     tests = [
         f'plcuda_same(text, "{state}" {text}) ? {number} : '
-        for number, (state, text) in enumerate(dict.fromkeys(_RAISE.findall(function.body)), 1)
+        for number, (state, text) in enumerate(dict.fromkeys(_RAISE.findall(body)), 1)
     ]
     number = f"__device__ static constexpr int {label}_error(const char *text) {{ return {''.join(tests)}0; }}"
-    definition = (
-        f"{number}\n#undef PLCUDA_NUMBER\n#define PLCUDA_NUMBER {label}_error\n"
-        f'{head} {{\n#line 1 "{BODY}"\n{function.body}\n}}\n'
-    )
-    return f"{head};", definition
+    return f"{number}\n#undef PLCUDA_NUMBER\n#define PLCUDA_NUMBER {label}_error\n"
 
 
 def write_macros() -> str:

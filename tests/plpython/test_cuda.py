@@ -77,7 +77,7 @@ def test_errors_of_the_compiler_have_their_place(cuda: Session) -> None:
 
 @pytest.mark.parametrize(
     "head",
-    ["w(x text) RETURNS int", "w(x int) RETURNS numeric", "w(x int) RETURNS SETOF int", "w(OUT a int, OUT b int)"],
+    ["w(x text) RETURNS int", "w(x int) RETURNS numeric", "w(x int) RETURNS SETOF text", "w(OUT a int, OUT b int)"],
 )
 def test_what_is_not_supported(cuda: Session, head: str) -> None:
     assert fails(cuda, f"CREATE FUNCTION {head} LANGUAGE plcuda AS 'return 1;'").sqlstate == "0A000"

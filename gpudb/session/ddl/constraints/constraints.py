@@ -140,8 +140,8 @@ def _refuse_processes(context: Context, expr: Expr) -> None:
             continue
         routine = context.transaction.catalog.find_routine_by_oid(each.function.oid)
         traits = None if routine is None else TRAITS[routine.language]
-        if traits is not None and not (traits.is_query or traits.has_statements):
-            message = f"function {each.function} in language {traits.name} is not supported in CHECK constraints"
+        if routine is not None and traits is not None and not (traits.is_query or traits.has_statements):
+            message = f"function {routine.signature} in language {traits.name} is not supported in CHECK constraints"
             raise FeatureNotSupported(message)
 
 

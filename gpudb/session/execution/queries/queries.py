@@ -27,7 +27,7 @@ from gpudb.session.execution.queries.row_calls import replace_row_calls
 from gpudb.session.execution.queries.table_functions import call_table_function
 from gpudb.session.execution.requests.requests import collect, fetch_from_engine, run_on_engine
 from gpudb.session.execution.routines.literals import literal
-from gpudb.session.execution.routines.routine_calls import call_function
+from gpudb.session.execution.routines.routine_calls import call_function, call_with_columns, takes_table_arguments
 from gpudb.session.execution.session_calls import (
     call_session_function,
     check_always_evaluated,
@@ -168,6 +168,11 @@ class _QueryRun:
 
     def _call_in_from(self, node: FunctionScan) -> Derived:
         """Calls a routine in FROM once and puts its rows in its place."""
+        outputs = tuple(OutputColumn(f"k{n}", arg.type) for n, arg in enumerate(node.args, 1))
+        is_alone = not outer_columns(Select(outputs, node.args))
+        if is_alone and takes_table_arguments(self._context, node.function):
+            rows = call_with_columns(self._context, node.function, [self._fetch(arg) for arg in node.args])
+            return Derived(node.rel, self._scan_rows(rows, node.columns))
         if any(isinstance(each, Column) for arg in node.args for each in walk(arg)):
             message = f"function {node.function.name}, which is carried out by statements, for each row"
             raise FeatureNotSupported(f"{message} of another relation is not supported")
@@ -176,10 +181,12 @@ class _QueryRun:
 
     def _literal(self, arg: Expr) -> Expr:
         """Evaluates an argument that reads no column."""
-        if isinstance(arg, Constant):
-            return arg
-        table = fetch_from_engine(self._context, Select((OutputColumn("k1", arg.type),), (arg,)), self._frames)
-        return literal(self._context, arg.type, table.column(0).combine_chunks())
+        return arg if isinstance(arg, Constant) else literal(self._context, arg.type, self._fetch(arg))
+
+    def _fetch(self, arg: Expr) -> pa.Array:
+        """Evaluates an argument that reads no column, as a column of one row."""
+        query = Select((OutputColumn("k1", arg.type),), (self._evaluate_calls([(arg,)])[0][0],))
+        return fetch_from_engine(self._context, query, self._frames).column(0).combine_chunks()
 
     def _scan_rows(self, table: pa.Table, columns: Sequence[OutputColumn]) -> Select:
         """Returns a query that reads rows from a frame."""

@@ -55,6 +55,12 @@ class Language(Protocol):
     def call_columns(self, context: Context, routine: Routine, arguments: Sequence[pa.Array], count: int) -> pa.Array:
         """Calls a function for `count` rows of arguments, columns of `SqlType.arrow`; the column of its results."""
 
+    def call_table(self, context: Context, routine: Routine, arguments: Sequence[pa.Array]) -> pa.Table:
+        """Calls a set-returning function with arguments as columns of one row; its rows, as columns k1, k2, …
+
+        Only a language whose traits say that it is device code has this.
+        """
+
     def begin_trigger(
         self, context: Context, routine: Routine, row: SqlType, variables: Mapping[str, object]
     ) -> TriggerCalls:

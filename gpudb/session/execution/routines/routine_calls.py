@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.routines import NO_RELATION, Argument, Routine
 from gpudb.errors import UndefinedFunction
 from gpudb.functions.registry import Function
@@ -63,6 +64,22 @@ def call_columns(context: Context, function: Function, arguments: Sequence[pa.Ar
     found = language.call_columns(context, called, filtered, len(filtered[0]))
     places = pc.subtract(pc.cumulative_sum(pc.cast(valid, pa.int64())), 1)
     return found.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
+
+
+def takes_table_arguments(context: Context, function: Function) -> bool:
+    """Whether a set-returning function takes its arguments as columns of one row: whole arrays and matrices."""
+    routine = _find_routine(context, function)
+    return routine.returns_set and TRAITS[routine.language].is_device_code
+
+
+def call_with_columns(context: Context, function: Function, arguments: Sequence[pa.Array]) -> pa.Table:
+    """Calls a function of which `takes_table_arguments` is true; no rows if it is STRICT and an argument is NULL."""
+    routine = _find_routine(context, function)
+    if routine.strict and any(each.null_count for each in arguments):
+        types = function.out_types or (function.result,)
+        return pa.table({f"k{n}": pa.nulls(0, item.arrow) for n, item in enumerate(types, 1)})
+    found: pa.Table = find_language(routine).call_table(context, set_call_types(routine, function), arguments)
+    return found
 
 
 def _find_routine(context: Context, function: Function) -> Routine:

@@ -19,9 +19,10 @@ from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.functions.arithmetic import integer_result
 from gpudb.engine.gpu.lower.functions.text import constant_text
 from gpudb.engine.gpu.lower.groups import co_moments
-from gpudb.engine.gpu.lower.groups.folds import find_fold, state_names
+from gpudb.engine.gpu.lower.groups.folds import state_names
 from gpudb.engine.gpu.lower.values import MAX_INT64, Value, physical_columns, two_to_64, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plan.optimize.exact_moments import is_exact
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact_numeric
@@ -49,6 +50,12 @@ class State:
     merge: Callable[[str], list[pl.Expr]]
     final: Callable[[str, DeferredSteps], Value]
     narrow: Callable[[str, ComputedFrame], Value | None] | None = None
+
+
+def find_fold(call: bound.Aggregate) -> CudaAggregate | None:
+    """Returns the aggregate of a call whose states merge; None for any other call."""
+    fold = call.function.fold
+    return None if fold is None or fold.combine is None or call.distinct or call.order_by else fold
 
 
 def is_mergeable(call: bound.Aggregate) -> bool:

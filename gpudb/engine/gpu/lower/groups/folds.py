@@ -17,15 +17,8 @@ from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.calls import call_aggregate
-from gpudb.sql import bound
 
 Array = np.ndarray[Any, Any]
-
-
-def find_fold(call: bound.Aggregate) -> CudaAggregate | None:
-    """Returns the aggregate of a call whose states merge; None for any other call."""
-    fold = call.function.fold
-    return None if fold is None or fold.combine is None or call.distinct or call.order_by else fold
 
 
 def state_names(fold: CudaAggregate, name: str) -> list[str]:

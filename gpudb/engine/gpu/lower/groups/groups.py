@@ -19,12 +19,12 @@ from gpudb.engine.gpu.lower.groups.aggregates import (
     State,
     aggregate_state,
     check_sums,
+    find_fold,
     is_mergeable,
     may_overflow,
     skips_nulls,
     unsupported_reason,
 )
-from gpudb.engine.gpu.lower.groups.folds import find_fold
 from gpudb.engine.gpu.lower.groups.percentiles import group_with_percentiles, is_lowered
 from gpudb.engine.gpu.lower.relations.joins import key_columns
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds

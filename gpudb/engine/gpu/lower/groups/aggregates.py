@@ -22,8 +22,8 @@ from gpudb.engine.gpu.lower.groups import co_moments
 from gpudb.engine.gpu.lower.groups.folds import state_names
 from gpudb.engine.gpu.lower.values import MAX_INT64, Value, physical_columns, two_to_64, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
-from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plan.optimize.exact_moments import is_exact
+from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact_numeric
 from gpudb.types.facts import FLOATS, INTEGER_LIMITS, INTEGERS

@@ -22,6 +22,19 @@ STATEMENTS = {
     "SELECT repeat('x', 1000000000)": {"53200"},
     "SELECT repeat('x', 1100000000)": {"54000"},
     "SELECT to_char(1, repeat('9', 10000000))": {"54000"},
+    "SELECT length(replace(repeat('a', 10000000), 'a', repeat('b', 1000)))": {"54000"},
+    "SELECT length(repeat('a', 90000000) || repeat('b', 90000000))": {"53200"},
+    "SELECT length(concat(repeat('a', 90000000), repeat('b', 90000000)))": {"53200"},
+    "SELECT length(concat_ws(',', repeat('a', 90000000), NULL, repeat('b', 90000000)))": {"53200"},
+    "WITH RECURSIVE r(t, n) AS (SELECT 'a'::text, 1 UNION ALL SELECT t || t, n + 1 FROM r WHERE n < 40)"
+    " SELECT max(length(t)) FROM r": {"53200"},
+    "WITH RECURSIVE r(t, n) AS (SELECT 'a'::text, 1 UNION ALL SELECT concat(t, t), n + 1 FROM r WHERE n < 40)"
+    " SELECT max(length(t)) FROM r": {"53200"},
+    "SELECT format('%1000000000s', 'a')": {"54000"},
+    "SELECT lpad('a', 1100000000, 'xy')": {"54000"},
+    "SELECT length(string_agg(repeat(b, 1000000), ',')) FROM big": {"53200"},
+    "SELECT cardinality(array_agg(repeat(b, 1000000))) FROM big": {"53200"},
+    "SELECT length(jsonb_agg(repeat(b, 1000000))::text) FROM big": {"53200"},
 }
 
 

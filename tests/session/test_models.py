@@ -607,8 +607,9 @@ def test_it_is_called_by_everything_that_calls_functions(session: Session) -> No
     assert value(session, "SELECT score FROM target WHERE x = 0.5") == expected + 1
     run(session, "DELETE FROM target WHERE pu(x, b) IS NOT NULL")
     assert value(session, "SELECT count(*) FROM target") == 0
-    lateral = "SELECT s.score FROM rows CROSS JOIN LATERAL (SELECT pu(x, b) AS score) AS s ORDER BY id"
-    assert column(session, lateral) == column(session, "SELECT pu(x, b) FROM rows ORDER BY id")
+    few = "(SELECT * FROM rows WHERE id < 20) AS few"
+    lateral = f"SELECT s.score FROM {few} CROSS JOIN LATERAL (SELECT pu(x, b) AS score) AS s ORDER BY id"
+    assert column(session, lateral) == column(session, f"SELECT pu(x, b) FROM {few} ORDER BY id")
     assert state(session, "SELECT avg(pu(x, b)) OVER () FROM rows GROUP BY x, b") == "0A000"
     assert state(session, "SELECT b FROM rows GROUP BY b HAVING pu(1, b) > 0") == "0A000"
     run(session, "DROP TABLE target; DROP FUNCTION by_plpgsql; DROP FUNCTION by_sql; DROP MODEL used")

@@ -15,11 +15,12 @@ _PATH = re.compile(
 _PLACEHOLDER = re.compile(r"[<>*{}]|(?<![A-Za-z])[A-Z]{2,}(?![\w.]*\.md)|NNN|\.MACHINE\.")
 _MADE = ("gpudb/kernels",)
 """Paths that a build creates."""
+_OTHERS = {"docs", ".venv", "node_modules"}
 
 _NAMING = [
     *pages(),
     ROOT / "CONTRIBUTING.md",
-    *sorted(path for path in ROOT.glob("[a-z]*/**/*.md") if not {"docs", ".venv"} & set(path.relative_to(ROOT).parts)),
+    *sorted(path for path in ROOT.glob("[a-z]*/**/*.md") if not _OTHERS & set(path.relative_to(ROOT).parts)),
 ]
 
 

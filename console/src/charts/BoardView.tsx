@@ -6,7 +6,7 @@ import { explain, theme } from "../state";
 import { Button } from "../ui/parts";
 import { Board } from "./board";
 import { type Column, nameView, type Source, type View } from "./body";
-import { latest } from "./connect";
+import { busy, latest } from "./connect";
 
 const HEIGHT = 190;
 /** What two views above each other have beside their charts: a gap, a title, edges. */
@@ -36,7 +36,7 @@ function Chart({ board, view, tools, width }: { board: Board; view: View; tools?
       element.setAttribute("aria-label", nameView(view));
       const hide = () => element.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
       new MutationObserver(hide).observe(element, { childList: true }); // each drawing is new; labels of its parts say nothing
-      element.addEventListener("pointerdown", (event) => event.stopPropagation(), true); // a press brushes, and pins no tip
+      if (!board.isClicked(view)) element.addEventListener("pointerdown", (event) => event.stopPropagation(), true); // a press brushes, and pins no tip
       target.replaceChildren(element);
       const { marks } = (element as HTMLElement & { value: { marks: { queryError(error: Error): unknown }[] } }).value;
       for (const mark of marks) mark.queryError = (error) => setProblem(tellError(error));
@@ -97,7 +97,7 @@ export function BoardView({ source, views, columns, tools, children }: Props) {
     <>
       <div class="page-head">
         {children}
-        <p class="totals" data-testid="totals" data-chosen={chosen ?? ""} data-all={all ?? ""} role="status">
+        <p class="totals" data-testid="totals" data-chosen={chosen ?? ""} data-all={all ?? ""} aria-busy={busy.value} role="status">
           {chosen !== null && <b>{formatCount(chosen)}</b>}
           {all !== null && <span>{some ? `of ${formatCount(all)} rows` : "rows"}</span>}
           {latest.value !== null && <span title="From the first question of the latest change to its last answer">· {formatMs(latest.value)}</span>}

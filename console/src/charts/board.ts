@@ -57,6 +57,15 @@ export class Board {
     makeClient({ ...common, selection: this.selection, query: ask, queryResult: (data) => tell(all, (chosen = read(data))) });
   }
 
+  /** Whether a view is clicked, not brushed. */
+  isClicked(view: View): boolean {
+    return view.kind === "bars" || (view.kind === "heat" && !this.#isBinned(view));
+  }
+
+  #isBinned(view: View): boolean {
+    return [view.x, view.y].every((name) => isNumber(this.#type(name)) || isTime(this.#type(name)));
+  }
+
   reset(): void {
     this.selection.reset();
     for (const pick of this.#picks) pick.reset();
@@ -134,19 +143,23 @@ export class Board {
     const counts = !view.aggregate || view.aggregate === "count" || view.aggregate === "sum";
     const upright = view.part !== undefined || isNumber(this.#type(view.x));
     const sort = upright ? {} : { sort: { y: "-x", limit: MOST_BARS } };
-    const bars = (filtered: boolean) => {
-      const channels = { fill: filtered ? "var(--chart)" : "var(--chart-under)", ...(filtered ? { tip: true } : {}), ...sort };
+    const bars = (part: "under" | "shown" | "over") => {
+      const filtered = part === "shown";
+      const fill = { under: "var(--chart-under)", shown: "var(--chart)", over: "transparent" }[part];
+      const channels = { fill, ...sort }; // without tips: those keep presses from the toggle
       const value = this.#value(view);
       const data = this.#from(filtered) as never;
       return upright ? vg.barY(data, { x: category, y: value, ...channels } as never) : vg.barX(data, { y: category, x: value, ...channels } as never);
     };
+    const toggle = upright ? vg.toggleX({ as: pick } as never) : vg.toggleY({ as: pick } as never);
     const axis = upright
-      ? [vg.toggleX({ as: pick } as never), vg.xTickFormat(thinOut(width) as never), vg.yTickFormat("~s"), vg.yGrid(true), vg.yTicks(4), vg.xTickRotate(0), vg.xPadding(0.15 as never)]
-      : [vg.toggleY({ as: pick } as never), vg.xTickFormat("~s"), vg.xGrid(true), vg.xTicks(4 as never), vg.marginLeft(110), vg.yPadding(0.2 as never), vg.yTickFormat(cut as never)];
+      ? [vg.xTickFormat(thinOut(width) as never), vg.yTickFormat("~s"), vg.yGrid(true), vg.yTicks(4), vg.xTickRotate(0), vg.xPadding(0.15 as never)]
+      : [vg.xTickFormat("~s"), vg.xGrid(true), vg.xTicks(4 as never), vg.marginLeft(110), vg.yPadding(0.2 as never), vg.yTickFormat(cut as never)];
     return [
-      ...(counts ? [bars(false)] : []), bars(true),
-      ...axis,
+      ...(counts ? [bars("under")] : []), bars("shown"),
       vg.highlight({ by: pick, opacity: 0.35 } as never),
+      ...(counts ? [bars("over")] : []), toggle, // a click counts on the whole bar, however few of its rows are left
+      ...axis,
       upright ? vg.xDomain(vg.Fixed as never) : vg.yDomain(vg.Fixed as never),
       ...(counts ? [upright ? vg.yDomain(vg.Fixed as never) : vg.xDomain(vg.Fixed as never)] : []),
     ];
@@ -166,10 +179,10 @@ export class Board {
 
   #heat(view: View): Directive[] {
     const axis = (name: string) => (isNumber(this.#type(name)) || isTime(this.#type(name)) ? vg.bin(name, { steps: view.bins ?? 30 } as never) : name);
-    const binned = [view.x, view.y!].every((name) => isNumber(this.#type(name)) || isTime(this.#type(name)));
+    const binned = this.#isBinned(view);
     const channels = { x: axis(view.x), y: axis(view.y!), fill: vg.count(), inset: 0, tip: true } as never;
-    const mark = binned ? vg.rect(this.#from() as never, channels) : vg.cell(this.#from() as never, { x: view.x, y: view.y, fill: vg.count(), tip: true } as never);
-    const choose = binned ? vg.intervalXY({ as: this.selection, brush: BRUSH } as never) : vg.toggle({ as: this.selection, channels: ["x", "y"] } as never);
+    const mark = binned ? vg.rect(this.#from() as never, channels) : vg.cell(this.#from() as never, { x: view.x, y: view.y, fill: vg.count() } as never);
+    const choose = binned ? vg.intervalXY({ as: this.selection, brush: BRUSH } as never) : vg.toggle({ as: this.#pick(), channels: ["x", "y"] } as never);
     return [mark, choose, ...this.#colours(), ...(binned ? this.#ranges(view) : [])];
   }
 

@@ -151,6 +151,18 @@ export const scenarios = {
     const before = { cabs: await bars(page, "Cabs"), map: await bars(page, "Pickups") };
     await brush(page, "Distance", 0.4, 0.7);
     await until(async () => (await chosen(page)) < all && (await bars(page, "Cabs")) !== before.cabs && (await bars(page, "Pickups")) !== before.map, "the other charts stay");
+    let quiet = 0;
+    await until(async () => {
+      const busy = await page.locator(".scroll [data-testid=totals]").getAttribute("aria-busy");
+      return (quiet = busy === "true" ? 0 : quiet + 1) > 10;
+    }, "questions have no end");
+    const brushed = await chosen(page);
+    const box = await page.locator('.view[aria-label="Cabs"] .chart-place svg').first().boundingBox();
+    const click = () => page.mouse.click(box.x + box.width * 0.8, box.y + 35); // in the grey part of the longest bar
+    await click();
+    await until(async () => (await chosen(page)) < brushed, "a click on a bar chooses nothing");
+    await click();
+    await until(async () => (await chosen(page)) === brushed, "a second click does not lift it");
     await page.getByRole("button", { name: "Show all rows" }).click();
     await until(async () => (await chosen(page)) === all, "not all rows are back");
     check(!(await page.locator(".view .problem").count()), await page.locator(".view .problem").allTextContents());

@@ -1,4 +1,4 @@
-import{E as e,O as t,S as n,a as r,j as i,k as a,n as o,t as s}from"./run-CK8G_Ob6.js";import{_ as c,c as l,d as u,g as d,h as f,l as p,m,n as h,u as g,v as _}from"./index-C4SzRPlv.js";var v=`
+import{E as e,O as t,S as n,a as r,j as i,k as a,n as o,t as s}from"./run-CK8G_Ob6.js";import{_ as c,c as l,d as u,g as d,h as f,l as p,m,n as h,u as g,v as _}from"./index-DpQVHd32.js";var v=`
 SELECT pid, coalesce(usename, '') AS usename, coalesce(state, '') AS state, coalesce(wait_event, '') AS wait_event,
     CASE WHEN state = 'active' THEN extract(epoch FROM clock_timestamp() - query_start) END::float8 AS seconds,
     coalesce(application_name, '') AS application_name, coalesce(client_addr::text, '') AS client_addr, left(coalesce(query, ''), 2000) AS query

@@ -89,6 +89,12 @@ def test_a_policy_with_a_subquery(client: psycopg.Connection) -> None:
     "SELECT count(*) FROM orders WHERE id IN (SELECT id FROM orders WHERE 10 / divisor > 1)",
     "SELECT 10 / divisor AS q, count(*) FROM orders GROUP BY 1 HAVING 10 / divisor > 1",
     "SELECT sum(10 / divisor) FROM orders",
+    "SELECT count(*) FROM items i LEFT JOIN orders o ON o.id = i.id AND 10 / o.divisor > 1",
+    "SELECT count(*) FROM orders o, LATERAL (SELECT 10 / o.divisor AS q) l WHERE l.q > 1",
+    "SELECT count(*) FROM (SELECT 10 / divisor AS q FROM orders UNION ALL SELECT 7) s WHERE q > 8",
+    "SELECT count(*) FROM orders o WHERE EXISTS (SELECT FROM items i WHERE i.id = o.id AND 10 / o.divisor > 1)",
+    "SELECT id FROM orders ORDER BY 10 / divisor, id LIMIT 3",
+    "SELECT max(r) FROM (SELECT rank() OVER (ORDER BY 10 / divisor) AS r FROM orders) s",
     "SELECT CASE WHEN owner = 'anna' THEN 10 / divisor END AS q FROM orders WHERE 20 / divisor = 20 ORDER BY id LIMIT 3",
 ])  # fmt: skip
 def test_no_condition_sees_a_hidden_row(client: psycopg.Connection, sql: str) -> None:

@@ -1,6 +1,7 @@
 """Statements that obey row level security, as PostgreSQL's rewriter adds it to them (get_row_security_policies).
 
-A scan of a table with policies becomes a subquery with their conditions; a change gets checks of the rows that it
+The conditions of a table's policies are added to WHERE, or a scan of it becomes a subquery with them: behind an outer
+join, and as a barrier where another condition could tell of a hidden row. A change gets checks of the rows that it
 writes.
 """
 
@@ -21,18 +22,17 @@ from gpudb.session.authorization.row_security.applicable import (
     list_using,
     make_filtered_error,
 )
+from gpudb.session.authorization.row_security.parts import describe_violation, list_kept_scans, scan_old_rows
 from gpudb.session.context import Context
 from gpudb.sql.accesses import Accesses, RelationAccess
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.on_conflict import scan_proposed
 from gpudb.sql.bind.dml.row_checks import build_row_check
 from gpudb.sql.bind.dml.targets import ROW_ID
-from gpudb.sql.bind.expressions.operators import apply_operator, conjunction, disjunction
+from gpudb.sql.bind.expressions.operators import conjunction, disjunction
 from gpudb.sql.bind.policies import bind_stored_condition
 from gpudb.sql.bind.query.sources import build_barrier, table_columns
 from gpudb.sql.bound import (
-    OLD_ROWS,
-    POLICY_CHECK,
     ROW_NUMBER,
     SUBQUERIES,
     Column,
@@ -40,12 +40,8 @@ from gpudb.sql.bound import (
     Delete,
     Derived,
     Expr,
-    FrameScan,
-    From,
     Insert,
-    Join,
     Merge,
-    OutputColumn,
     RowCheck,
     Scan,
     Select,
@@ -55,9 +51,8 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.fallibility import has_leaky_conditions
 from gpudb.sql.traverse import has_subquery, replace_nodes, walk
-from gpudb.types import BOOL, INT8, TEXT
+from gpudb.types import BOOL, INT8
 
-_NUMBER = OutputColumn(ROW_NUMBER, INT8)
 _NEW = "new row violates row-level security policy{policy} for table {table}"
 _CONFLICTING = "new row violates row-level security policy{policy} (USING expression) for table {table}"
 _TARGET = "target row violates row-level security policy{policy} (USING expression) for table {table}"
@@ -116,19 +111,49 @@ class RowSecurity:
         Those of rows to change do by the policies of `commands`, and without any see all: checks follow.
         """
 
+        seen: set[int] = set()
+        done: set[int] = set()
+
         def change(each: Any) -> Any:
-            if not isinstance(each, Scan) or (each.row_ids and not commands):
-                return None
-            return self._filter_scan(each, commands if each.row_ids else (SELECT,), accesses)
+            if isinstance(each, Select) and id(each) not in seen and not self._has_leaks():
+                seen.add(id(each))
+                tests: list[Expr] = []
+                for scan in list_kept_scans(each.source):
+                    found = self._find_tests(scan, commands, accesses, scan.rel)
+                    if found:
+                        done.add(scan.rel)
+                        tests += found
+                if tests:
+                    inner = replace_nodes(each, change)
+                    own = () if inner.where is None else (inner.where,)
+                    return replace(inner, where=conjunction((*tests, *own)))
+            if isinstance(each, Scan) and each.rel not in done:
+                return self._filter_scan(each, commands, accesses)
+            return None
 
         return replace_nodes(node, change)
 
     def _filter_scan(self, scan: Scan, commands: tuple[str, ...], accesses: Accesses) -> Derived | None:
+        """Returns a subquery of the rows that policies let a scan see; None if none applies."""
+        inside = self._get_binder().new_rel()
+        tests = self._find_tests(scan, commands, accesses, inside)
+        if not tests:
+            return None
+        columns = (*table_columns(scan.table), *(ROW_ID if scan.row_ids else ()))
+        values = tuple(Column(inside, place, each.type, each.name) for place, each in enumerate(columns))
+        query = Select(columns, values, replace(scan, rel=inside), conjunction(tests))
+        return Derived(scan.rel, build_barrier(query) if self._has_leaks() else query)
+
+    def _find_tests(self, scan: Scan, commands: tuple[str, ...], accesses: Accesses, rel: int) -> list[Expr]:
+        """Returns the conditions of policies on a scan, over its columns as those of relation `rel`."""
+        if scan.row_ids and not commands:
+            return []
         table = self._get_definition(scan.table)
         access = accesses.find_access(scan.rel) or RelationAccess(table, None, {"r"})
         role = self._get_role(access)
         if not self._applies(table, role):
-            return None
+            return []
+        commands = commands if scan.row_ids else (SELECT,)
         wanted = [SELECT] if "r" in access.privileges and SELECT not in commands else []
         wanted += commands
         if not scan.row_ids and "w" in access.privileges:
@@ -137,13 +162,9 @@ class RowSecurity:
         for command in wanted:
             found = list_using(list_policies(self._catalog, role, table, command))
             conditions += [each for each in found if each not in conditions]
-        inside = self._get_binder().new_rel()
-        columns = (*table_columns(scan.table), *(ROW_ID if scan.row_ids else ()))
-        values = tuple(Column(inside, place, each.type, each.name) for place, each in enumerate(columns))
-        seen = self._match_columns(table, scan.table, values)
-        tests = [self._bind(table, seen, each, role) for each in conditions]
-        query = Select(columns, values, replace(scan, rel=inside), conjunction(tests))
-        return Derived(scan.rel, build_barrier(query) if self._has_leaks() else query)
+        values = tuple(Column(rel, n, each.type, each.name) for n, each in enumerate(table_columns(scan.table)))
+        known = self._match_columns(table, scan.table, values)
+        return [self._bind(table, known, each, role) for each in conditions]
 
     def _get_definition(self, table: Table) -> Table:
         """Returns a table with its policies of now, if a statement reads an earlier snapshot."""
@@ -230,9 +251,9 @@ class RowSecurity:
         columns = [Column(rel, place, each.type, each.name) for place, each in enumerate(table.columns)]
         tests = [self._bind(table, columns, each, role) for each in distinct]
         number, source = Column(rel, len(table.columns), INT8, ROW_NUMBER), scan_proposed(rel, table)
-        errors = tuple(_describe(message, table, each.policy) for each in distinct)
+        errors = tuple(describe_violation(message, table, each.policy) for each in distinct)
         if stored:
-            return build_row_check(*_scan_old_rows(binder, rel, table), tests, errors)
+            return build_row_check(*scan_old_rows(binder, rel, table), tests, errors)
         return build_row_check(source, number, tests, errors)
 
     # ---- conditions
@@ -280,18 +301,3 @@ class RowSecurity:
             self._binder.arguments = None
             self._binder.number_after(self._statement)
         return self._binder
-
-
-def _scan_old_rows(binder: Binder, rel: int, table: Table) -> tuple[From, Column]:
-    """Returns the stored rows of a table whose positions are in OLD_ROWS, as relation `rel`, and their numbers."""
-    frame, width = binder.new_rel(), len(table.columns)
-    places = [Column(frame, n, each.type, each.name) for n, each in enumerate((*ROW_ID, _NUMBER))]
-    own = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
-    on = conjunction([apply_operator(binder, "=", one, two) for one, two in zip(places[:2], own, strict=True)])
-    frame_scan = FrameScan(frame, OLD_ROWS, (*ROW_ID, _NUMBER))
-    return Join("INNER", frame_scan, Scan(rel, table, row_ids=True), on), places[2]
-
-
-def _describe(message: str, table: Table, policy: str | None) -> tuple[str, str]:
-    shown = "" if policy is None else f' "{policy}"'
-    return POLICY_CHECK, message.format(policy=shown, table=f'"{table.name}"')

@@ -89,15 +89,11 @@ def put_model(context: Context, known: Sequence[Routine], made: Sequence[Routine
 
     42723 for a function that exists, 2BP01 if something depends on one that the model no longer has.
     """
-    catalog = context.transaction.catalog
     same = {_identify(each) for each in made}
     for old in known:
-        if _identify(old) in same:
-            if old.model is not None and (bytes_of := catalog.find_relation_by_oid(old.model.content)) is not None:
-                catalog = catalog.drop(bytes_of)
-                context.transaction.set_catalog(catalog)
-        else:
+        if _identify(old) not in same:
             drop_routine(context, old, cascade=False)
+    _drop_contents(context, [old for old in known if _identify(old) in same])
     table = _store_content(context, content) if content else 0
     for routine in made:
         oid, catalog = context.transaction.catalog.allocate_oid()
@@ -108,6 +104,19 @@ def put_model(context: Context, known: Sequence[Routine], made: Sequence[Routine
         replaced = any(_identify(each) == _identify(routine) for each in known)
         routine = resolve_replacement(context, routine, replaced=replaced)
         context.transaction.set_catalog(context.transaction.catalog.put(routine))
+
+
+def _drop_contents(context: Context, routines: Sequence[Routine]) -> None:
+    """Drops the bytes of functions that are about to be replaced."""
+    catalog = context.transaction.catalog
+    contents = {each.model.content for each in routines if each.model is not None}
+    for each in routines:
+        if each.model is not None:
+            catalog = catalog.put(replace(each, model=replace(each.model, content=0)))
+    for oid in contents:
+        if (table := catalog.find_relation_by_oid(oid)) is not None:
+            catalog = catalog.drop(table)
+    context.transaction.set_catalog(catalog)
 
 
 def _identify(routine: Routine) -> object:

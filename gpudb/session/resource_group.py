@@ -60,6 +60,8 @@ class SessionGroup:
         """Returns the group in which a statement of a kind runs, once its transaction has a place; 57014."""
         if self.current is None and kind not in _FREE:
             self.current = self._host.group_places.enter(self.find(), self.find, cancel)
+            if self.of_engines is not None:
+                self._host.cpu.open_group(self.of_engines)  # which takes longer than many statements
         return self.current or self.find()
 
     def leave(self) -> None:

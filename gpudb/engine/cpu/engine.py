@@ -259,6 +259,10 @@ class CpuEngine:
         except duckdb.Error as error:
             _LOG.warning("preloading the system catalog failed: %s", error)
 
+    def open_group(self, group: ResourceGroup) -> None:
+        """Opens what a resource group with memory has of its own, for its first statement; 53200 (see `GroupPools`)."""
+        self._groups.find(group).instance  # noqa: B018
+
     def keep_groups(self, groups: Mapping[str, ResourceGroup]) -> None:
         """Takes back the memory of resource groups, by name, that are gone or have none of their own any more."""
         self._groups.keep(groups)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.resource_groups import ResourceGroup, find_group
+from gpudb.catalog.resource_groups import ResourceGroup, find_group, list_groups
 from gpudb.engine.protocol import Cancel
 from gpudb.engine.resource_groups import GroupPlaces
 from gpudb.session.state.role_names import RoleName, find_current_name
 from gpudb.storage.store import Store
+
+if TYPE_CHECKING:
+    from gpudb.engine.cpu.engine import CpuEngine
 
 _FREE = frozenset(
     """ClosePortalStmt DeallocateStmt DiscardStmt ListenStmt PrepareStmt TransactionStmt UnlistenStmt VariableSetStmt
@@ -22,6 +25,7 @@ class GroupHost(Protocol):
     """What the membership of a session in its group uses of the database."""
 
     store: Store
+    cpu: CpuEngine
     group_places: GroupPlaces
 
 
@@ -44,6 +48,8 @@ class SessionGroup:
         known = self._found
         if known is not None and known[0] is catalog.roles and known[1] is catalog.resource_groups:
             return known[2]
+        if known is None or known[1] is not catalog.resource_groups:
+            self._host.cpu.keep_groups(list_groups(catalog.resource_groups))
         role = catalog.roles.get(find_current_name(catalog, self._role))
         group = find_group(catalog.resource_groups, role)
         self._found = catalog.roles, catalog.resource_groups, group
@@ -54,6 +60,8 @@ class SessionGroup:
         """Returns the group in which a statement of a kind runs, once its transaction has a place; 57014."""
         if self.current is None and kind not in _FREE:
             self.current = self._host.group_places.enter(self.find(), self.find, cancel)
+            if self.of_engines is not None:
+                self._host.cpu.open_group(self.of_engines)  # which takes longer than many statements
         return self.current or self.find()
 
     def leave(self) -> None:

@@ -287,6 +287,8 @@ class Session:
             result = self._handle(handler, context)
         except BaseException as error:
             self.running.end()
+            if self.transactions.current is None:
+                self.resource_group.leave()  # it did not even begin
             if isinstance(error, GpudbError):
                 self.hide_values(error)
                 if statement.start and error.position:

@@ -181,6 +181,11 @@ def test_a_group_has_its_own_memory(admin: Session, roles: tuple[Session, Sessio
     assert value(other, sort) == 400_000
     run(admin, "ALTER RESOURCE GROUP small SET (memory = '40%', temporary_space = none)")
     assert value(limited, _LARGE) == 20_199_999
+    cpu = admin.database.cpu
+    assert cpu.instance.memory_limit() < 0.61 * LIMIT
+    run(admin, "ALTER ROLE a RESOURCE GROUP NONE; DROP RESOURCE GROUP small")
+    assert value(limited, "SELECT 1") == 1
+    assert cpu.instance.memory_limit() > 0.99 * LIMIT
 
 
 # ---- definitions

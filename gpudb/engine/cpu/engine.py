@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.file_tables import FileTable
+from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.catalog.tables import Column, ColumnStatistics, DataFile, Table
 from gpudb.duckdb import running
 from gpudb.duckdb.cursors import open_arrow_reader
@@ -257,6 +258,14 @@ class CpuEngine:
             self.instance.system.warm()
         except duckdb.Error as error:
             _LOG.warning("preloading the system catalog failed: %s", error)
+
+    def open_group(self, group: ResourceGroup) -> None:
+        """Opens what a resource group with memory has of its own, for its first statement; 53200 (see `GroupPools`)."""
+        self._groups.find(group).instance  # noqa: B018
+
+    def keep_groups(self, groups: Mapping[str, ResourceGroup]) -> None:
+        """Takes back the memory of resource groups, by name, that are gone or have none of their own any more."""
+        self._groups.keep(groups)
 
     def share(self, request: Request) -> SharedRows:
         """See `protocol.Engine`: this engine has no workers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 import duckdb
 
@@ -42,13 +43,10 @@ class GroupPools:
             self._pools[group.name] = group, pool, taken
             return pool
 
-    def list_pools(self) -> dict[str, EnginePool]:
-        """Returns the open pools by the groups' names."""
-        with self._lock:
-            return {name: pool for name, (_, pool, _) in self._pools.items()}
-
-    def forget(self, kept: dict[str, ResourceGroup]) -> None:
-        """Gives the memory of groups back that no longer exist, or no longer have their own."""
+    def keep(self, kept: Mapping[str, ResourceGroup]) -> None:
+        """Gives the main pool the memory of groups that no longer exist, or no longer have their own."""
+        if not self._pools:
+            return
         with self._lock:
             gone = [name for name in self._pools if name not in kept or not kept[name].has_memory]
             for name in gone:

@@ -182,6 +182,17 @@ def test_vectorised(python: Session, form: str, count: int) -> None:
     assert value(python, "SELECT hypot_of(3, 4)") == 5
 
 
+def test_a_setting_asks_for_columns(python: Session) -> None:
+    body = "return [type(a).__module__.partition('.')[0]] * len(a) if hasattr(a, '__len__') else 'none'"
+    for asked, wanted in (("on", "pyarrow"), ("numpy", "numpy"), ("off", "none")):
+        head = f"asked(a int) RETURNS text LANGUAGE plpython3u SET gpudb.vectorized TO {asked} AS $$"
+        marked = body if asked == "off" else f"import pyarrow\nreturn pyarrow.array({body.removeprefix('return ')})"
+        run(python, f"CREATE OR REPLACE FUNCTION {head}{marked}$$")
+        assert run(python, "SELECT asked(n) FROM generate_series(1, 2) n") == [(wanted,), (wanted,)]
+    assert fails(python, "CREATE FUNCTION w(a int) RETURNS int LANGUAGE plpython3u SET gpudb.vectorized TO x AS ''"
+                 ).sqlstate == "22023"  # fmt: skip
+
+
 def test_the_setting_decides_the_form(python: Session) -> None:
     define(python, "form_of(a int) RETURNS text", "# vectorized\nimport pyarrow\n"
            "return pyarrow.array([type(a).__module__.split('.')[0]] * len(a))")  # fmt: skip

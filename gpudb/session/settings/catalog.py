@@ -158,6 +158,8 @@ _ALL = (
             _float_digits, kind="integer"),
     Setting(AUDIT, "ddl", "Which statements of a role the audit log has: those on roles and objects, or all.",
             choice(AUDIT, "ddl", "all"), fixed=True, kind="enum"),
+    Setting("gpudb.vectorized", "off", "In CREATE FUNCTION, sets whether a function in PL/Python takes columns.",
+            choice("gpudb.vectorized", "off", "on", "arrow", "numpy", "polars", "torch", "cupy"), kind="enum"),
     Setting("gpudb.vectors", "arrow", "Sets the form in which vectorised functions take columns.",
             choice("gpudb.vectors", "arrow", "numpy", "polars", "torch", "cupy"), kind="enum"),
     Setting("gpudb.fallback", "on", "Whether statements that no GPU can run go to the CPU engine.",

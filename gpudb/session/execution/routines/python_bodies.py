@@ -126,16 +126,21 @@ def _define(context: Context, routine: Routine, types: Sequence[SqlType] | None 
         "trigger" if routine.result == TRIGGER else shape,
         bool(routine.rows_of) or len(routine.outputs) > 1 or routine.kind == "p",
         context.session.settings["timezone"],
-        _read_vectors(context, routine.body),
+        _read_vectors(context, routine),
     )
 
 
-def _read_vectors(context: Context, body: str) -> str:
-    """Returns the form of columns that a body's first line asks for; empty for a body of single values. 22023."""
-    found = _MARKER.match(body)
-    if found is None:
+def _read_vectors(context: Context, routine: Routine) -> str:
+    """Returns the form of columns for which a body's first line asks, or else its SET gpudb.vectorized.
+
+    Empty for a body of single values. 22023.
+    """
+    own = dict(routine.settings)
+    found, asked = _MARKER.match(routine.body), own.get("gpudb.vectorized", "off")
+    if found is None and asked == "off":
         return ""
-    form = found[1] or context.session.settings["gpudb.vectors"]
+    named = found[1] if found is not None else "" if asked == "on" else asked
+    form = named or own.get("gpudb.vectors") or context.session.settings["gpudb.vectors"]
     if form not in VECTORS:
         hint = f"Available forms: {', '.join(VECTORS)}."
         raise SqlError.of("invalid_parameter_value", f'unknown form of vectors "{form}"', hint=hint)

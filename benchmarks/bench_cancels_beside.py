@@ -156,7 +156,7 @@ def main() -> int:
     for fault in clients.faults[:10]:
         print(f"  {fault}")
     if options.machine:
-        print(save_results("cancels", rows, {}, options.machine))
+        print(save_results("cancels", rows, {}, options.machine, "bench_cancels_beside"))
     return 1 if clients.faults else 0
 
 

@@ -84,7 +84,6 @@ DELETE FROM uv_v;
 DELETE FROM uv_c;
 UPDATE uv_ord SET a = 77 WHERE id = 500;
 SELECT a FROM uv_t WHERE id = 500;
--- refused 0A000: rows are not looked at again
 CREATE VIEW uv_co AS SELECT id, a FROM uv_t WHERE a < 5 WITH CHECK OPTION;
 -- refused 0A000: views have no rules but their own
 CREATE RULE uv_r AS ON INSERT TO uv_all DO INSTEAD NOTHING;

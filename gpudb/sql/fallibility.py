@@ -9,7 +9,7 @@ from typing import Any
 
 from gpudb.functions.library import get_comparison
 from gpudb.sql import bound
-from gpudb.sql.traverse import iter_queries, walk
+from gpudb.sql.traverse import iter_queries, reads_columns, walk
 from gpudb.sql.widening import bare
 
 
@@ -69,7 +69,10 @@ def may_leak(expr: Any) -> bool:
 
 
 def has_leaky_conditions(statement: Any) -> bool:
-    """Whether a statement has a condition that may leak, or a subquery with a column over which one may be."""
+    """Whether a statement has a condition that may leak, or a subquery with a column over which one may be.
+
+    So may a function in FROM, or a list of VALUES, over columns of a relation beside it.
+    """
     top = {id(query) for query in iter_queries(statement)}
     for node in walk(statement):
         match node:
@@ -80,5 +83,11 @@ def has_leaky_conditions(statement: Any) -> bool:
                     return True
             case bound.Join(on=on):
                 if on is not None and may_leak(on):
+                    return True
+            case bound.FunctionScan(args=args):
+                if any(map(reads_columns, args)):
+                    return True
+            case bound.Values(rows=rows):
+                if id(node) not in top and any(may_leak(each) for row in rows for each in row):
                     return True
     return False

@@ -156,3 +156,24 @@ def test_a_new_name_that_a_subquery_has_is_refused(client: psycopg.Connection) -
     assert client.execute(
         "SELECT pg_get_expr(polqual, polrelid) FROM pg_policy WHERE polrelid = 'named'::regclass"
     ).fetchall() == [("(EXISTS (SELECT FROM public.inner_names WHERE c = d))",)]
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT NULLIF((SELECT max(id) FROM docs), 5) = 1",
+    "SELECT (SELECT max(id) FROM docs) BETWEEN 0 AND 1",
+    "SELECT (SELECT max(id) FROM docs) BETWEEN SYMMETRIC 1 AND 0",
+    "SELECT NULLIF((SELECT max(d.id) FROM (VALUES (0)) v (a) FULL JOIN docs d ON d.id = a), 5) = 1",
+])  # fmt: skip
+def test_each_use_of_a_subquery_is_under_the_policies(anna: psycopg.Connection, sql: str) -> None:
+    assert anna.execute(sql).fetchall() == [(True,)]
+
+
+def test_functions_in_from_see_no_hidden_row(anna: psycopg.Connection) -> None:
+    anna.execute("RESET ROLE")
+    anna.execute("""
+        CREATE FUNCTION told(a int) RETURNS SETOF int LANGUAGE plpgsql
+            AS 'BEGIN RAISE NOTICE ''%'', a; RETURN NEXT a; END'; SET ROLE anna""")
+    told: list[str | None] = []
+    anna.add_notice_handler(lambda notice: told.append(notice.message_primary))
+    assert anna.execute("SELECT d.id, f FROM docs d, told(d.id) f").fetchall() == [(1, 1)]
+    assert told == ["1"]

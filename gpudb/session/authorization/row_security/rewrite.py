@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from gpudb.catalog.policies import DELETE, INSERT, SELECT, UPDATE
@@ -111,23 +112,26 @@ class RowSecurity:
         Those of rows to change do by the policies of `commands`, and without any see all: checks follow.
         """
 
-        seen: set[int] = set()
-        done: set[int] = set()
+        made: dict[int, Any] = {}
+        kept: list[int] = []
 
         def change(each: Any) -> Any:
-            if isinstance(each, Select) and id(each) not in seen and not self._has_leaks():
-                seen.add(id(each))
-                tests: list[Expr] = []
+            if isinstance(each, Select) and not self._has_leaks():
+                if id(each) in made:  # None while it is made; a tree may have one subquery at several places
+                    return made[id(each)]
+                tests: dict[int, list[Expr]] = {}
                 for scan in list_kept_scans(each.source):
-                    found = self._find_tests(scan, commands, accesses, scan.rel)
-                    if found:
-                        done.add(scan.rel)
-                        tests += found
+                    if found := self._find_tests(scan, commands, accesses, scan.rel):
+                        tests[id(scan)] = found
+                made[id(each)] = None
                 if tests:
+                    kept.extend(tests)
                     inner = replace_nodes(each, change)
+                    del kept[-len(tests) :]
                     own = () if inner.where is None else (inner.where,)
-                    return replace(inner, where=conjunction((*tests, *own)))
-            if isinstance(each, Scan) and each.rel not in done:
+                    made[id(each)] = replace(inner, where=conjunction((*chain(*tests.values()), *own)))
+                return made[id(each)]
+            if isinstance(each, Scan) and id(each) not in kept:
                 return self._filter_scan(each, commands, accesses)
             return None
 

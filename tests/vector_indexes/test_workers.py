@@ -30,7 +30,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
                 copy.write_row((number, number % 10, f"name {number}", vector))
         if "gpu" in request.param:
             # GPU workers compute few rows on their host. These are far from all queries.
-            far = f"array_fill((1 + i % 7) * 0.001::float4, ARRAY[{DIMENSIONS}])"
+            places = ", ".join(f"sin(i * {place + 1})" for place in range(DIMENSIONS))
+            far = f"ARRAY[{places}]::float4[]"
             connection.execute(
                 f"INSERT INTO items SELECT 100000 + i, i % 10, 'far', {far} FROM generate_series(1, 20000) AS i"
             )

@@ -62,7 +62,7 @@ def build_on_host(vectors: pl.Series, definition: IndexDefinition) -> HostVector
     batches = [(places[kept], matrix[kept])]
     index: Graph | Lists
     if definition.is_graph:
-        index = Graph(make_graph(batches, definition), definition)
+        index = Graph(*make_graph(batches, definition), definition)
     else:
         index = Lists(pa.BufferReader(make_lists(batches, definition)), definition)
     return HostVectorIndex(index, definition)

@@ -81,7 +81,7 @@ def test_rows_at_places(frames: Any) -> None:
 
 CASES: list[tuple[str, Metric, tuple[tuple[str, int], ...], int]] = [
     ("hnsw", "l2", (), 64),
-    ("cagra", "cosine", (("graph_degree", 32),), 64),
+    ("cagra", "cosine", (("graph_degree", 32),), 128),
     ("cagra", "ip", (), 128),
     ("ivfflat", "cosine", (("lists", 30),), 15),
     ("ivf_flat", "ip", (("lists", 30),), 15),

@@ -2,7 +2,7 @@
 product quantisation.
 
 pgvector's methods are the nearest ones of cuVS: hnsw is a graph, ivfflat are lists. Directions (cosine) are vectors of
-length 1, whose Euclidean distances have the same order. L1 distances have no index.
+length 1, whose Euclidean distances have the same order. L1 distances have no index. Graphs have equal vectors once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gpudb.engine.gpu.cudf.columns.arrays import validity_mask, values_array, vi
 from gpudb.engine.gpu.cudf.memory.streams import current_stream
 from gpudb.values.vector_keys import decode_numbers
 from gpudb.vector_indexes.definition import IndexDefinition
+from gpudb.vector_indexes.equal_rows import EqualRows, find_distinct
 
 _METRICS = {"l2": "sqeuclidean", "cosine": "sqeuclidean", "ip": "inner_product"}
 _MAX_OF_GRAPH = 1024
@@ -54,11 +55,16 @@ def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
             matrix, norms = matrix[kept], norms[kept]
             rows = kept if rows is None else rows[kept]
         matrix /= norms[:, None]
+    distinct = None
+    if definition.is_graph and len(matrix):
+        firsts, equal = find_distinct(cupy, matrix)
+        if equal.extra:
+            matrix, distinct = matrix[firsts], (firsts.get(), equal)
     if len(matrix) < 2 * _shape_of_graph(definition)[1] if definition.is_graph else not len(matrix):
         return None
     cupy.cuda.get_current_stream().synchronize()  # cuVS has a stream of its own
     try:
-        return CuvsIndex(matrix, None if rows is None else rows.get(), definition)
+        return CuvsIndex(matrix, None if rows is None else rows.get(), definition, distinct)
     except StatementEnded:
         raise
     except Exception as error:  # cuVS's own
@@ -96,11 +102,20 @@ def _shape_of_graph(definition: IndexDefinition) -> tuple[int, int]:
 class CuvsIndex:
     """An index over the rows of a matrix in GPU memory; `rows` are their places in a column, None for all.
 
+    With `distinct` the matrix has each vector once: the numbers that its rows have, and which rows are equal, by which
+    `rows` are numbered.
+
     It has several parts, since cuVS holds Python's interpreter while it builds one, and the worker must answer.
     """
 
-    def __init__(self, matrix: Any, rows: Places | None, definition: IndexDefinition) -> None:
-        self._definition, self._rows = definition, rows
+    def __init__(
+        self,
+        matrix: Any,
+        rows: Places | None,
+        definition: IndexDefinition,
+        distinct: tuple[Places, EqualRows] | None = None,
+    ) -> None:
+        self._definition, self._rows, self._distinct = definition, rows, distinct
         self._count = len(matrix)
         most = _MAX_PART[definition.is_graph]
         step = max(1, min(most[0], most[1] // definition.dimensions))
@@ -132,7 +147,11 @@ class CuvsIndex:
         cupy.cuda.get_current_stream().synchronize()
         found = [self._search_part(part, vector, count, breadth) for part in self._parts]
         distances, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
-        nearest = np.unique(numbers[np.argsort(distances, kind="stable")[:count]])
+        nearest = numbers[np.argsort(distances, kind="stable")[:count]]
+        if self._distinct is not None:
+            firsts, equal = self._distinct
+            nearest, _ = equal.expand(firsts[nearest], count)
+        nearest = np.unique(nearest)
         return nearest if self._rows is None else self._rows[nearest]
 
     def _search_part(self, part: tuple[Any, int, int], vector: Any, count: int, breadth: int) -> tuple[Any, Any]:

@@ -40,7 +40,7 @@ def start_run(
 
     `done` is called, in the event loop, when the task has ended.
     """
-    channel = Channel(partial(console.cancel, tab, run))
+    channel = Channel(partial(console.cancel, tab, run), tab.check)
     console.start(partial(task, channel)).add_done_callback(lambda _: done())
     return channel
 

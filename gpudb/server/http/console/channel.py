@@ -11,6 +11,10 @@ MAX_WAITING = 4 << 20
 """Bytes that may wait for the client; beyond them the statement waits."""
 
 
+_CHECK_S = 0.5
+"""Seconds between two looks whether a statement that waits for its client was cancelled."""
+
+
 class ClientGone(Exception):
     """The client takes no more of the answer."""
 
@@ -18,10 +22,13 @@ class ClientGone(Exception):
 class Channel:
     """Bytes on their way. A thread calls `put` and `end`; the event loop that made it iterates and calls `close`."""
 
-    def __init__(self, on_gone: Callable[[], None] = lambda: None) -> None:
-        """`on_gone` is called, in the event loop, when the client goes before the end."""
+    def __init__(self, on_gone: Callable[[], None] = lambda: None, check: Callable[[], None] = lambda: None) -> None:
+        """`on_gone` is called, in the event loop, when the client goes before the end.
+
+        `check` raises if the statement was cancelled while it waits for a client that reads nothing.
+        """
         self._loop = asyncio.get_running_loop()
-        self._on_gone = on_gone
+        self._on_gone, self._check = on_gone, check
         self._changed = threading.Condition()
         self._arrived = asyncio.Event()
         self._pieces: list[bytes | memoryview] = []
@@ -30,14 +37,22 @@ class Channel:
         self._error: BaseException | None = None
 
     def put(self, *pieces: bytes | memoryview) -> None:
-        """Queues pieces; waits while too many bytes wait for the client. Raises ClientGone."""
+        """Queues pieces; waits while too many bytes wait for the client. Raises ClientGone, and what `check` raises."""
         with self._changed:
             while self._waiting > MAX_WAITING and not self._is_closed:
-                self._changed.wait()
+                self._changed.wait(_CHECK_S)
+                self._check()
             if self._is_closed:
                 raise ClientGone
             self._pieces += pieces
             self._waiting += sum(map(len, pieces))
+        self._wake()
+
+    def put_now(self, piece: bytes) -> None:
+        """Queues a small piece without waiting for the client, as that a statement was cancelled."""
+        with self._changed:
+            self._pieces.append(piece)
+            self._waiting += len(piece)
         self._wake()
 
     def finish(self, piece: bytes) -> None:

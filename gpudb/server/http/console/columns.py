@@ -2,7 +2,8 @@
 
 | SQL type | grid | chart |
 |---|---|---|
-| bool, int2, int4, int8, float4, float8, text, varchar, date, timestamp, timestamptz | `SqlType.arrow` | the same |
+| bool, int2, int4, int8, float4, float8, text, varchar, date, timestamp | `SqlType.arrow` | the same |
+| timestamptz, with the TimeZone of the session (UTC for charts) | `timestamp[us]` | the same |
 | numeric | utf8, PostgreSQL's text | float64 |
 | interval | utf8, PostgreSQL's text | float64, seconds (a month is 30 days) |
 | others | utf8, PostgreSQL's text | the same |
@@ -37,7 +38,7 @@ class Encoder:
     """Encodes the batches of one result as an Arrow IPC stream: `head`, pieces of `encode`, END_OF_STREAM."""
 
     def __init__(self, columns: tuple[ResultColumn, ...], form: str, zone: str) -> None:
-        """`zone` is the TimeZone in which texts are."""
+        """`zone` is the TimeZone in which texts and the grid's timestamps are."""
         choices = [_choose(column.type, form, zone) for column in columns]
         self._converters = [convert for _, convert in choices]
         self._schema = pa.schema([pa.field(each.name, kind) for each, (kind, _) in zip(columns, choices, strict=True)])
@@ -67,7 +68,9 @@ class Encoder:
 def _choose(type_: SqlType, form: str, zone: str) -> tuple[pa.DataType, Convert]:
     """Returns the Arrow type of a column, and what converts to it."""
     if type_.name in _NATIVE and type_.user is None:
-        kind = type_.arrow
+        is_zoned = type_.name == "timestamptz" and form == GRID
+        is_named = zone[:1].isalpha()  # others, as <+05>-05, mean something else in Arrow
+        kind = pa.timestamp("us", zone) if is_zoned and is_named else type_.arrow
         return kind, partial(_to_native, kind)
     if form == CHART and type_.name == "numeric":
         return pa.float64(), _to_float

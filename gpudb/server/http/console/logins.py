@@ -66,7 +66,7 @@ class ConsoleLogin:
                 tab = self.charts.pop()
                 if not tab.has_ended:
                     return tab
-            return self._open(sources, TimeZone="UTC")
+            return self._open(sources, TimeZone="UTC", default_transaction_read_only="on")
 
     def give_chart_session(self, tab: Tab) -> None:
         """Takes a chart's session back."""

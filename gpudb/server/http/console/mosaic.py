@@ -1,6 +1,7 @@
 """Mosaic's data server: a chart's query in DuckDB's dialect, answered as Arrow, JSON or not at all.
 
-Each query has a session of its login's own, so that charts are computed side by side; their TimeZone is UTC.
+Each query has a session of its login's own, so that charts are computed side by side; their TimeZone is UTC, and they
+only read: who opens a dashboard of others runs its queries with rights of their own.
 """
 
 from __future__ import annotations

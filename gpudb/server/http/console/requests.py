@@ -105,12 +105,13 @@ def _too_large(limit: int) -> HttpError:
 
 
 def get_text(body: dict[str, Any], name: str, default: str | None = None) -> str:
-    """Returns a text field; 400 if it is missing or none, or has a zero byte."""
+    """Returns a text field; 400 if it is missing or none, or has a zero byte or half of a surrogate pair."""
     value = body.get(name, default)
     if not isinstance(value, str):
         raise _invalid(f'"{name}" has to be a text')
     if "\0" in value:
         raise _invalid(f'"{name}" has a zero byte')
+    _check_encodable(name, value)
     return value
 
 
@@ -143,7 +144,16 @@ def get_parameters(body: dict[str, Any]) -> tuple[str | None, ...]:
     value = body.get("parameters") or []
     if not isinstance(value, list) or not all(each is None or isinstance(each, str) for each in value):
         raise _invalid('"parameters" has to be a list of texts and nulls')
+    for each in value:
+        _check_encodable("parameters", each or "")
     return tuple(value)
+
+
+def _check_encodable(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _invalid(f'"{name}" has half of a surrogate pair') from None
 
 
 def _invalid(message: str) -> HttpError:

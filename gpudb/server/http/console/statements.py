@@ -115,7 +115,7 @@ class Run:
         if gone:
             return
         notices = self._take_notices()
-        self._channel.put(
+        self._channel.put_now(
             frame_event({"event": "error", **describe_error(found), "statement": self._number, "notices": notices})
         )
 

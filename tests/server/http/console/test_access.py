@@ -228,6 +228,8 @@ def test_a_change_of_the_role_ends_its_logins(server: Program) -> None:
         (b'{"tab": "t", "id": "1", "sql": "SELECT 1", "form": "tree"}', 400),
         (b'{"tab": "t", "id": "1", "sql": "SELECT 1", "parameters": [1]}', 400),
         (b"\xff\xfe", 400),
+        (b'{"tab": "t", "id": "1", "sql": "SELECT \'\\ud800\'"}', 400),
+        (b'{"tab": "t", "id": "1", "sql": "SELECT $1", "parameters": ["\\ud800"]}', 400),
     ],
 )
 def test_bodies_that_are_none(client: Client, content: bytes, status: int) -> None:

@@ -145,6 +145,7 @@ REFUSED = [
     ("SELECT fare AS a, b + 1 AS b FROM rides", "42703"),
     ("SELECT fare FROM nowhere", "42P01"),
     ("SELECT 1 // 0 AS y", "22012"),
+    ("WITH a AS (DELETE FROM rides RETURNING id) SELECT id FROM a", "25006"),
 ]
 
 

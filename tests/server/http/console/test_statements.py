@@ -82,6 +82,11 @@ def test_forms_of_values(client: Client) -> None:
     assert client.run("SELECT ARRAY[timestamptz '2024-01-01 00:00+00']", tab="tokyo").rows() == [
         ('{"2024-01-01 09:00:00+09"}',)
     ]
+    at = "SELECT timestamptz '2024-01-01 00:00+00' AS at"
+    assert str(client.run(at, tab="tokyo").tables[0].schema.field("at").type) == "timestamp[us, tz=Asia/Tokyo]"
+    assert str(client.run(at, tab="tokyo", form="chart").tables[0].schema.field("at").type) == "timestamp[us, tz=UTC]"
+    client.run("SET TIME ZONE 9", tab="tokyo")
+    assert str(client.run(at, tab="tokyo").tables[0].schema.field("at").type) == "timestamp[us, tz=UTC]"
 
 
 def test_empty_and_many_rows(client: Client, admin: psycopg.Connection) -> None:
@@ -182,14 +187,34 @@ def test_a_client_that_leaves_ends_its_statement(
     client: Client, admin: psycopg.Connection, path: str, body: dict[str, str]
 ) -> None:
     text = "%" + body["sql"][:30]
-    leaving = http.client.HTTPConnection(client.http.base_url.host, client.http.base_url.port or 80)
-    cookie = f"gpudb_console={client.http.cookies['gpudb_console']}"
-    headers = {"content-type": "application/json", "cookie": cookie, **client.csrf}
-    leaving.request("POST", f"{API}/{path}", json.dumps(body), headers)
+    leaving = _send_unread(client, path, body)
     _wait_until_active(admin, text)
     leaving.close()
     _wait_until_active(admin, text, 0)
     assert client.run("SELECT 1", tab="leaves").rows() == [(1,)]
+
+
+def _send_unread(client: Client, path: str, body: dict[str, str]) -> http.client.HTTPConnection:
+    """Returns the connection of a request whose answer is not read."""
+    connection = http.client.HTTPConnection(client.http.base_url.host, client.http.base_url.port or 80)
+    cookie = f"gpudb_console={client.http.cookies['gpudb_console']}"
+    headers = {"content-type": "application/json", "cookie": cookie, **client.csrf}
+    connection.request("POST", f"{API}/{path}", json.dumps(body), headers)
+    return connection
+
+
+@pytest.mark.parametrize("path", ["statements", "exports"])
+def test_an_answer_that_nobody_reads_is_cancelled(client: Client, admin: psycopg.Connection, path: str) -> None:
+    sql = "SELECT g AS unread FROM generate_series(1, 100000000) g"
+    body = {"tab": "unread", "id": "1", "sql": sql, **({"format": "csv"} if path == "exports" else {})}
+    unread = _send_unread(client, path, body)
+    try:
+        _wait_until_active(admin, "%AS unread%")
+        assert client.post("cancel", {"tab": "unread", "id": "1"}).status_code == 204
+        _wait_until_active(admin, "%AS unread%", 0)
+        assert client.run("SELECT 1", tab="unread").rows() == [(1,)]
+    finally:
+        unread.close()
 
 
 def test_tabs_are_sessions(client: Client, admin: psycopg.Connection) -> None:

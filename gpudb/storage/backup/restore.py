@@ -42,10 +42,10 @@ def restore(source: str | Path, manifest: Manifest, directory: Path, at: datetim
             if at is not None:
                 rewind(directory, at)
     except BaseException:
-        unfinished.clear()
-        raise
-    finally:
+        unfinished.clear()  # where it fails, the mark stays
         unfinished.end()
+        raise
+    unfinished.end()
 
 
 def restore_in_place(

@@ -177,3 +177,13 @@ def test_functions_in_from_see_no_hidden_row(anna: psycopg.Connection) -> None:
     anna.add_notice_handler(lambda notice: told.append(notice.message_primary))
     assert anna.execute("SELECT d.id, f FROM docs d, told(d.id) f").fetchall() == [(1, 1)]
     assert told == ["1"]
+
+
+@pytest.mark.parametrize("language", ["sql", "plpgsql"])
+def test_a_function_of_its_definer_sees_the_rows_of_that_role(anna: psycopg.Connection, language: str) -> None:
+    body = "SELECT sum(id) FROM docs" if language == "sql" else "BEGIN RETURN (SELECT sum(id) FROM docs); END"
+    anna.execute("RESET ROLE; GRANT CREATE ON SCHEMA public TO bert; SET ROLE bert")
+    anna.execute(f"CREATE FUNCTION of_{language}() RETURNS int LANGUAGE {language} SECURITY DEFINER AS '{body}'")
+    assert anna.execute(f"SELECT of_{language}(), sum(id) FROM docs").fetchall() == [(2, 2)]
+    anna.execute("SET ROLE anna")
+    assert anna.execute(f"SELECT of_{language}(), sum(id) FROM docs").fetchall() == [(2, 1)]

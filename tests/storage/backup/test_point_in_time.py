@@ -22,6 +22,7 @@ from gpudb.storage.backup.point_in_time import find_reaching
 from gpudb.storage.backup.restore import restore, restore_in_place
 from gpudb.storage.backup.write import back_up
 from gpudb.storage.recovery.check import check
+from gpudb.storage.recovery.unfinished_restore import UnfinishedRestore
 from gpudb.storage.store import Store
 from tests.support.sessions import wait_until
 from tests.support.store_tables import created, insert, rows
@@ -219,3 +220,24 @@ def test_others_files_stay(tmp_path: Path) -> None:
     assert raised.value.sqlstate == "58P02"
     assert sorted(path.name for path in directory.iterdir()) == before
     assert refused(destination, now() - timedelta(days=1)).hint is None
+
+
+def test_a_directory_that_cannot_be_cleared_stays_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    destination, directory = tmp_path / "backups", tmp_path / "restored"
+    with Store(tmp_path / "data") as store:
+        insert(store, created(store, "t"), (1, "x"))
+        manifest = back_up(store, destination).manifest
+    next(path for path in destination.rglob("*.parquet*") if path.is_file()).unlink()
+    clear, calls = UnfinishedRestore.clear, []
+
+    def failing(unfinished: UnfinishedRestore) -> None:
+        calls.append(unfinished)
+        if len(calls) > 1:
+            raise PermissionError("no")
+        clear(unfinished)
+
+    monkeypatch.setattr(UnfinishedRestore, "clear", failing)
+    with pytest.raises(PermissionError):
+        restore(destination, manifest, directory)
+    with pytest.raises(GpudbError, match="was not finished"):
+        Store(directory)

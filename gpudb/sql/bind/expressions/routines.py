@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpudb.catalog.languages import TRAITS
+from gpudb.catalog.role_policies import asks_for_role
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
@@ -179,7 +180,7 @@ def complete_call(
 
 def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
     """Binds a function's value: its body's expression or its query's first row; a call if it runs statements."""
-    if runs_statements(routine) and len(routine.outputs) < 2:
+    if _runs_statements(binder, routine) and len(routine.outputs) < 2:
         return Call(as_function(routine), tuple(args), routine.result)
     if len(routine.outputs) > 1:
         record = _as_records(binder, routine, bind_rows(binder, routine, args))
@@ -263,7 +264,7 @@ def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     if not routine.returns_set and len(routine.outputs) < 2:
         result = bind_scalar(binder, routine, values)
         query: Query = Select((OutputColumn(routine.name, result.type),), (result,))
-    elif runs_statements(routine):
+    elif _runs_statements(binder, routine):
         return _scan_function(binder, routine, args)
     else:
         query, _ = _bind_single_query(binder, routine, values)
@@ -353,6 +354,11 @@ def runs_statements(routine: Routine) -> bool:
     if routine.definer and _READS_ROLE.search(routine.body):
         return True
     return changes_data(found[0].node)
+
+
+def _runs_statements(binder: Binder, routine: Routine) -> bool:
+    """Whether a function runs statements, also since policies of the tables that it reads may ask for its owner."""
+    return runs_statements(routine) or (routine.definer and asks_for_role(binder.catalog, routine.owner))
 
 
 def _bind_single_query(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Query, list[int]]:

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
 STATIC = ROOT / "gpudb" / "server" / "http" / "console" / "static"
 _INSTALL_S = 300
+_failed: list[str] = []
+"""Why npm could not install in this process; it is not asked again."""
 
 
 def find_node() -> str:
@@ -27,11 +29,21 @@ def find_node() -> str:
         needed = max((CONSOLE / name).stat().st_mtime for name in ("package.json", "package-lock.json"))
         if not installed.exists() or installed.stat().st_mtime < needed:
             command = [npm, "ci", "--silent", "--prefer-offline"]
-            done = subprocess.run(command, cwd=CONSOLE, capture_output=True, text=True, timeout=_INSTALL_S)
-            if done.returncode:
-                pytest.skip(f"npm cannot install the console's packages: {(done.stderr or done.stdout)[-300:]}")
+            problem = _failed or _install(command)
+            if problem:
+                _failed.append(problem[0])
+                pytest.skip(f"npm cannot install the console's packages: {problem[0]}")
             installed.touch()
     return node
+
+
+def _install(command: list[str]) -> list[str]:
+    """Installs the packages; returns what went wrong, in a list of one, if something did."""
+    try:
+        done = subprocess.run(command, cwd=CONSOLE, capture_output=True, text=True, timeout=_INSTALL_S)
+    except subprocess.TimeoutExpired:
+        return [f"no answer in {_INSTALL_S} s"]
+    return [(done.stderr or done.stdout)[-300:]] if done.returncode else []
 
 
 def find_chromium() -> str:

@@ -56,6 +56,7 @@ def _fail(tab: Tab, failure: BaseException) -> GpudbError:
 def _run(tab: Tab, sql: str, form: str, channel: Channel) -> None:
     session = tab.session
     session.measures = {}
+    session.settings.reset_all()  # what a chart before has set by set_config
     tab.recording.start(sql, runs=True)
     translation, prepared = _prepare(tab, translate(sql))
     if translation.describes:

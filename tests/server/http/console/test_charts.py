@@ -157,6 +157,14 @@ def test_what_is_no_chart_is_refused(charts: Client, sql: str, sqlstate: str, fo
     assert reply.json()["error"]["message"]
 
 
+def test_a_chart_sets_nothing_for_the_next(charts: Client) -> None:
+    for _ in range(9):  # each session of the login's charts
+        assert charts.chart("SELECT set_config('default_transaction_read_only', 'off', false) AS s").status_code == 200
+        reply = charts.chart("WITH a AS (DELETE FROM rides RETURNING id) SELECT id FROM a")
+        assert reply.json()["error"]["sqlstate"] == "25006"
+    assert charts.chart("SELECT current_setting('TimeZone') AS zone", "json").json() == [{"zone": "UTC"}]
+
+
 def test_charts_are_computed_side_by_side(charts: Client) -> None:
     def ask(number: int) -> Any:
         return charts.chart(f"SELECT sum(delta) + {number} AS s FROM rides", "json").json()[0]["s"]

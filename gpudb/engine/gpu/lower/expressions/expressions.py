@@ -27,6 +27,7 @@ from gpudb.engine.gpu.lower.values import (
     Value,
     column_value,
     is_keyed,
+    is_packed,
     literal_value,
     maximum,
     physical_columns,
@@ -356,6 +357,8 @@ def _unify(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
 def _choose(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
     """Lowers CASE: the value of the first true condition, else the last value; only reached operands may fail."""
     conditions, values = _drop_constant_conditions(conditions, values)
+    if any(is_packed(value.type) and value.type != kind for value in values):
+        raise NotSupportedOnWorkers("bit strings of several lengths")
     values, bounds = _unify(kind, values)
     reached: pl.Expr | None = None
     errors: list[Error] = []

@@ -73,3 +73,17 @@ def test_columns_compute_them(client: psycopg.Connection) -> None:
     plan = "\n".join(row[0] for row in client.execute(f"EXPLAIN {sql}").fetchall())
     assert "On Host" not in plan
     assert "Fallback" not in plan
+
+
+def test_results_without_a_length_are_bit_strings(client: psycopg.Connection) -> None:
+    """What a window, an aggregate or a CASE gives has the type bit, and workers keep bits of a length packed."""
+    first, second = TEXTS[0][:8], TEXTS[1][:8]
+    windows = "first_value(c) OVER o, lead(c) OVER o, lag(c, 1, B'1') OVER o, nth_value(c, 2) OVER (ORDER BY id DESC)"
+    sql = f"SELECT {windows} FROM prints WHERE id < 2 WINDOW o AS (ORDER BY id) ORDER BY id"
+    assert client.execute(sql).fetchall() == [(first, second, "1", first), (first, None, first, None)]
+    aggregates = "any_value(c), percentile_disc(0.5) WITHIN GROUP (ORDER BY c), mode() WITHIN GROUP (ORDER BY c)"
+    found = client.execute(f"SELECT {aggregates}, (array_agg(c))[1] FROM prints WHERE id = 1").fetchall()
+    assert found == [(second,) * 4]
+    chosen = "CASE WHEN id = 1 THEN c ELSE b END, coalesce(c, b), CASE WHEN id = 0 THEN c END"
+    rows = client.execute(f"SELECT {chosen} FROM prints WHERE id < 2 ORDER BY id").fetchall()
+    assert rows == [(TEXTS[0], first, first), (second, second, None)]

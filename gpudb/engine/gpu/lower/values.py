@@ -18,6 +18,7 @@ So the first physical column alone determines whether a value is NULL, and how i
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -111,6 +112,12 @@ def is_keyed(kind: SqlType) -> bool:
 def is_packed(kind: SqlType) -> bool:
     """Returns whether a type is a bit string of a declared length, whose bits are packed (`values.bit_keys`)."""
     return kind.name == "bit" and kind.length is not None
+
+
+def check_length(kind: SqlType, sources: Iterable[SqlType]) -> None:
+    """Raises NotSupportedOnWorkers for a bit string whose type lacks the length that packed bits have."""
+    if kind.name == "bit" and kind.length is None and any(map(is_packed, sources)):
+        raise NotSupportedOnWorkers("a bit string without a length")
 
 
 def value_arrow_type(kind: SqlType) -> pa.DataType:

@@ -25,9 +25,9 @@ from gpudb.engine.gpu.lower.functions.registry import find_lowering
 from gpudb.engine.gpu.lower.values import (
     Bounds,
     Value,
+    check_length,
     column_value,
     is_keyed,
-    is_packed,
     literal_value,
     maximum,
     physical_columns,
@@ -357,8 +357,7 @@ def _unify(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
 def _choose(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
     """Lowers CASE: the value of the first true condition, else the last value; only reached operands may fail."""
     conditions, values = _drop_constant_conditions(conditions, values)
-    if any(is_packed(value.type) and value.type != kind for value in values):
-        raise NotSupportedOnWorkers("bit strings of several lengths")
+    check_length(kind, [value.type for value in values])
     values, bounds = _unify(kind, values)
     reached: pl.Expr | None = None
     errors: list[Error] = []

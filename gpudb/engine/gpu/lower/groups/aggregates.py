@@ -20,7 +20,7 @@ from gpudb.engine.gpu.lower.functions.arithmetic import integer_result
 from gpudb.engine.gpu.lower.functions.text import constant_text
 from gpudb.engine.gpu.lower.groups import co_moments
 from gpudb.engine.gpu.lower.groups.folds import state_names
-from gpudb.engine.gpu.lower.values import MAX_INT64, Value, physical_columns, two_to_64, type_bounds
+from gpudb.engine.gpu.lower.values import MAX_INT64, Value, check_length, physical_columns, two_to_64, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.optimize.exact_moments import is_exact
 from gpudb.plcuda.aggregates import CudaAggregate
@@ -107,6 +107,7 @@ def aggregate_state(call: bound.Aggregate) -> State:
 
 
 def _state(call: bound.Aggregate) -> State:
+    check_length(call.type, [arg.type for arg in call.args])
     if call.within_group:
         raise NotSupportedOnWorkers(f"{call.function.name} WITHIN GROUP")
     name = call.function.name

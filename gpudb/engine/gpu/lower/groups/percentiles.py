@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend
-from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
+from gpudb.engine.gpu.lower.values import is_keyed, is_packed, physical_columns
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 
@@ -30,7 +30,11 @@ def is_lowered(call: bound.Aggregate) -> bool:
     if call.function.name == "percentile_cont":
         return kind.name == "float8" == call.type.name
     try:
-        return kind.without_modifier == call.type and len(physical_columns(kind)) == 1 and not is_keyed(kind)
+        return (
+            kind.without_modifier == call.type
+            and len(physical_columns(kind)) == 1
+            and not (is_keyed(kind) or is_packed(kind))
+        )
     except NotSupportedOnWorkers:
         return False
 

@@ -10,7 +10,7 @@ from gpudb.engine.gpu.lower.error_codes import NTH, NTILE, Error, error_if, firs
 from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.expressions.lowered_frame import LoweringContext
-from gpudb.engine.gpu.lower.values import Value, divide, maximum, minimum, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.values import Value, check_length, divide, maximum, minimum, physical_columns, type_bounds
 from gpudb.engine.gpu.lower.windows import window_aggregates
 from gpudb.engine.gpu.lower.windows.window_frames import frame_offsets, frame_runs
 from gpudb.engine.gpu.lower.windows.window_rows import PART0, PART1, PEER0, PEER1, POSITION, ROW_COUNT, SortedRows
@@ -42,6 +42,7 @@ def prepare(calls: Sequence[bound.Window], expressions: ExpressionLowering) -> t
     for number, key in enumerate(calls[0].partition_by):
         add(f"p{number}", expressions.value(key), whole=False)
     for number, call in enumerate(calls):
+        check_length(call.type, [arg.type for arg in call.args])
         if call.distinct:
             raise NotSupportedOnWorkers(f"window function {call.function} over DISTINCT")
         for place, sort in enumerate(call.order_by):

@@ -190,7 +190,7 @@ def _list_targets(source: object) -> Iterator[int]:
         yield from _list_targets(source.left)
         yield from _list_targets(source.right)
     elif isinstance(source, Scan):
-        yield from (source.rel,) if source.row_ids else ()
+        yield from (source.rel,) if source.is_target else ()
     elif isinstance(source, Derived) and isinstance(source.query, Select):
         below = set(_list_targets(source.query.source))
         if below and all(_is_column(each, below, index) for index, each in enumerate(source.query.targets)):

@@ -16,11 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scan(TreeNode):
-    """A table scan. With `row_ids`, two more columns follow: the file's path and the row's number in it."""
+    """A table scan. With `row_ids`, two more columns follow: the file's path and the row's number in it.
+
+    They are for a change of the table, or for a `sampled` scan that draws rows by their places.
+    """
 
     rel: int
     table: Table
     row_ids: bool = False
+    sampled: bool = False
+
+    @property
+    def is_target(self) -> bool:
+        """Whether it reads the rows that a statement changes."""
+        return self.row_ids and not self.sampled
 
 
 @dataclass(frozen=True, slots=True)

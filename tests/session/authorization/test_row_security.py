@@ -187,3 +187,13 @@ def test_a_function_of_its_definer_sees_the_rows_of_that_role(anna: psycopg.Conn
     assert anna.execute(f"SELECT of_{language}(), sum(id) FROM docs").fetchall() == [(2, 2)]
     anna.execute("SET ROLE anna")
     assert anna.execute(f"SELECT of_{language}(), sum(id) FROM docs").fetchall() == [(2, 1)]
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT id FROM docs TABLESAMPLE SYSTEM (100)",
+    "SELECT id FROM docs TABLESAMPLE BERNOULLI (100) REPEATABLE (1) WHERE 1 / id >= 0",
+    "SELECT id FROM docs TABLESAMPLE SYSTEM (100) FOR UPDATE",
+    "UPDATE docs SET id = 1 FROM docs d TABLESAMPLE SYSTEM (100) WHERE d.id > 0 RETURNING d.id",
+])  # fmt: skip
+def test_samples_are_of_the_rows_that_policies_show(anna: psycopg.Connection, sql: str) -> None:
+    assert anna.execute(sql).fetchall() == [(1,)]

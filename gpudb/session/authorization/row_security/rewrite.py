@@ -150,17 +150,17 @@ class RowSecurity:
 
     def _find_tests(self, scan: Scan, commands: tuple[str, ...], accesses: Accesses, rel: int) -> list[Expr]:
         """Returns the conditions of policies on a scan, over its columns as those of relation `rel`."""
-        if scan.row_ids and not commands:
+        if scan.is_target and not commands:
             return []
         table = self._get_definition(scan.table)
         access = accesses.find_access(scan.rel) or RelationAccess(table, None, {"r"})
         role = self._get_role(access)
         if not self._applies(table, role):
             return []
-        commands = commands if scan.row_ids else (SELECT,)
+        commands = commands if scan.is_target else (SELECT,)
         wanted = [SELECT] if "r" in access.privileges and SELECT not in commands else []
         wanted += commands
-        if not scan.row_ids and "w" in access.privileges:
+        if not scan.is_target and "w" in access.privileges:
             wanted.append(UPDATE)  # FOR UPDATE and its like
         conditions: list[Condition] = []
         for command in wanted:

@@ -56,9 +56,10 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     elif method == "system":
         seed, binder.cacheable = random.random(), False
     inside, rel = binder.new_rel(), binder.new_rel()
-    scan = Scan(inside, table, row_ids=seed is not None)
+    scan = Scan(inside, table, row_ids=seed is not None, sampled=True)
     columns = table_columns(table)
-    binder.accesses.add_relation(table, "r", rel, [column.name for column in columns])
+    names = [column.name for column in columns]
+    binder.accesses.add_columns(inside, binder.accesses.add_relation(table, "r", rel, names), names)
     rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
     block = BLOCK if method == "system" else 1
     condition = (

@@ -7,13 +7,15 @@ that it finds, until they are so many that it is built again; rows that have bee
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudb.catalog.tables import Column, DataFile, Table
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.backend.vector_indexes import Places, VectorIndex
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition
@@ -24,6 +26,7 @@ from gpudb.vector_indexes.file_indexes import MIN_ROWS
 _MAX_NEW_SHARE = 8
 """An index is built anew once this part of the rows is not in it."""
 _MAX_LOCATED = 8
+_POLL_SECONDS = 0.05
 _Rows = tuple[int, int]
 _Key = tuple[int, int, IndexDefinition, Partition]
 
@@ -119,7 +122,7 @@ class WorkerIndexes:
         if rows < MIN_ROWS:
             return None
         key = table.oid, column.field_id, definition, partition
-        with self._lock:
+        with self._hold():
             held = self.indexes.get(key)
             located = None if held is None else self._locate(key, held, scanned)
             if held is None or located is None or len(located.others) * _MAX_NEW_SHARE > rows:
@@ -129,6 +132,16 @@ class WorkerIndexes:
                 self.indexes.shrink(self._budget, least=1)
                 located = self._locate(key, held, scanned)
         return None if held.index is None else (held.index, located)
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        """Waits for the lock, which a build has for as long as it takes; raises StatementEnded meanwhile."""
+        while not self._lock.acquire(timeout=_POLL_SECONDS):
+            check_stop()
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _locate(self, key: _Key, held: HeldIndex, scanned: Sequence[FileShare]) -> Located:
         last = self._last.get(key)

@@ -79,11 +79,11 @@ class PhysicalPlan:
 
     @cached_property
     def device_functions(self) -> tuple[str, ...]:
-        """The PL/CUDA functions that the plan calls."""
+        """The PL/CUDA functions and aggregates that the plan calls."""
         called: dict[str, None] = {}
 
         def look(each: object) -> None:
-            if isinstance(each, bound.Call) and each.function.code is not None:
+            if isinstance(each, bound.Call | bound.Aggregate) and (each.function.code or each.function.fold):
                 called[str(each.function)] = None
 
         for node in walk_nodes(self.plan.root):

@@ -64,3 +64,15 @@ def test_what_a_gpu_leaves_to_its_host_is_as_long_as_there(lab: Lab) -> None:
     host, gpu = (Planner(lab.database.cpu, Costs(workers=1), gpu=gpu) for gpu in (False, True))
     assert gpu.plan(request).cost == host.plan(request).cost
     assert any(gpu.host_functions(request).values())
+
+
+def test_a_plan_knows_the_bodies_that_it_calls(lab: Lab) -> None:
+    lab.run("CREATE EXTENSION IF NOT EXISTS plcuda")
+    lab.run("CREATE FUNCTION most_add(a int, b int) RETURNS int STRICT LANGUAGE plcuda AS 'return max(a, b);'")
+    lab.run("CREATE AGGREGATE most(int) (SFUNC = most_add, STYPE = int, COMBINEFUNC = most_add)")
+    planner = Planner(lab.database.cpu, Costs(workers=1), fuse=True)
+    assert planner.plan(lab.request(SQL)).device_functions == ()
+    (called,) = planner.plan(lab.request("SELECT b, most(a) FROM kept GROUP BY b")).device_functions
+    assert ".most(" in called
+    (called,) = planner.plan(lab.request("SELECT most_add(a, b) FROM kept")).device_functions
+    assert ".most_add(" in called

@@ -1,5 +1,5 @@
 /** Results: an Arrow IPC stream that is decoded batch by batch as it arrives, and its values as text. */
-import { type Column, type DataType, tableFromIPC, Type } from "@uwdata/flechette";
+import { type Column, type DataType, Precision, tableFromIPC, Type } from "@uwdata/flechette";
 import { ByteQueue } from "./frames";
 
 export interface ColumnInfo {
@@ -43,7 +43,7 @@ export class Rows {
   }
 
   #add(message: Uint8Array): void {
-    const table = tableFromIPC([...this.#head, message], { useBigInt: true });
+    const table = tableFromIPC([...this.#head, message], { useBigInt: true, useBigIntTimestamp: true });
     if (table.numRows === 0) return;
     this.#batches.push({ first: this.count, rows: table.numRows, columns: table.children });
     this.count += table.numRows;
@@ -119,11 +119,11 @@ export function formatValue(value: unknown, type: DataType): string {
     case Type.Bool:
       return value ? "true" : "false";
     case Type.Float:
-      return formatFloat(value as number);
+      return formatFloat(value as number, (type as { precision: number }).precision === Precision.SINGLE);
     case Type.Date:
       return formatDate(Number(value));
     case Type.Timestamp:
-      return formatTimestamp(Number(value), (type as { timezone?: string | null }).timezone ?? null);
+      return formatTimestamp(BigInt(value as bigint), (type as { timezone?: string | null }).timezone ?? null);
     default:
       return value instanceof Uint8Array ? `\\x${toHex(value)}` : typeof value === "object" ? JSON.stringify(value) : String(value);
   }
@@ -133,34 +133,52 @@ function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function formatFloat(value: number): string {
+/** The shortest text that is read as the same number; a single-precision one has exponents from a million on. */
+function formatFloat(value: number, single: boolean): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "Infinity" : "-Infinity";
   if (Object.is(value, -0)) return "-0";
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e15 || size < 1e-4)) {
-    return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+  const shortest = single ? findShortest(value) : value;
+  const size = Math.abs(shortest);
+  if (size !== 0 && (size >= (single ? 1e6 : 1e15) || size < 1e-4)) {
+    return shortest.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
   }
-  return String(value);
+  return String(shortest);
+}
+
+function findShortest(value: number): number {
+  for (let digits = 6; digits < 9; digits++) {
+    const rounded = Number(value.toPrecision(digits));
+    if (Math.fround(rounded) === value) return rounded;
+  }
+  return Number(value.toPrecision(9));
 }
 
 function pad(value: number, width: number): string {
   return String(value).padStart(width, "0");
 }
 
-function formatDay(day: Date): string {
-  const year = day.getUTCFullYear();
+function formatDay(day: Date, year: number): string {
   return `${pad(year > 0 ? year : 1 - year, 4)}-${pad(day.getUTCMonth() + 1, 2)}-${pad(day.getUTCDate(), 2)}`;
 }
 
+/** Milliseconds of the days that Date has for sure on both sides of 1970. */
+const MOST_MS = 8.64e15 - 2 * 86_400_000;
+/** Infinity is the largest 32-bit integer of days, and -infinity its negative. */
+const LAST_DAY = 2 ** 31 - 1;
+
 function formatDate(ms: number): string {
-  const day = new Date(ms);
-  if (Number.isNaN(day.getTime())) return ms > 0 ? "infinity" : "-infinity";
-  return day.getUTCFullYear() > 0 ? formatDay(day) : `${formatDay(day)} BC`;
+  const days = ms / 86_400_000;
+  if (Math.abs(days) >= LAST_DAY) return days > 0 ? "infinity" : "-infinity";
+  const cycles = ms > MOST_MS ? Math.ceil((ms - MOST_MS) / CYCLE) : 0;
+  const day = new Date(ms - cycles * CYCLE);
+  const year = day.getUTCFullYear() + cycles * 400;
+  return year > 0 ? formatDay(day, year) : `${formatDay(day, year)} BC`;
 }
 
 const zones = new Map<string, Intl.DateTimeFormat>();
 
+/** Seconds by which a zone is ahead of UTC. */
 function findOffset(ms: number, zone: string): number {
   if (zone === "UTC" || zone === "Etc/UTC") return 0;
   let format = zones.get(zone);
@@ -173,23 +191,38 @@ function findOffset(ms: number, zone: string): number {
     }
     zones.set(zone, format);
   }
+  if (ms < FIRST_YEAR) ms += Math.ceil((FIRST_YEAR - ms) / CYCLE) * CYCLE; // eras: the first offset counts for all
   const at = Object.fromEntries(format.formatToParts(ms).map((part) => [part.type, Number(part.value)]));
   const local = Date.UTC(at.year!, at.month! - 1, at.day!, at.hour!, at.minute!, at.second!);
-  return Math.round((local - Math.floor(ms / 1000) * 1000) / 60_000);
+  return Math.round((local - Math.floor(ms / 1000) * 1000) / 1000);
 }
 
-function formatTimestamp(ms: number, zone: string | null): string {
-  if (Number.isNaN(new Date(ms).getTime())) return ms > 0 ? "infinity" : "-infinity";
+const FIRST_YEAR = Date.UTC(1000, 0, 1);
+/** The Gregorian calendar repeats after 400 years. */
+const CYCLE = 146_097 * 86_400_000;
+/** Infinity is the largest 64-bit integer, and -infinity its negative. */
+const FOREVER = 2n ** 63n - 1n;
+
+/** Microseconds since 1970, which a number would round after the year 2255. */
+function formatTimestamp(micros: bigint, zone: string | null): string {
+  if (micros >= FOREVER || micros <= -FOREVER) return micros > 0n ? "infinity" : "-infinity";
+  const rest = Number(((micros % 1_000_000n) + 1_000_000n) % 1_000_000n);
+  const utc = Number((micros - BigInt(rest)) / 1000n);
+  // beyond what Date has, the same day 400 years ago
+  const cycles = utc > MOST_MS ? Math.ceil((utc - MOST_MS) / CYCLE) : 0;
+  const ms = utc - cycles * CYCLE;
   const offset = zone === null ? 0 : findOffset(ms, zone);
-  const micros = Math.round((ms + offset * 60_000) * 1000);
-  const second = Math.floor(micros / 1e6);
-  const rest = micros - second * 1e6;
-  const moment = new Date(second * 1000);
-  let text = `${formatDay(moment)} ${moment.toISOString().slice(-13, -5)}`;
+  const moment = new Date(ms + offset * 1000);
+  const year = moment.getUTCFullYear() + cycles * 400;
+  let text = `${formatDay(moment, year)} ${moment.toISOString().slice(-13, -5)}`;
   if (rest) text += `.${pad(rest, 6).replace(/0+$/, "")}`;
-  if (zone !== null) {
-    const [hours, minutes] = [Math.trunc(Math.abs(offset) / 60), Math.abs(offset) % 60];
-    text += `${offset < 0 ? "-" : "+"}${pad(hours, 2)}${minutes ? `:${pad(minutes, 2)}` : ""}`;
-  }
-  return moment.getUTCFullYear() > 0 ? text : `${text} BC`;
+  if (zone !== null) text += formatOffset(offset);
+  return year > 0 ? text : `${text} BC`;
+}
+
+function formatOffset(offset: number): string {
+  const size = Math.abs(offset);
+  const [hours, minutes, seconds] = [Math.floor(size / 3600), Math.floor(size / 60) % 60, size % 60];
+  const more = minutes || seconds ? `:${pad(minutes, 2)}${seconds ? `:${pad(seconds, 2)}` : ""}` : "";
+  return `${offset < 0 ? "-" : "+"}${pad(hours, 2)}${more}`;
 }

@@ -9,7 +9,16 @@ export const route = signal(readRoute());
 function readRoute(): { place: Place; id: string } {
   const [, place = "", id = ""] = location.hash.split("/");
   const known: Place[] = ["query", "dashboards", "server", "d"];
-  return { place: known.find((each) => each === place) ?? "query", id: decodeURIComponent(id) };
+  return { place: known.find((each) => each === place) ?? "query", id: decode(id) };
+}
+
+/** A part of an address as it was before its encoding; a damaged one as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 addEventListener("hashchange", () => (route.value = readRoute()));

@@ -1,7 +1,7 @@
 /** The editor: CodeMirror with PostgreSQL's dialect, the statement at the cursor marked, errors underlined. */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { PostgreSQL, sql } from "@codemirror/lang-sql";
+import { PostgreSQL } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState, Prec, RangeSetBuilder } from "@codemirror/state";
@@ -11,7 +11,7 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
-import { completeFromCatalog } from "./catalog";
+import { complete } from "./catalog";
 import { findStatementAt } from "./statements";
 
 export interface EditorActions {
@@ -105,8 +105,8 @@ export function makeState(text: string, actions: () => EditorActions): EditorSta
       closeBrackets(),
       EditorView.lineWrapping,
       EditorState.tabSize.of(4),
-      sql({ dialect: PostgreSQL, upperCaseKeywords: true }),
-      PostgreSQL.language.data.of({ autocomplete: completeFromCatalog }),
+      PostgreSQL,
+      PostgreSQL.language.data.of({ autocomplete: complete }),
       autocompletion({ icons: false, maxRenderedOptions: 60 }),
       syntaxHighlighting(colours),
       look,

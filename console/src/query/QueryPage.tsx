@@ -8,7 +8,7 @@ import { Editor, type EditorActions, makeState, underline } from "./Editor";
 import { Parameters } from "./Parameters";
 import { Results } from "./Results";
 import { SidePanel } from "./SidePanel";
-import { countParameters, findOffset, findStatementAt, findWord, listStatements } from "./statements";
+import { countParameters, findOffset, findStatementAt, findWord, splitStatements } from "./statements";
 import { cancelIn, closeTab, current, keepTabs, openTab, runIn, type Tab, tabs } from "./work";
 
 function EditorTabs() {
@@ -75,8 +75,7 @@ export function QueryPage() {
     const values = tab.parameters.value;
     underline(view.current!, null);
     const ran = tab;
-    const texts = listStatements(view.current!.state).filter((span) => span.from >= from && span.to <= to);
-    void runIn(tab, text, texts.map((span) => view.current!.state.sliceDoc(span.from, span.to)), Array.from({ length: count }, (_, index) => values[index] ?? null)).then(() => {
+    void runIn(tab, text, splitStatements(text), Array.from({ length: count }, (_, index) => values[index] ?? null)).then(() => {
       const failed = ran.outcomes.value.find((outcome) => outcome.error)?.error;
       if (failed?.position && shown.current === ran) mark(failed, text, from, false);
     });

@@ -86,6 +86,8 @@ type View = "rows" | "chart" | "plan";
 function ResultView({ outcome, tab }: { outcome: Outcome; tab: Tab }) {
   const [view, setView] = useState<View>("rows");
   const rows = outcome.rows;
+  // downloads and charts ask again: what changes rows must not run twice
+  const isQuery = !outcome.complete || outcome.complete.tag.startsWith("SELECT");
   const plan = outcome.complete && rows ? readPlan(rows) : null;
   useEffect(() => setView(plan ? "plan" : "rows"), [rows, plan !== null]);
   const save = async (format: ExportFormat) => {
@@ -96,7 +98,7 @@ function ResultView({ outcome, tab }: { outcome: Outcome; tab: Tab }) {
     }
   };
   const all = () => rows && copyCells(rows, { top: 0, bottom: Math.max(rows.count - 1, 0), left: 0, right: rows.columns.length - 1 }, true);
-  const views: { name: View; label: string }[] = [{ name: "rows", label: "Rows" }, ...(plan ? [{ name: "plan" as const, label: "Plan" }] : [{ name: "chart" as const, label: "Chart" }])];
+  const views: { name: View; label: string }[] = [{ name: "rows", label: "Rows" }, ...(plan ? [{ name: "plan" as const, label: "Plan" }] : isQuery ? [{ name: "chart" as const, label: "Chart" }] : [])];
   return (
     <>
       <div class="result-bar">
@@ -105,11 +107,11 @@ function ResultView({ outcome, tab }: { outcome: Outcome; tab: Tab }) {
         {rows && outcome.complete && (
           <span class="end">
             <Button icon="copy" kind="quiet" label="Copy all rows" onClick={all} />
-            <Menu label="Download" icon="download" items={[
+            {isQuery && <Menu label="Download" icon="download" items={[
               { label: "CSV", act: () => void save("csv") },
               { label: "Parquet", act: () => void save("parquet") },
               { label: "Arrow", act: () => void save("arrow") },
-            ]} />
+            ]} />}
           </span>
         )}
       </div>

@@ -1,5 +1,6 @@
 /** The catalog for completion and the list of tables, asked by SQL. */
-import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import { type Completion, type CompletionContext, type CompletionResult, ifNotIn } from "@codemirror/autocomplete";
+import { keywordCompletionSource, PostgreSQL } from "@codemirror/lang-sql";
 import { signal } from "@preact/signals";
 import { shortenType } from "../format";
 import { ask, quoteName } from "../run";
@@ -26,9 +27,16 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 ORDER BY 1, 2, a.attnum`;
-const FUNCTIONS = `
+/** Functions that people call: not those behind operators, types, indexes and aggregates. */
+const FUNCTIONS = String.raw`
 SELECT DISTINCT p.proname, pg_get_function_arguments(p.oid) FROM pg_proc p
-WHERE p.prokind IN ('f', 'a', 'w') AND p.proname ~ '^[a-z][a-z0-9_]+$' ORDER BY 1`;
+WHERE p.prokind IN ('f', 'a', 'w') AND p.proname ~ '^[a-z][a-z0-9_]+$'
+  AND p.proname !~ '^(binary_upgrade_|pg_stat_get_)' AND p.proname !~ '_(transfn|accum|send)$'
+  AND p.oid NOT IN (SELECT oprcode FROM pg_operator)
+  AND p.prorettype NOT IN (SELECT oid FROM pg_type WHERE typname IN ('internal', 'cstring', 'aclitem', 'trigger'))
+  AND pg_get_function_arguments(p.oid) !~ '\y(internal|cstring|aclitem)\y'
+  AND coalesce(obj_description(p.oid, 'pg_proc'), '') !~ '^(implementation of|I/O|hash|less-equal-greater|larger of two|smaller of two|statistics:|[(]internal)|aggregate (transition|final|combine|serial|deserial)'
+ORDER BY 1`;
 
 let functionsAsked = false;
 
@@ -64,8 +72,25 @@ function offerColumn(column: CatalogColumn, boost: number): Completion {
   return { label: quoteName(column.name), type: "property", detail: shortenType(column.type), boost };
 }
 
+const KEYWORDS = new Set((PostgreSQL.spec.keywords ?? "").toLowerCase().split(" "));
+const keywords = keywordCompletionSource(PostgreSQL, true);
+const WORD = /^[\p{L}\p{N}_$]*$/u;
+
+/** Offers keywords and what the catalog has, outside of texts and comments; nothing for a word that is complete. */
+export const complete = ifNotIn(["String", "LineComment", "BlockComment"], async (context) => {
+  const found = completeFromCatalog(context);
+  const word = context.matchBefore(/[\p{L}\p{N}_$.]*/u)?.text ?? "";
+  const more = word.includes(".") ? null : await keywords(context);
+  const options = [...(found?.options ?? []), ...(more?.options ?? [])];
+  const names = new Set(options.map((each) => each.label.toLowerCase()));
+  const isComplete = (text: string) => names.has(text.toLowerCase()) || (!word.includes(".") && KEYWORDS.has(text.toLowerCase()));
+  const from = found?.from ?? more?.from;
+  if (from === undefined || (!context.explicit && isComplete(context.state.sliceDoc(from, context.pos)))) return null;
+  return { from, options, validFor: (text) => WORD.test(text) && !isComplete(text) };
+});
+
 /** Offers tables, the columns of the tables that the statement names first, and functions. */
-export function completeFromCatalog(context: CompletionContext): CompletionResult | null {
+function completeFromCatalog(context: CompletionContext): CompletionResult | null {
   const word = context.matchBefore(/(?:[\p{L}_][\p{L}\p{N}_$]*\.)?[\p{L}\p{N}_$]*/u);
   if (!word || (word.from === word.to && !context.explicit && !word.text.includes("."))) return null;
   const all = tables.value ?? [];
@@ -73,14 +98,14 @@ export function completeFromCatalog(context: CompletionContext): CompletionResul
   const dot = word.text.indexOf(".");
   if (dot >= 0) {
     const columns = findQualified(word.text.slice(0, dot), text, all);
-    return columns.length ? { from: word.from + dot + 1, options: columns, validFor: /^[\p{L}\p{N}_$]*$/u } : null;
+    return columns.length ? { from: word.from + dot + 1, options: columns } : null;
   }
   const named = all.filter((table) => new RegExp(`\\b${escapePattern(table.name)}\\b`, "i").test(text));
   const seen = new Set<string>();
   const columns = [...named, ...all].flatMap((table, index) =>
     table.columns.filter((column) => !seen.has(column.name) && seen.add(column.name)).map((column) => offerColumn(column, index < named.length ? 4 : -4)),
   );
-  return { from: word.from, options: [...columns, ...all.map(offerTable), ...functions.value], validFor: /^[\p{L}\p{N}_$]*$/u };
+  return { from: word.from, options: [...columns, ...all.map(offerTable), ...functions.value] };
 }
 
 function findQualified(name: string, text: string, all: CatalogTable[]): Completion[] {

@@ -9,6 +9,7 @@ const MOST_PIXELS = 8_000_000;
 const SPARE_ROWS = 4;
 const NARROWEST = 48;
 const WIDEST = 420;
+const PADDING = 26;
 const SAMPLE = 200;
 const SHOWN_CHARACTERS = 300;
 
@@ -77,6 +78,7 @@ export class Grid {
   show(rows: Rows): void {
     this.rows = rows;
     this.#measured = false;
+    this.#drawn.clear();
     this.#row = this.#column = this.#top = 0;
     this.#anchor = { row: 0, column: 0 };
     this.element.scrollTop = this.element.scrollLeft = 0;
@@ -156,10 +158,16 @@ export class Grid {
     });
   }
 
+  readonly #pen = document.createElement("canvas").getContext("2d")!;
+  /** The width of a letter of the values, which are all of one width but for those of East Asia. */
+  #letter = 0;
+  /** Columns whose widths the user has drawn. */
+  readonly #drawn = new Set<number>();
+
   /** Chooses columns' widths by their names and first values. */
   #measure(): void {
     const rows = this.rows!;
-    const context = document.createElement("canvas").getContext("2d")!;
+    const context = this.#pen;
     const style = getComputedStyle(this.element);
     context.font = `${style.fontSize} ${style.fontFamily}`;
     const sans = getComputedStyle(this.#head).fontFamily;
@@ -173,8 +181,10 @@ export class Grid {
         const text = rows.text(row, index);
         if (text) width = Math.max(width, context.measureText(text.slice(0, 80)).width);
       }
-      return Math.round(Math.min(Math.max(width + 26, NARROWEST), WIDEST));
+      return Math.round(Math.min(Math.max(width + PADDING, NARROWEST), WIDEST));
     });
+    context.font = `${style.fontSize} ${style.fontFamily}`;
+    this.#letter = context.measureText("0").width;
     this.#layout();
   }
 
@@ -211,6 +221,7 @@ export class Grid {
     event.preventDefault();
     const [start, width] = [event.clientX, this.#widths[column]!];
     const move = (moved: PointerEvent) => {
+      this.#drawn.add(column);
       this.#widths[column] = Math.max(width + moved.clientX - start, NARROWEST);
       this.#layout();
     };
@@ -230,9 +241,28 @@ export class Grid {
     const [from, to] = this.#findColumns();
     while (this.#lines.length < last - first) this.#lines.push(this.#makeLine());
     while (this.#lines.length > last - first) this.#lines.pop()!.element.remove();
+    this.#widen(first, last, from, to);
     const range = this.selection;
     for (let row = first; row < last; row++) this.#fill(this.#lines[row - first]!, row, from, to, range);
     this.element.setAttribute("aria-activedescendant", `${this.#id}-${this.#row}-${this.#column}`);
+  }
+
+  /** Makes columns as wide as what they show now, so that no number is cut; those that the user drew stay. */
+  #widen(first: number, last: number, from: number, to: number): void {
+    const grown: number[] = [];
+    for (let column = from; column < to; column++) {
+      const room = this.#widths[column]! - PADDING;
+      for (let row = first; row < last && !this.#drawn.has(column); row++) {
+        const text = this.rows!.text(row, column)?.slice(0, 80);
+        if (!text || text.length * this.#letter <= room) continue;
+        const width = Math.min(Math.round(this.#pen.measureText(text).width + PADDING), WIDEST);
+        if (width > Math.max(this.#widths[column]!, grown[column] ?? 0)) grown[column] = width;
+      }
+    }
+    if (!grown.length) return;
+    grown.forEach((width, column) => (this.#widths[column] = width));
+    this.#layout();
+    while (this.#lines.length < last - first) this.#lines.push(this.#makeLine());
   }
 
   #findColumns(): [number, number] {

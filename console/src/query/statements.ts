@@ -1,6 +1,7 @@
 /** Where statements and their parameters are in a text, by the editor's own syntax tree. */
 import { ensureSyntaxTree } from "@codemirror/language";
-import type { EditorState } from "@codemirror/state";
+import { PostgreSQL } from "@codemirror/lang-sql";
+import { EditorState } from "@codemirror/state";
 import { quoteLiteral } from "../run";
 
 export interface Span {
@@ -19,6 +20,11 @@ export function listStatements(state: EditorState): Span[] {
     if (node.name === "Statement") found.push({ from: node.from, to: node.to });
   }
   return found;
+}
+
+/** The statements of a text of its own, such as a selected part of another. */
+export function splitStatements(text: string): string[] {
+  return listStatements(EditorState.create({ doc: text, extensions: [PostgreSQL] })).map((span) => text.slice(span.from, span.to));
 }
 
 /** The statement at a place, or the one before it, as where a cursor is after the last semicolon. */

@@ -53,7 +53,7 @@ export const scenarios = {
   },
 
   async "runs the statement at the cursor and scrolls a hundred thousand rows"(page) {
-    await write(page, "SELECT 'not this one';\n\nSELECT i, i * 0.5 AS half, NULL AS nothing\nFROM generate_series(1, 100000) AS i;");
+    await write(page, "SELECT 'not this one';\n\nSELECT i, i * 0.5 AS half, NULL AS nothing, i * 99999999::bigint AS n\nFROM generate_series(1, 100000) AS i;");
     await page.keyboard.press("Control+Enter");
     await badge(page).getByText("100,000 rows").waitFor();
     await page.locator(".results[aria-busy=false]").waitFor();
@@ -61,12 +61,34 @@ export const scenarios = {
     await page.getByRole("grid").click({ position: { x: 40, y: 50 } });
     await page.keyboard.press("Control+End");
     await until(async () => (await cells(page, 2).allTextContents()).includes("50000.0"), "the last row is not shown");
+    const cut = () => page.locator("[role=gridcell]").evaluateAll((all) => all.filter((cell) => cell.scrollWidth > cell.clientWidth).length);
+    await until(async () => !(await cut()), "a number is cut");
     check(await page.locator("[data-null='1']").count(), "NULL is not told apart");
     check((await page.getByRole("gridcell").count()) < 500, "rows that nobody sees are in the page");
     await page.keyboard.press("Control+Home");
     await page.keyboard.press("Shift+ArrowDown");
     await page.keyboard.press("Control+c");
     await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === "i\n1\n2", "two cells are not copied");
+  },
+
+  async "shows values as PostgreSQL writes them"(page) {
+    const values = [
+      "'9999-12-31 23:59:59.999999'::timestamp", "'294000-02-29 01:00'::timestamp", "'-infinity'::timestamptz", "'1890-01-01 00:00:00+00'::timestamptz",
+      "'2024-07-01 12:00+00'::timestamptz", "'0044-03-15 01:02:03 BC'::timestamptz", "'infinity'::date", "'0044-03-15 BC'::date", "1.1::float4", "1234567::float4", "16777216::float4", "1e-5::float4",
+      "1e15::float8", "0.1::float8", "'NaN'::float8", "9007199254740993", "123456789012345678901234567890.10", "'1 mon'::interval", "'\\xdead'::bytea", "'NULL'",
+    ];
+    const read = async (list) => {
+      await run(page, `SET timezone = 'Europe/Berlin'; SELECT ${list}`);
+      await page.getByRole("grid").click({ position: { x: 40, y: 50 } });
+      await page.keyboard.press("Control+a");
+      await page.keyboard.press("Control+c");
+      return until(() => page.evaluate(async () => (await navigator.clipboard.readText()).split("\n")[1]?.split("\t")), "nothing is copied");
+    };
+    const wanted = await read(values.map((each) => `${each}::text`));
+    await page.evaluate(() => navigator.clipboard.writeText(""));
+    const shown = await read(values);
+    await run(page, "RESET timezone");
+    for (const [index, value] of values.entries()) check(shown[index] === wanted[index], `${value} is shown as ${shown[index]}, not ${wanted[index]}`);
   },
 
   async "scrolls ten million rows by wheel and key"(page) {
@@ -126,6 +148,17 @@ export const scenarios = {
       return (await page.locator(".cm-tooltip-autocomplete").getByText("passenger_count").count()) > 0;
     }, "no column is offered");
     await page.keyboard.press("Escape");
+    const offered = page.locator(".cm-tooltip-autocomplete");
+    await write(page, "SELECT i");
+    await page.keyboard.press("Control+Space");
+    await offered.getByText("improvement_surcharge").waitFor();
+    check(!(await offered.getByText(/^(iclike|int4out|int8pl)/).count()), "functions that nobody calls are offered");
+    await page.keyboard.press("Escape");
+    await write(page, "SELECT 1 IS NOT ");
+    await page.keyboard.type("nul");
+    await offered.waitFor();
+    await page.keyboard.type("l");
+    await offered.waitFor({ state: "detached" });
   },
 
   async "draws a plan with times"(page) {
@@ -201,6 +234,20 @@ export const scenarios = {
       const text = readFileSync(await file.path(), "utf8").replaceAll("\r", "");
       check(text.startsWith(begins), `${format} begins with ${JSON.stringify(text.slice(0, 40))}`);
     }
+    await write(page, "SELECT 1 AS one UNION ALL SELECT 2 AS two; SELECT 3 AS three;");
+    await page.keyboard.press("Control+Home");
+    for (let i = 0; i < 26; i++) await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Control+Shift+End");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("columnheader").getByText("three").waitFor();
+    await page.getByRole("tab", { name: "SELECT 1" }).first().click();
+    await page.getByRole("columnheader").getByText("two").waitFor();
+    await page.getByRole("button", { name: "Download" }).click();
+    const [part] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "CSV" }).click()]);
+    check(readFileSync(await part.path(), "utf8").startsWith("two"), "another statement's rows are downloaded");
+    await run(page, "CREATE TEMP TABLE changed AS SELECT 1 AS a; UPDATE changed SET a = a + 1 RETURNING a");
+    await badge(page).getByText("1 row").waitFor();
+    check(!(await page.getByRole("button", { name: "Download" }).count()), "a change can be downloaded, and so runs twice");
   },
 
   async "shows names and values as text alone"(page, { base }) {

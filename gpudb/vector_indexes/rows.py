@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from gpudb.vector_indexes.definition import IndexDefinition
 
@@ -43,6 +42,8 @@ def read_vectors(path: str, field_id: int, definition: IndexDefinition) -> Itera
 
     Rows without a vector are left out, as are those that no distance of this kind is defined for.
     """
+    import pyarrow.parquet as pq  # no first query needs it
+
     with pq.ParquetFile(path, memory_map=True) as file:
         names = [each.name for each in file.schema_arrow if (each.metadata or {}).get(_FIELD_ID) == b"%d" % field_id]
         if not names:

@@ -13,7 +13,6 @@ from gpudb.catalog.models import LANGUAGE, PROBABILITY, Model
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table
 from gpudb.lru import LruCache
-from gpudb.plan.tree.functions import find_function
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.model_calls import ONE_HOT, POOL
 from gpudb.session.execution.session_calls import is_session_call
@@ -127,6 +126,8 @@ def _list_features(model: Model, args: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def _equals(arg: Expr, text: str) -> Call:
+    from gpudb.plan.tree.functions import find_function  # only models with texts need it
+
     return Call(find_function("texteq", TEXT, TEXT), (_cast(arg, TEXT), Constant(text, TEXT)), BOOL)
 
 

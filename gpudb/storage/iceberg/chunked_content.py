@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gpudb.catalog.tables import Column, Table
 from gpudb.storage.iceberg.checksums import verify_files
@@ -25,6 +24,8 @@ def iter_chunks(content: bytes) -> Iterator[pa.RecordBatch]:
 
 def read_content(table: Table) -> bytes:
     """Returns the bytes of such a table; XX001 for a file that is missing or damaged."""
+    import pyarrow.parquet as pq  # no first query needs it
+
     paths = [file.path for file in table.files]
     verify_files(paths)
     parts = [pq.read_table(path, partitioning=None) for path in paths]

@@ -78,7 +78,7 @@ class QueryRenderer:
         self._whole, self._read = rewrite_for_engine(query), None
         return self.render_query(self._whole)
 
-    def _reads(self, source: bound.SystemScan) -> list[str]:
+    def _reads(self, source: bound.SystemScan | bound.FrameScan) -> list[str]:
         """Returns the names of the columns of a relation that the statement reads."""
         if self._read is None and self._whole is not None:
             self._read = {(node.rel, node.index) for node in walk(self._whole) if isinstance(node, bound.Column)}
@@ -325,8 +325,9 @@ class QueryRenderer:
     def _(self, source: bound.FrameScan) -> str:
         self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
         frame = quote_identifier("frame " + source.name)
-        # Arrow has labels as texts, which sort otherwise
-        labels = [(quote_identifier(each.name), each.type) for each in source.columns if each.type.labels]
+        # Arrow has labels as texts, which sort otherwise. A frame may lack columns that nothing reads.
+        read = self._reads(source)
+        labels = [(quote_identifier(c.name), c.type) for c in source.columns if c.type.labels and c.name in read]
         if labels:
             casts = ", ".join(f"CAST({name} AS {kind.duckdb}) AS {name}" for name, kind in labels)
             frame = f"(SELECT * REPLACE ({casts}) FROM {frame})"

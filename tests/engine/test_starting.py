@@ -28,7 +28,8 @@ class Start:
         self.may_end.wait()
         if self.error is not None:
             raise self.error
-        return SimpleNamespace(name="twin", run=embedded.run, explain=embedded.explain, close=lambda: None, members=7)
+        facts = {"name": "twin", "scores_trees": False, "members": 7, "close": lambda: None}
+        return SimpleNamespace(run=embedded.run, explain=embedded.explain, **facts)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Kernels and the NumPy backend run with NumPy and CuPy alone, as on a machine for measurements."""
+"""Kernels and the NumPy backend run with NumPy, CuPy and Arrow alone, as on a machine for measurements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 _CODE = """
 import sys
-for name in ("polars", "pyarrow", "duckdb", "distributed"):
+for name in ("polars", "duckdb", "distributed"):
     sys.modules[name] = None
 from benchmarks.fused.roofline import stub_packages
 stub_packages()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
+
+from gpudb.left_call import LeftCall
 
 Value = TypeVar("Value")
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
@@ -38,21 +39,7 @@ def run_native(call: Callable[[], Value]) -> Value:
     check = _CHECK.get()
     if check is None:
         return call()
-    results: list[Value] = []
-    errors: list[BaseException] = []
-    ended = threading.Event()
-
-    def run() -> None:
-        try:
-            results.append(call())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            ended.set()
-
-    threading.Thread(target=run, name="long parse", daemon=True).start()
-    while not ended.wait(_WAIT_S):
+    running = LeftCall(call, "long parse")
+    while not running.ended.wait(_WAIT_S):
         check()
-    if errors:
-        raise errors[0]
-    return results[0]
+    return running.get()

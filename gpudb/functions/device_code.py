@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from gpudb.functions.library import Function
-from gpudb.functions.registry import Implementation, Operands, declare_device_code
-
-_STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
-"""The running statement's number, with which calls ask whether it is cancelled."""
+from gpudb.functions.registry import STATEMENT, Implementation, Operands, declare_device_code
 
 
 @lru_cache(1024)
@@ -23,7 +20,7 @@ def implement_device_code(function: Function) -> Implementation:
         pairs = zip(operands.sql, function.args, strict=True)
         arguments = [f"CAST({sql} AS {item.duckdb})" for sql, item in pairs]
         first = f"{code.number}::BIGINT"
-        return f"gpudb_{function.result.name}_code({', '.join([first, _STATEMENT, *arguments])})"
+        return f"gpudb_{function.result.name}_code({', '.join([first, STATEMENT, *arguments])})"
 
     return Implementation(call)
 
@@ -33,7 +30,7 @@ def _fold(function: Function, operands: Operands) -> str:
     pairs = enumerate(zip(operands.sql, function.args, strict=True))
     fields = [f"f{n} := CAST({sql} AS {item.duckdb})" for n, (sql, item) in pairs]
     rows = operands.call("list", f"struct_pack({', '.join(fields)})" if fields else "true")
-    return f"gpudb_{function.result.name}_fold({function.fold.number}::BIGINT, {_STATEMENT}, {rows})"
+    return f"gpudb_{function.result.name}_fold({function.fold.number}::BIGINT, {STATEMENT}, {rows})"
 
 
 declare_device_code(implement_device_code)

@@ -7,12 +7,9 @@ from gpudb.functions.casts import cast
 from gpudb.functions.let_binding import bind_values
 from gpudb.functions.operands import pack
 from gpudb.functions.records import pack_record
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.registry import STATEMENT, Operands, declare
 from gpudb.types import FLOAT8, INT8, SqlType
 from gpudb.types.facts import FLOATS, INTEGERS
-
-_STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
-"""The running statement's number, with which functions ask whether it is cancelled."""
 
 # ---- rows and columns of a query
 
@@ -95,12 +92,12 @@ declare("matrix_hadamard", "pg_matrix_hadamard({0}, {1})")
 declare("matrix_scale(matrix,float8)", "pg_matrix_scale({0}, {1})")
 declare("matrix_scale(float8,matrix)", "pg_matrix_scale({1}, {0})")
 declare("matrix_negate", "pg_matrix_negate({0})")
-declare("matrix_mul", f"pg_matrix_mul({{0}}, {{1}}, {_STATEMENT})")
-declare("matrix_solve", f"pg_matrix_solve({{0}}, {{1}}, {_STATEMENT})")
-declare("matrix_inverse", f"pg_matrix_inverse({{0}}, {_STATEMENT})")
-declare("matrix_det", f"pg_matrix_det({{0}}, {_STATEMENT})")
+declare("matrix_mul", f"pg_matrix_mul({{0}}, {{1}}, {STATEMENT})")
+declare("matrix_solve", f"pg_matrix_solve({{0}}, {{1}}, {STATEMENT})")
+declare("matrix_inverse", f"pg_matrix_inverse({{0}}, {STATEMENT})")
+declare("matrix_det", f"pg_matrix_det({{0}}, {STATEMENT})")
 declare("matrix_trace", "pg_matrix_trace({0})")
-declare("matrix_norm(matrix)", f"pg_matrix_norm({{0}}, 'fro', {_STATEMENT})")
-declare("matrix_norm(matrix,text)", f"pg_matrix_norm({{0}}, {{1}}, {_STATEMENT})")
+declare("matrix_norm(matrix)", f"pg_matrix_norm({{0}}, 'fro', {STATEMENT})")
+declare("matrix_norm(matrix,text)", f"pg_matrix_norm({{0}}, {{1}}, {STATEMENT})")
 for _name in ("row_sums", "row_means", "column_sums", "column_means"):
     declare(f"matrix_{_name}", f"pg_matrix_{_name}({{0}})")

@@ -8,11 +8,8 @@ from gpudb.errors import SqlError
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.posix_regex import Pattern, translate, translate_similar
 from gpudb.functions.regex_options import NOT_GIVEN, parse_options
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.registry import STATEMENT, Operands, declare
 from gpudb.functions.text_literal import get_constant_text, quote_literal
-
-_STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
-"""The running statement's number, with which `gpudb.duckdb.udf.regex` asks whether it is cancelled."""
 
 # ---------------------------------------------------------------------------------------------- LIKE
 
@@ -38,7 +35,7 @@ def _make_like(word: str, negated: bool) -> Callable[[Operands], str]:
             fold = str(word == "ILIKE").lower()
             test = bind_values(
                 lambda s, p: (
-                    f"(CASE WHEN ends_with({p}, '\\') THEN pg_like({s}, {p}, {fold}, {_STATEMENT})"
+                    f"(CASE WHEN ends_with({p}, '\\') THEN pg_like({s}, {p}, {fold}, {STATEMENT})"
                     f" ELSE {s} {word} {p}{escape} END)"
                 ),
                 _get_subject(operands),
@@ -85,8 +82,8 @@ def _render_like_escape(operands: Operands) -> str:
 
 
 declare("like_escape(text,text)", _render_like_escape)
-declare("bytealike like(bytea,bytea)", f"pg_bytes_like({{0}}, {{1}}, {_STATEMENT})")
-declare("byteanlike notlike(bytea,bytea)", f"(NOT pg_bytes_like({{0}}, {{1}}, {_STATEMENT}))")
+declare("bytealike like(bytea,bytea)", f"pg_bytes_like({{0}}, {{1}}, {STATEMENT})")
+declare("byteanlike notlike(bytea,bytea)", f"(NOT pg_bytes_like({{0}}, {{1}}, {STATEMENT}))")
 declare("like_escape(bytea,bytea)", "pg_bytes_like_escape({0}, {1})")
 
 
@@ -112,7 +109,7 @@ def _render_test(subject: str, operands: Operands, flags: str) -> str:
     pattern = _get_constant_pattern(operands, flags)
     if pattern is not None and not pattern.python_only:
         return f"regexp_matches({subject}, {quote_literal(pattern.re2)}, '{pattern.re2_options}')"
-    return f"pg_regex_like({subject}, {operands.sql[1]}, '{flags}', {_STATEMENT})"
+    return f"pg_regex_like({subject}, {operands.sql[1]}, '{flags}', {STATEMENT})"
 
 
 def _make_match(flags: str, negated: bool) -> Callable[[Operands], str]:
@@ -137,7 +134,7 @@ def _get_flags(operands: Operands, index: int) -> str | None:
 def _regexp_like(operands: Operands) -> str:
     flags = _get_flags(operands, 2)
     if flags is None:
-        return f"pg_regex_like({', '.join(operands.sql)}, {_STATEMENT})"
+        return f"pg_regex_like({', '.join(operands.sql)}, {STATEMENT})"
     if "g" in flags:
         raise SqlError.of("invalid_parameter_value", 'regexp_like() does not support the "global" option')
     return _render_test(operands.sql[0], operands, flags)
@@ -182,35 +179,35 @@ def _render_replace(operands: Operands) -> str:
             literals = f"{quote_literal(pattern.re2)}, {quote_literal(replacement)}"
             return f"regexp_replace({operands.sql[0]}, {literals}, {settings})"
     flags_sql = operands.sql[3] if len(operands.sql) > 3 else "''"
-    return f"pg_regex_replace({', '.join(operands.sql[:3])}, 1, ({NOT_GIVEN})::BIGINT, {flags_sql}, {_STATEMENT})"
+    return f"pg_regex_replace({', '.join(operands.sql[:3])}, 1, ({NOT_GIVEN})::BIGINT, {flags_sql}, {STATEMENT})"
 
 
 declare("regexp_replace(text,text,text) regexp_replace(text,text,text,text)", _render_replace)
 declare(
     "regexp_replace(text,text,text,int4)",
-    f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, ({NOT_GIVEN})::BIGINT, '', {_STATEMENT})",
+    f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, ({NOT_GIVEN})::BIGINT, '', {STATEMENT})",
 )
 declare(
     "regexp_replace(text,text,text,int4,int4)",
-    f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, {{4}}::BIGINT, '', {_STATEMENT})",
+    f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, {{4}}::BIGINT, '', {STATEMENT})",
 )
 declare(
     "regexp_replace(text,text,text,int4,int4,text)",
-    f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, {{4}}::BIGINT, {{5}}, {_STATEMENT})",
+    f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, {{4}}::BIGINT, {{5}}, {STATEMENT})",
 )
 
 
 def _render_substring(operands: Operands) -> str:
-    return f"pg_regex_substring({operands.sql[0]}, {operands.sql[1]}, {_STATEMENT})"
+    return f"pg_regex_substring({operands.sql[0]}, {operands.sql[1]}, {STATEMENT})"
 
 
 declare("substring(text,text)", _render_substring)
-declare("substring(text,text,text)", f"pg_similar_substring({{0}}, {{1}}, {{2}}, {_STATEMENT})")
+declare("substring(text,text,text)", f"pg_similar_substring({{0}}, {{1}}, {{2}}, {STATEMENT})")
 
 
 def _make_padded_call(name: str, defaults: tuple[str, ...]) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        return f"{name}({', '.join([*operands.sql, *defaults[len(operands.sql) - 2 :], _STATEMENT])})"
+        return f"{name}({', '.join([*operands.sql, *defaults[len(operands.sql) - 2 :], STATEMENT])})"
 
     return render
 

@@ -19,6 +19,7 @@ from gpudb.types import SqlType
 
 __all__ = [
     "MISSING",
+    "STATEMENT",
     "Function",
     "Implementation",
     "Operands",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 MISSING = object()
+STATEMENT = "coalesce(getvariable('gpudb_statement'), 0)::BIGINT"
+"""The running statement's number in SQL, with which functions in Python ask whether it is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

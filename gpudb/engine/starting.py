@@ -37,6 +37,11 @@ class ClusterStart:
             self._result.set_result(engine)
 
     @property
+    def cluster(self) -> ClusterEngine | None:
+        """The cluster, once it runs."""
+        return self._result.result() if self._result.done() and self.error is None else None
+
+    @property
     def error(self) -> BaseException | None:
         """Why the cluster could not start; None if it starts or runs."""
         return self._result.exception() if self._result.done() else None

@@ -83,7 +83,6 @@ class Database:
             self.store.followers.append(self.cpu.follow)
             log_step("the storage is open")
             self.engine: Engine = self.cpu
-            self.cluster: ClusterEngine | None = None
             self.cluster_start = self._start_cluster(settings, gpus)
             if waits and self.cluster_start is not None:
                 self.cluster_start.wait()
@@ -126,13 +125,18 @@ class Database:
 
         def start() -> ClusterEngine:
             cluster = start_cluster(self.cpu, settings, gpus)
-            self.cluster, self.engine = cluster, RoutedEngine(cluster, self.cpu)
+            self.engine = RoutedEngine(cluster, self.cpu)
             return cluster
 
         starting = ClusterStart(start)
         self.engine = StartingEngine(starting, self.cpu, name)
         starting.begin()
         return starting
+
+    @property
+    def cluster(self) -> ClusterEngine | None:
+        """The workers as an engine; None without workers, and until they have started."""
+        return None if self.cluster_start is None else self.cluster_start.cluster
 
     @property
     def members(self) -> Membership | None:

@@ -247,7 +247,7 @@ def _describe_login(sources: Sources, login: ConsoleLogin) -> dict[str, object]:
         "superuser": database.roles()[login.request.user].superuser,
         "csrf": login.csrf,
         "version": version("gpudb"),
-        "engine": "cpu" if database.cluster is None else database.cluster.name,
+        "engine": database.engine.name,
     }
 
 

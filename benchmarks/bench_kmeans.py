@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
@@ -22,9 +21,8 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 import gpudb
 from benchmarks.harness import Row, make_row, save_results, time_runs
+from benchmarks.systems import served_database
 from gpudb.analytics.rows import sample_rows
-from tests.support.connection_urls import to_url
-from tests.support.server_program import running_server
 
 PLACES = 24
 DRAWN = 1 << 17
@@ -91,11 +89,7 @@ def main() -> int:
     parser.add_argument("--engine", default="cpu")
     parser.add_argument("--save", action="store_true", help="keep the figures in benchmarks/results")
     given = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_server(Path(folder), "--engine", given.engine) as dsn,
-        gpudb.connect(to_url(dsn)) as db,
-    ):
+    with served_database(given.engine) as (db, _):
         rows = measure(db, given.rows, given.k, given.engine)
     if given.save:
         save_results("kmeans", rows, {"scikit-learn": version("scikit-learn")}, program="bench_kmeans")

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gpudb
-from tests.support.connection_urls import to_url
-from tests.support.server_program import running_server
+from benchmarks.systems import served_database
 
 COLUMNS = 13
 BATCH = 8192
@@ -119,11 +116,7 @@ def main() -> int:
     parser.add_argument("--library", default="numpy")
     parser.add_argument("--device")
     given = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_server(Path(folder), "--engine", given.engine) as dsn,
-        gpudb.connect(to_url(dsn)) as db,
-    ):
+    with served_database(given.engine) as (db, _):
         measure(db, given.rows, given.library, given.device)
     return 0
 

@@ -10,7 +10,6 @@ bound: a test of a tree is at least TEST instructions, and a multiprocessor issu
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ import xgboost
 
 import gpudb
 from benchmarks.harness import Row, make_row, save_results, time_runs
-from tests.support.connection_urls import to_url
-from tests.support.server_program import running_server
+from benchmarks.systems import served_database
 
 FEATURES = 8
 TRAINED = 200_000
@@ -123,12 +121,8 @@ def main() -> int:
     parser.add_argument("--engine", default="cpu")
     parser.add_argument("--save", action="store_true", help="keep the figures in benchmarks/results")
     given = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_server(Path(folder), "--engine", given.engine) as dsn,
-        gpudb.connect(to_url(dsn)) as db,
-    ):
-        rows = measure(db, given.rows, given.trees, given.depth, given.engine, Path(folder) / "m.ubj")
+    with served_database(given.engine) as (db, folder):
+        rows = measure(db, given.rows, given.trees, given.depth, given.engine, folder / "m.ubj")
     if given.save:
         save_results("tree-scores", rows, {"xgboost": xgboost.__version__}, program="bench_tree_scores")
     return 0 if all(each.answers_agree is not False for each in rows) else 1

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ import xgboost
 
 import gpudb
 from benchmarks.harness import Row, make_row, save_results, time_runs
-from tests.support.connection_urls import to_url
-from tests.support.server_program import running_server
+from benchmarks.systems import served_database
 
 FEATURES = 8
 AGREE = 1e-2
@@ -98,11 +96,7 @@ def main() -> int:
     parser.add_argument("--engine", default="cpu")
     parser.add_argument("--save", action="store_true", help="keep the figures in benchmarks/results")
     given = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_server(Path(folder), "--engine", given.engine) as dsn,
-        gpudb.connect(to_url(dsn)) as db,
-    ):
+    with served_database(given.engine) as (db, _):
         rows = measure(db, given.rows, given.trees, given.depth, given.engine)
     if given.save:
         save_results("tree-training", rows, {"xgboost": xgboost.__version__}, program="bench_tree_training")

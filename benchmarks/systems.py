@@ -13,9 +13,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+import gpudb
 from benchmarks.harness import Answer, visible_gpus
 from benchmarks.tables import list_files
 from gpudb.certificates import CertificateFiles
+from tests.support.connection_urls import to_url
+from tests.support.server_program import running_server
 
 QUERY_LIMIT_S = 300
 """A statement that takes longer is cancelled, and has no time."""
@@ -216,6 +219,17 @@ def gpudb_server(
         system = Wire(name, f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
         stack.callback(system.close)
         yield system
+
+
+@contextmanager
+def served_database(engine: str) -> Iterator[tuple[gpudb.Connection, Path]]:
+    """Serves a new database by an engine; yields a connection of the Python API to it, and the folder of its files."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(Path(folder), "--engine", engine) as dsn,
+        gpudb.connect(to_url(dsn)) as db,
+    ):
+        yield db, Path(folder)
 
 
 def _print_problems(log: Path) -> None:
